@@ -1,0 +1,55 @@
+// What every error of recount says: the thing, the cause, the setting, the remedy.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace recount {
+
+/// Whose fault an error is; decides the exit status of the program.
+enum class ErrorKind {
+  bad_input,  ///< what the user gave is wrong: exit status 2
+  unavailable ///< this machine cannot do it, here and now: exit status 3
+};
+
+/// The parts of an error message. `subject` and `cause` are always given, the others may be empty.
+struct Problem {
+  std::string subject; ///< the event, file or option concerned, e.g. "skl::L1D:REPLACEMENT"
+  std::string cause;   ///< what went wrong, one clause, e.g. "no such PMU on this machine (ENOENT)"
+  std::string setting; ///< the setting concerned and its value, e.g. "kernel.perf_event_paranoid = 3"
+  std::string remedy;  ///< what mends it, a command where there is one
+};
+
+/// The one exception type of the library. what() is the whole message, one part a line.
+class Error : public std::runtime_error {
+public:
+  Error(ErrorKind kind, Problem problem)
+      : std::runtime_error(message(problem)), kind_(kind), problem_(std::move(problem)) {}
+
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+
+private:
+  static std::string message(const Problem& p) {
+    std::string text = p.subject + ": " + p.cause;
+    if (!p.setting.empty()) text += "\n  setting: " + p.setting;
+    if (!p.remedy.empty()) text += "\n  remedy:  " + p.remedy;
+    return text;
+  }
+
+  ErrorKind kind_;
+  Problem problem_;
+};
+
+/// Shorthand for the two kinds.
+[[nodiscard]] inline Error bad_input(std::string subject, std::string cause, std::string remedy = {}) {
+  return {ErrorKind::bad_input, {std::move(subject), std::move(cause), {}, std::move(remedy)}};
+}
+[[nodiscard]] inline Error unavailable(std::string subject, std::string cause, std::string setting = {},
+                                       std::string remedy = {}) {
+  return {ErrorKind::unavailable,
+          {std::move(subject), std::move(cause), std::move(setting), std::move(remedy)}};
+}
+
+} // namespace recount

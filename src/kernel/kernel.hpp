@@ -1,0 +1,71 @@
+// What a kernel is: measured code with parameters, whose accesses can also be replayed under the cache model.
+#pragma once
+
+#include "model/hierarchy.hpp"
+#include "result/observation.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::kernel {
+
+/// One parameter of a kernel, as `recount sweep --help KERNEL` and recount-kernels(7) show it.
+struct Parameter {
+  enum class Unit { bytes, count, choice };
+  std::string name;  ///< without dashes: "size"
+  std::string prose; ///< one line
+  Unit unit = Unit::count;
+  result::ParamValue fallback;       ///< used when the user gives none
+  std::int64_t least = 1, most = 0;  ///< inclusive bounds of a number; most 0: no upper bound
+  std::vector<std::string> choices;  ///< for Unit::choice
+};
+
+/// The measured code of a prepared kernel. Calling `code(context)` is the measured region: it
+/// allocates nothing, makes no system call and no virtual call.
+struct Region {
+  void (*code)(void* context) = nullptr;
+  void* context = nullptr;
+  void operator()() const { code(context); }
+};
+
+/// A kernel made ready at one point: memory allocated, every page written, values set.
+class Instance {
+public:
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  virtual ~Instance() = default;
+
+  /// The measured code; may be called any number of times.
+  [[nodiscard]] virtual Region region() = 0;
+  /// Element accesses that one call of the region makes (the divisor of "misses per access").
+  [[nodiscard]] virtual std::int64_t accesses() const = 0;
+};
+
+/// A kernel: a name, parameters, prose, and the two ways to execute it from one source text.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual const std::string& prose() const = 0;
+  [[nodiscard]] virtual std::span<const Parameter> parameters() const = 0;
+  /// Bytes of memory that prepare() takes at this point. Throws recount::Error (bad_input) for a bad point.
+  [[nodiscard]] virtual std::int64_t bytes(const result::Params& point) const = 0;
+  /// Throws recount::Error: bad_input for a bad point, unavailable when memory is short.
+  [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
+  /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
+  /// Neither allocates nor touches the kernel's memory: addresses are those the description assumes.
+  virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
+};
+
+/// All kernels, in the order of recount-kernels(7).
+[[nodiscard]] std::span<const Kernel* const> all();
+/// Throws recount::Error (bad_input) naming the nearest kernels when there is none of that name.
+[[nodiscard]] const Kernel& find(const std::string& name);
+/// Fills in defaults and checks bounds and unknown names; throws recount::Error (bad_input).
+[[nodiscard]] result::Params complete(const Kernel& kernel, const result::Params& given);
+
+} // namespace recount::kernel
