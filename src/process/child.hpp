@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <utility>
 #include <vector>
@@ -13,26 +16,30 @@ namespace recount::process {
 /// How to start a child. Descriptors are duplicated onto the child's; every other one is closed on exec.
 struct Spawn {
   std::vector<std::string> argv; ///< argv[0] is looked up in PATH when it holds no slash
-  std::vector<std::pair<std::string, std::string>> environment; ///< set beside the inherited variables
-  int in = -1;    ///< becomes stdin; -1: /dev/null
-  int out = -1;   ///< becomes stdout; -1: inherited
-  int err = -1;   ///< becomes stderr; -1: inherited
-  std::vector<std::pair<int, int>> descriptors; ///< further ones: {ours, theirs}
-  bool own_group = true;         ///< own process group: a terminal's Ctrl-C does not reach it
-  bool die_with_parent = true;   ///< PR_SET_PDEATHSIG SIGKILL
-  bool fixed_addresses = false;  ///< no address randomisation, where allowed
-  std::optional<int> cpu;        ///< pinned to this CPU before exec
-  std::optional<std::size_t> memory_limit; ///< RLIMIT_AS in bytes
+  std::vector<std::pair<std::string, std::string>> environment = {}; ///< set beside the inherited variables
+  int in = -1;                                                       ///< becomes stdin; -1: /dev/null
+  int out = -1;                                                      ///< becomes stdout; -1: inherited
+  int err = -1;                                                      ///< becomes stderr; -1: inherited
+  std::vector<std::pair<int, int>> descriptors = {};                 ///< further ones: {ours, theirs}
+  bool own_group = true;        ///< own process group: a terminal's Ctrl-C does not reach it
+  bool die_with_parent = true;  ///< PR_SET_PDEATHSIG SIGKILL; fires when the *thread* that started it ends
+  bool fixed_addresses = false; ///< no address randomisation, where allowed
+  bool core_dump = true;        ///< false: RLIMIT_CORE 0, for children that are expected to crash
+  std::optional<int> cpu = {};  ///< pinned to this CPU before exec
+  std::optional<std::size_t> memory_limit = {};     ///< RLIMIT_AS in bytes
+  std::optional<std::pair<uid_t, gid_t>> user = {}; ///< runs as this user, without supplementary groups
 };
 
 /// How a child ended.
 struct Exit {
   enum class How { exited, signalled, timed_out } how = How::exited;
-  int code = 0; ///< exit status or signal number
+  int code = 0; ///< exit status, signal number, or the limit that passed in milliseconds
   [[nodiscard]] bool ok() const { return how == How::exited && code == 0; }
 };
 /// "exit status 3", "killed by signal 11 (SIGSEGV)", "still running after 10 s, killed".
 [[nodiscard]] std::string describe(const Exit& exit);
+/// "SIGSEGV"; "signal 34" where the number has no name.
+[[nodiscard]] std::string signal_name(int number);
 
 /// A running child; destroying it kills its process group (SIGKILL) and reaps it. Movable; one owner thread.
 class Child {
@@ -44,12 +51,21 @@ public:
   Child& operator=(Child&& other) noexcept;
   ~Child();
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Waits; with a limit, kills the group once it has passed.
+  /// Waits; with a limit, kills the group once it has passed. Afterwards the same Exit is returned again.
   Exit wait(std::optional<std::chrono::milliseconds> limit = {});
+  /// Waits at most so long, and kills nothing: no value when it still runs. Returns early, also without a
+  /// value, when a signal handler ran meanwhile, so that the caller can look at its flags.
+  std::optional<Exit> wait_for(std::chrono::milliseconds limit);
+  /// Sends a signal to the group (or to the child when it has none of its own); nothing once it is reaped.
   void signal(int number) const noexcept;
 
 private:
+  friend Child adopt(pid_t pid, bool own_group);
+  Child() = default;
+  std::optional<Exit> reap(bool block);
   pid_t pid_ = -1;
+  bool own_group_ = false;
+  std::optional<Exit> ended_;
 };
 
 /// Both outputs of a short-lived child, each cut at `most` bytes.
@@ -57,12 +73,16 @@ struct Captured {
   Exit exit;
   std::string out, err;
 };
-/// Runs to the end, feeding `input` to stdin and gathering both outputs without deadlock.
+/// Runs to the end, feeding `input` to stdin and gathering both outputs without deadlock. What a grandchild
+/// writes after the child itself has ended is not waited for. Throws as Child does.
 [[nodiscard]] Captured capture(Spawn spawn, std::string_view input = {},
-                               std::optional<std::chrono::milliseconds> limit = {}, std::size_t most = 16 << 20);
+                               std::optional<std::chrono::milliseconds> limit = {},
+                               std::size_t most = 16 << 20);
 
-/// Runs `body` in a forked child of this process (no exec) and returns how it ended with what it wrote to
-/// the descriptor handed to it. For code that may crash: PAPI with a bad table.
-template <class Body> [[nodiscard]] Captured in_fork(Body&& body, std::chrono::milliseconds limit);
+/// Runs `body` in a forked child of this process (no exec) and returns how it ended: its exit status is the
+/// body's value, 70 when the body threw (what() is then in `err`). `out` is what the body wrote to the
+/// descriptor handed to it, `err` what it wrote to stdout and stderr. For code that may crash: PAPI with a
+/// bad table. Call it before starting threads: only the calling thread exists in the child.
+[[nodiscard]] Captured in_fork(const std::function<int(int fd)>& body, std::chrono::milliseconds limit);
 
 } // namespace recount::process

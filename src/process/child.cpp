@@ -1,0 +1,109 @@
+#include "process/child.hpp"
+#include "process/fd.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+
+namespace recount::process {
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+Pipe::Pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw unavailable("pipe", std::strerror(errno), {}, "ulimit -n");
+  read.reset(ends[0]);
+  write.reset(ends[1]);
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+std::string describe(const Exit& exit) {
+  switch (exit.how) {
+  case Exit::How::exited: return fmt::format("exit status {}", exit.code);
+  case Exit::How::signalled:
+    return fmt::format("killed by signal {} ({})", exit.code, signal_name(exit.code));
+  case Exit::How::timed_out: return fmt::format("still running after {} s, killed", exit.code / 1000.0);
+  }
+  return {};
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), own_group_(other.own_group_), ended_(other.ended_) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(pid_, other.pid_); // other's destructor ends what this one held
+  std::swap(own_group_, other.own_group_);
+  std::swap(ended_, other.ended_);
+  return *this;
+}
+
+Child::~Child() {
+  if (pid_ < 0 || ended_) return;
+  signal(SIGKILL);
+  reap(true);
+}
+
+void Child::signal(int number) const noexcept {
+  if (pid_ <= 0 || ended_) return;
+  if (!own_group_ || ::kill(-pid_, number) != 0) ::kill(pid_, number);
+}
+
+std::optional<Exit> Child::reap(bool block) {
+  int status = 0;
+  pid_t got = 0;
+  while ((got = ::waitpid(pid_, &status, block ? 0 : WNOHANG)) < 0 && errno == EINTR) {
+  }
+  if (got == 0) return {};
+  if (got < 0)
+    ended_ = Exit{Exit::How::exited, 127}; // reaped behind our back (SIGCHLD ignored)
+  else if (WIFSIGNALED(status))
+    ended_ = Exit{Exit::How::signalled, WTERMSIG(status)};
+  else
+    ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
+  return ended_;
+}
+
+std::optional<Exit> Child::wait_for(milliseconds limit) {
+  if (ended_) return ended_;
+  const auto deadline = Clock::now() + limit;
+  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  while (true) {
+    if (auto exit = reap(false)) return exit;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return {};
+    // Where pidfd_open is missing or forbidden, look again every millisecond.
+    const milliseconds step = pidfd ? std::min(left, milliseconds(3'600'000)) : milliseconds(1);
+    pollfd watched{pidfd.get(), POLLIN, 0};
+    if (::poll(&watched, pidfd ? 1 : 0, static_cast<int>(step.count())) < 0) return reap(false);
+  }
+}
+
+Exit Child::wait(std::optional<milliseconds> limit) {
+  if (ended_) return *ended_;
+  if (!limit) return *reap(true);
+  const auto deadline = Clock::now() + *limit;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (auto exit = wait_for(std::max(left, milliseconds(0)))) return *exit;
+    if (left.count() <= 0) break;
+  }
+  signal(SIGKILL);
+  reap(true);
+  ended_ = Exit{Exit::How::timed_out, static_cast<int>(limit->count())};
+  return *ended_;
+}
+
+} // namespace recount::process

@@ -1,0 +1,41 @@
+// Signals around fork.
+#pragma once
+
+#include <csignal>
+
+namespace recount::process {
+
+/// Blocks every signal of this thread while it lives.
+class SignalsBlocked {
+public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+  sigset_t before_{};
+};
+
+/// In a forked child: every handler back to the default (an ignored signal stays ignored, as over exec, but
+/// for SIGPIPE), and nothing blocked. Async-signal-safe.
+inline void forget_signal_handlers() noexcept {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) != 0) continue;
+    const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+    if (ignored && number != SIGPIPE) continue;
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    ::sigaction(number, &plain, nullptr);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+} // namespace recount::process

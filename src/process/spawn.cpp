@@ -1,0 +1,204 @@
+// Between fork and exec: only what signal-safety(7) allows, since other threads may hold any lock.
+#include "process/child.hpp"
+#include "process/fd.hpp"
+#include "process/program.hpp"
+#include "process/signals.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace recount::process {
+Child adopt(pid_t pid, bool own_group);
+
+namespace {
+
+/// Which step failed in the child, as sent through the pipe.
+enum class Step : int { descriptors, cpu, memory, user, exec };
+struct Report {
+  Step step;
+  int error;
+};
+
+/// Everything the child needs, made before fork because making it allocates.
+struct Prepared {
+  std::string path;
+  std::vector<char*> argv, environment;
+  std::vector<std::string> variables;
+  std::vector<std::pair<int, int>> moves; ///< {ours, theirs}; ours is replaced by a high duplicate
+  int first_free = 3;                     ///< above every descriptor the child wants
+};
+
+Prepared prepare(const Spawn& spawn, int null) {
+  Prepared p;
+  if (spawn.argv.empty()) throw bad_input("(empty command)", "no program to run");
+  const auto path = find_program(spawn.argv[0]);
+  // Without a file, exec is still tried on the name as given, for the errno that tells why.
+  p.path = path ? *path : spawn.argv[0];
+  for (const auto& word : spawn.argv)
+    p.argv.push_back(const_cast<char*>(word.c_str()));
+  p.argv.push_back(nullptr);
+  for (const auto& [name, value] : spawn.environment)
+    p.variables.push_back(name + "=" + value);
+  for (char** v = environ; v && *v; ++v) {
+    const std::string_view variable = *v;
+    const bool replaced = std::any_of(spawn.environment.begin(), spawn.environment.end(), [&](const auto& e) {
+      return variable.starts_with(e.first) && variable.substr(e.first.size()).starts_with('=');
+    });
+    if (!replaced) p.environment.push_back(*v);
+  }
+  for (auto& v : p.variables)
+    p.environment.push_back(v.data());
+  p.environment.push_back(nullptr);
+  p.moves.emplace_back(spawn.in >= 0 ? spawn.in : null, STDIN_FILENO);
+  if (spawn.out >= 0) p.moves.emplace_back(spawn.out, STDOUT_FILENO);
+  if (spawn.err >= 0) p.moves.emplace_back(spawn.err, STDERR_FILENO);
+  p.moves.insert(p.moves.end(), spawn.descriptors.begin(), spawn.descriptors.end());
+  for (const auto& [ours, theirs] : p.moves)
+    p.first_free = std::max(p.first_free, theirs + 1);
+  return p;
+}
+
+[[noreturn]] void give_up(int pipe, Step step) {
+  const Report report{step, errno};
+  [[maybe_unused]] const auto written = ::write(pipe, &report, sizeof report);
+  ::_exit(127);
+}
+
+/// Closes on exec everything but the standard descriptors and the wanted ones.
+void close_the_rest(const Prepared& p) {
+  if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) { // Linux before 5.11
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const int last = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536));
+    for (int fd = 3; fd < last; ++fd)
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  for (const auto& [ours, theirs] : p.moves)
+    ::fcntl(theirs, F_SETFD, 0);
+}
+
+/// Two passes, through duplicates above every target, so that no move overwrites the source of another.
+bool move_descriptors(Prepared& p) {
+  for (auto& [ours, theirs] : p.moves) {
+    ours = ::fcntl(ours, F_DUPFD_CLOEXEC, p.first_free);
+    if (ours < 0) return false;
+  }
+  for (const auto& [ours, theirs] : p.moves) {
+    if (::dup2(ours, theirs) < 0) return false;
+  }
+  return true;
+}
+
+bool limit_memory(const Spawn& spawn) {
+  if (!spawn.core_dump) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+  }
+  if (!spawn.memory_limit) return true;
+  const rlimit most{*spawn.memory_limit, *spawn.memory_limit};
+  return ::setrlimit(RLIMIT_AS, &most) == 0;
+}
+
+bool pin(int cpu) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) {
+    errno = EINVAL;
+    return false;
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(cpu), &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+bool become(const std::pair<uid_t, gid_t>& user) {
+  return ::setgroups(0, nullptr) == 0 && ::setgid(user.second) == 0 && ::setuid(user.first) == 0;
+}
+
+[[noreturn]] void run_child(const Spawn& spawn, Prepared& p, int report, pid_t parent) {
+  report = ::fcntl(report, F_DUPFD_CLOEXEC, p.first_free);
+  if (spawn.own_group) ::setpgid(0, 0);
+  if (!move_descriptors(p)) give_up(report, Step::descriptors);
+  close_the_rest(p);
+  if (spawn.cpu && !pin(*spawn.cpu)) give_up(report, Step::cpu);
+  if (!limit_memory(spawn)) give_up(report, Step::memory);
+  if (spawn.user && !become(*spawn.user)) give_up(report, Step::user);
+  if (spawn.fixed_addresses) {
+    const int now = ::personality(0xffffffffU);
+    if (now >= 0) ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
+  }
+  if (spawn.die_with_parent) { // after setuid, which clears it
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127); // it died before we could ask
+  }
+  forget_signal_handlers();
+  ::execve(p.path.c_str(), p.argv.data(), p.environment.data());
+  give_up(report, Step::exec);
+}
+
+[[noreturn]] void throw_report(const Spawn& spawn, const Report& report) {
+  const std::string& name = spawn.argv[0];
+  const std::string why = std::strerror(report.error);
+  switch (report.step) {
+  case Step::descriptors:
+    throw unavailable(name, "cannot hand over its descriptors: " + why, {}, "ulimit -n");
+  case Step::cpu:
+    throw unavailable(name, "cannot be pinned to CPU " + std::to_string(*spawn.cpu) + ": " + why,
+                      "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
+  case Step::memory: throw unavailable(name, "cannot limit its memory: " + why, {}, "ulimit -v");
+  case Step::user: throw unavailable(name, "cannot run it as another user: " + why, {}, "run as root");
+  case Step::exec: break;
+  }
+  if (report.error == ENOENT && name.find('/') == std::string::npos)
+    throw unavailable(name, "program not found along PATH", {}, "install it, or add its folder to PATH");
+  throw unavailable(name, "cannot be run: " + why);
+}
+} // namespace
+
+Child::Child(const Spawn& spawn) {
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Prepared prepared = prepare(spawn, null.get());
+  Pipe pipe;
+  const pid_t parent = ::getpid();
+  {
+    // A handler of ours must not run in the child: it would act on the parent's behalf.
+    const SignalsBlocked blocked;
+    pid_ = ::fork();
+    if (pid_ == 0) run_child(spawn, prepared, pipe.write.get(), parent);
+  }
+  if (pid_ < 0)
+    throw unavailable(spawn.argv[0], std::string("fork: ") + std::strerror(errno), {}, "ulimit -u");
+  own_group_ = spawn.own_group;
+  if (own_group_) ::setpgid(pid_, pid_); // also here, so that signal() works at once
+  pipe.write.reset();
+  Report report{};
+  ssize_t got = 0;
+  while ((got = ::read(pipe.read.get(), &report, sizeof report)) < 0 && errno == EINTR) {
+  }
+  if (got != sizeof report) return;
+  wait();
+  throw_report(spawn, report);
+}
+
+Child adopt(pid_t pid, bool own_group) {
+  Child child;
+  child.pid_ = pid;
+  child.own_group_ = own_group;
+  return child;
+}
+
+} // namespace recount::process
