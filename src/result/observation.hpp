@@ -10,7 +10,8 @@
 
 namespace recount::result {
 
-/// A parameter's value: sizes, strides and counts are integers (bytes where they are sizes), choices are text.
+/// A parameter's value: sizes, strides and counts are integers (bytes where they are sizes), choices are
+/// text.
 using ParamValue = std::variant<std::int64_t, std::string>;
 /// A parameter point, by parameter name ("size", "stride", "n", ...).
 using Params = std::map<std::string, ParamValue>;
@@ -21,16 +22,19 @@ using Number = std::variant<std::monostate, std::int64_t, double>;
 /// The number as a double, or nothing where there is no value ("not counted" is never 0).
 [[nodiscard]] std::optional<double> as_double(const Number& number);
 
+/// "size=32768 stride=64": the point for people, in messages and tables.
+[[nodiscard]] std::string describe(const Params& params);
+
 /// One line of a results file; see recount-results(5).
 struct Observation {
-  std::string run;     ///< id of the run (the header line) that made it
-  std::string kernel;  ///< "stride"
-  Params params;       ///< the point
-  int repetition = 0;  ///< 0-based
-  std::string witness; ///< "perf", "papi", "clock", "model", "model:i7-9700"
-  std::string metric;  ///< preset or event name, or "seconds", "tsc_cycles"
-  Number value;        ///< monostate: not counted, and `reason` says why
-  std::string reason;  ///< why there is no value; empty when there is one
+  std::string run;                        ///< id of the run (the header line) that made it
+  std::string kernel;                     ///< "stride"
+  Params params;                          ///< the point
+  int repetition = 0;                     ///< 0-based
+  std::string witness;                    ///< "perf", "papi", "clock", "model", "model:i7-9700"
+  std::string metric;                     ///< preset or event name, or "seconds", "tsc_cycles"
+  Number value;                           ///< monostate: not counted, and `reason` says why
+  std::string reason;                     ///< why there is no value; empty when there is one
   std::optional<std::int64_t> accesses;   ///< element accesses of the measured region
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed

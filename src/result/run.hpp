@@ -1,0 +1,47 @@
+// The header of a run: which machine, which software, which command made the observations that carry its id.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::result {
+
+/// What the first line of every results file declares.
+inline constexpr const char* schema = "recount-results/1";
+
+/// A data or unified cache as the system states it; kept with the results so that figures can mark it.
+struct CacheNote {
+  std::string level;     ///< "L1d", "L2", "L3"
+  std::int64_t size = 0; ///< bytes
+  std::int64_t line = 0; ///< bytes; 0: not stated
+  std::int64_t ways = 0; ///< 0: not stated; -1: fully associative
+  bool operator==(const CacheNote&) const = default;
+};
+
+/// One execution of `recount sweep` (or of a study): the machine and software behind its observations.
+struct Run {
+  std::string id;                ///< unique over machines and time; every line of the run carries it
+  std::string started;           ///< UTC, ISO 8601: "2026-11-21T06:13:25Z"
+  std::string host;              ///< node name
+  std::string cpu;               ///< model name
+  std::int64_t cpus = 0;         ///< logical CPUs online
+  std::vector<CacheNote> caches; ///< of the measured CPU, innermost first
+  std::string governor;          ///< cpufreq governor; empty: none stated
+  std::string os;                ///< "Linux 6.1.0-18-amd64 x86_64"
+  std::string virtualised;       ///< hypervisor's name; empty: none seen
+  std::map<std::string, std::string> versions; ///< "recount", "papi", "libpfm4", "compiler", "kernel_flags"
+  std::vector<std::string> command;            ///< the command line, word by word
+  std::uint64_t seed = 0;                      ///< of the shuffled order
+  /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
+  /// "repeat", ...): a sweep resumes only a file whose plan is its own.
+  std::map<std::string, std::string> plan;
+  std::string resumes; ///< id of the run that this one continues; empty: none
+};
+
+/// A new id and the present time; everything else is left empty. Ids do not repeat: time, process and 32
+/// random bits.
+[[nodiscard]] Run new_run();
+
+} // namespace recount::result

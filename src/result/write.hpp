@@ -1,0 +1,39 @@
+// Appending to a results file so that whatever happens next, what was written stays.
+#pragma once
+
+#include "result/observation.hpp"
+#include "result/run.hpp"
+
+#include <string>
+
+namespace recount::result {
+
+/// Appends lines to a results file, each with one write(2). Not thread-safe; one writer a file (flock).
+class Writer {
+public:
+  enum class Mode {
+    create, ///< the file must be absent or empty: nothing measured is ever overwritten
+    append  ///< the file must be a results file; a torn last line is cut off first
+  };
+  /// `path` "-" is stdout. Throws recount::Error: bad_input when the file exists (create) or is not a
+  /// results file (append), unavailable with errno in words when it cannot be written.
+  Writer(std::string path, Mode mode);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();
+
+  /// Throw recount::Error (unavailable) when the disk is full, a limit is reached or the device fails; the
+  /// file then ends with the last whole line.
+  void write(const Run& run);
+  void write(const Observation& observation);
+  void write(const Failure& failure);
+
+private:
+  void append(const std::string& line);
+
+  std::string path_;
+  int fd_ = -1;
+  bool regular_ = false;
+};
+
+} // namespace recount::result
