@@ -1,0 +1,34 @@
+// What reading a counter gives, and the arithmetic on it. Pure: no system call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace recount {
+
+/// One event's count over a region. The times are those of its group (perf_event_open(2), read format).
+struct Count {
+  std::optional<std::uint64_t> value; ///< occurrences while running, unscaled; none: not counted (never 0)
+  std::uint64_t enabled_ns = 0;       ///< nanoseconds between start and stop
+  std::uint64_t running_ns = 0;       ///< nanoseconds of these on a counter; less than enabled: multiplexed
+  std::uint64_t lost = 0;             ///< samples lost (PERF_FORMAT_LOST, Linux 6.0); 0 for plain counting
+  std::string reason;                 ///< why there is no value; empty when there is one
+};
+
+/// Fraction of the enabled time that was counted, 0...1; 1 when nothing was enabled at all.
+[[nodiscard]] double share(const Count& count) noexcept;
+
+/// Whether the value covers only part of the time and has to be scaled.
+[[nodiscard]] bool multiplexed(const Count& count) noexcept;
+
+/// The estimate for the whole region: value * enabled / running; the value itself when the event always
+/// ran; none when it was not counted.
+[[nodiscard]] std::optional<double> scale(const Count& count) noexcept;
+
+/// What happened between two reads of one counter, values and times each subtracted, so that scaling uses
+/// the times of this region alone. Not counted when either was not, or when the counter did not run in
+/// between although it was enabled. A counter that went backwards counts as not counted, with that reason.
+[[nodiscard]] Count difference(const Count& after, const Count& before);
+
+} // namespace recount

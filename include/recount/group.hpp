@@ -1,0 +1,91 @@
+// Counting: groups of events that are on the PMU together, and any number of events over several groups.
+#pragma once
+
+#include <recount/count.hpp>
+#include <recount/event.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace recount {
+
+/// What is counted, and how (perf_event_open(2)).
+struct GroupOptions {
+  pid_t pid = 0;          ///< 0: the calling thread; > 0: that thread or process; -1: everything on `cpu`
+  int cpu = -1;           ///< -1: wherever the thread runs; otherwise only on that CPU
+  bool inherit = false;   ///< also threads and processes that the target starts from now on
+  bool pinned = false;    ///< always on the PMU or not at all: never multiplexed
+  bool exclusive = false; ///< alone on the PMU
+  bool enable_on_exec = false; ///< starts by itself when the target calls execve(2)
+};
+
+namespace perf {
+class OpenGroup;
+}
+
+/// One kernel group: counted together or not at all, so that ratios between its events hold.
+/// Counts from its first start(); start(), stop(), reset() and read() make one system call each and allocate
+/// nothing (a reason for a missing value excepted). Movable. One thread at a time may use an object.
+class Group {
+public:
+  /// Opens the events, stopped, the first as leader. Throws Error naming the event, the errno, the setting
+  /// concerned and the remedy; also when the events cannot be on the PMU at the same time, which is tried
+  /// out where the calling thread counts itself: such a group would otherwise read as zero.
+  explicit Group(std::vector<Event> events, const GroupOptions& options = {});
+  /// As above, names encoded with `domain` where they give none.
+  explicit Group(const std::vector<std::string>& names, Domain domain = Domain::all,
+                 const GroupOptions& options = {});
+  Group(Group&&) noexcept;
+  Group& operator=(Group&&) noexcept;
+  ~Group();
+
+  void start(); ///< counts on from where it stopped
+  void stop();
+  void reset(); ///< values and times count from here; running or not
+  /// Values since construction or reset(), in the order of the events; valid until the next read(). A
+  /// group that was enabled but never ran has no values, and the reason is given.
+  const std::vector<Count>& read();
+
+  [[nodiscard]] const std::vector<Event>& events() const noexcept;
+  /// Descriptor of the i-th event, the leader's first; owned by the group. For mmap(2) and ioctl(2).
+  [[nodiscard]] int fd(std::size_t i = 0) const;
+
+private:
+  std::unique_ptr<perf::OpenGroup> open_;
+};
+
+/// Any number of events, in as few kernel groups as they fit in. Where there are several groups the kernel
+/// takes turns among them when counters are short: each Count then says how long it ran (see scale()).
+/// Same costs as Group, once for each group. Movable. One thread at a time may use an object.
+class Counters {
+public:
+  /// Throws Error when an event cannot be opened even alone. Not fitting in one group is no error.
+  explicit Counters(std::vector<Event> events, const GroupOptions& options = {});
+  /// As above, names encoded with `domain` where they give none; on a hybrid CPU a generic event becomes
+  /// one event for each kind of core (see events()).
+  explicit Counters(const std::vector<std::string>& names, Domain domain = Domain::all,
+                    const GroupOptions& options = {});
+  Counters(Counters&&) noexcept;
+  Counters& operator=(Counters&&) noexcept;
+  ~Counters();
+
+  void start();
+  void stop();
+  void reset();
+  const std::vector<Count>& read(); ///< in the order of events(); valid until the next read()
+
+  [[nodiscard]] const std::vector<Event>& events() const noexcept;
+  /// The groups, each the indices of its events: more than one means that they did not fit together.
+  [[nodiscard]] const std::vector<std::vector<std::size_t>>& groups() const noexcept;
+  /// Why there is more than one group, one line for each further group ("X does not fit with Y, Z: ...").
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept;
+
+private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+} // namespace recount

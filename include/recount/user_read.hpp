@@ -1,0 +1,60 @@
+// Reading a counter of the calling thread without a system call.
+#pragma once
+
+#include <recount/count.hpp>
+#include <recount/event.hpp>
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace recount {
+
+/// What the mmap page of an event told, before any subtraction.
+struct PageReading {
+  std::uint64_t value, enabled_ns, running_ns;
+};
+
+/// Where the counter registers and the clock behind cap_user_time come from; a table so that the arithmetic
+/// can be tested with registers made of memory.
+struct Registers {
+  std::uint64_t (*counter)(void* context, std::uint32_t index); ///< index as rdpmc takes it: page index - 1
+  std::uint64_t (*clock)(void* context);                        ///< TSC, or the arm64 virtual counter
+  void* context = nullptr;
+};
+/// This CPU's own: rdpmc and rdtsc on x86-64, pmevcntr<n>_el0/pmccntr_el0 and cntvct_el0 on arm64.
+[[nodiscard]] Registers cpu_registers() noexcept;
+
+/// Reads an event's mmap page as linux/perf_event.h documents: retried while `lock` changes, the register
+/// sign-extended from pmc_width bits and added to offset, both times advanced by the clock where
+/// cap_user_time is set. None when the register may not be used right now (index 0: not on the PMU;
+/// cap_user_rdpmc 0): read(2) then tells.
+[[nodiscard]] std::optional<PageReading> read_page(const perf_event_mmap_page& page,
+                                                   const Registers& registers) noexcept;
+
+/// One event of the calling thread, read in user space whenever the kernel allows it at that moment, else
+/// by read(2): the value is right either way. For self-monitoring only: use it on the thread that made it.
+class UserRead {
+public:
+  /// Opens the event, stopped. Throws Error as Group does.
+  explicit UserRead(const Event& event);
+  UserRead(UserRead&&) noexcept;
+  UserRead& operator=(UserRead&&) noexcept;
+  ~UserRead();
+
+  void start();
+  void stop();
+  void reset(); ///< values and times count from here
+  Count read(); ///< since construction or reset()
+  /// How many calls of read() and reset() needed no system call, and how many did.
+  [[nodiscard]] std::uint64_t direct() const noexcept;
+  [[nodiscard]] std::uint64_t system_calls() const noexcept;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace recount
