@@ -1,0 +1,62 @@
+// Executes a plan: every run in a fresh process, results handed over as they are made.
+#pragma once
+
+#include "result/observation.hpp"
+#include "result/read.hpp"
+#include "sweep/plan.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::sweep {
+
+/// How to execute a plan.
+struct Execution {
+  /// The program that serves a run: reads a request on stdin, writes result lines to stdout (serve.hpp).
+  std::vector<std::string> program{"/proc/self/exe", "run-point"};
+  std::string run;                         ///< id that observations will carry
+  std::optional<int> cpu;                  ///< pinned to it; absent: not pinned
+  std::chrono::milliseconds limit{60'000}; ///< a run that takes longer is killed and recorded as failed
+  int parallel = 1;                        ///< model runs at a time; timed ones are always alone
+};
+
+/// How far a sweep is.
+struct Progress {
+  std::size_t done = 0, total = 0; ///< runs
+  std::size_t failed = 0;
+  std::chrono::nanoseconds elapsed{};
+  std::optional<std::chrono::nanoseconds> remaining; ///< estimate; absent until something is known
+  const Job* job = nullptr;                          ///< the last one that ended
+};
+
+/// What the engine calls, from its own thread, never while a timed run is under way. Any may be empty.
+struct Listener {
+  std::function<void(const result::Observation&)> observation;
+  std::function<void(const result::Failure&)> failure;
+  std::function<void(const Progress&)> progress; ///< after each run
+  std::function<bool()> stop;                    ///< true: end after killing what is in flight; asked often
+};
+
+/// How it ended.
+struct Outcome {
+  std::size_t observations = 0, failures = 0, runs = 0;
+  bool stopped = false;               ///< by Listener::stop
+  std::chrono::nanoseconds elapsed{}; ///< of the whole
+  /// Per run, what its process took beside preparing, warming and measuring the kernel.
+  std::vector<std::chrono::nanoseconds> overheads;
+};
+
+/// Executes the jobs in order. A run that crashes, hangs past its limit or answers nonsense is a Failure
+/// and the sweep goes on. Exceptions from the listener (disk full) kill what is in flight and pass through.
+/// One sweep at a time in a process.
+Outcome execute(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
+                const Listener& listener);
+
+/// The jobs that a file does not yet hold: each is left with the metrics that are missing. A failure of a
+/// job counts as its result.
+[[nodiscard]] std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there);
+
+} // namespace recount::sweep

@@ -1,0 +1,75 @@
+// What a sweep will do: a grid of parameter points x repetitions x witnesses, in a shuffled order.
+#pragma once
+
+#include "kernel/kernel.hpp"
+#include "result/observation.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::sweep {
+
+/// One parameter and the values it takes.
+struct Axis {
+  std::string name; ///< "size"
+  std::vector<result::ParamValue> values;
+};
+
+/// The sweep as asked for.
+struct Plan {
+  std::string kernel;
+  std::vector<Axis> axes;             ///< parameters without an axis keep their default
+  std::vector<std::string> witnesses; ///< "clock", "model:i7-9700", ...
+  std::vector<std::string> metrics;   ///< empty: each witness's default ones
+  int repeat = 5;                     ///< repetitions of each point by each native witness
+  std::uint64_t seed = 0;             ///< of the order
+};
+
+/// A point of the grid that the kernel refuses, and why ("stride 64K is more than half of size 4K").
+struct Skipped {
+  result::Params point;
+  std::string reason;
+};
+
+/// The grid, completed with defaults.
+struct Grid {
+  std::vector<result::Params> points;
+  std::vector<Skipped> skipped;
+};
+
+/// One run: what one fresh process measures.
+struct Job {
+  result::Params point;
+  int repetition = 0;
+  std::string witness;
+  std::vector<std::string> metrics;
+};
+
+/// Values of a parameter from what the user typed, checked against the kernel's parameter.
+/// Throws recount::Error (bad_input) for an unknown parameter, a bad range, a value out of bounds.
+[[nodiscard]] Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text);
+
+/// All points, last axis fastest. Throws recount::Error (bad_input) when the grid has more than ten million
+/// points, or when every point is refused (with the kernel's reason).
+[[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
+
+/// The metrics that a witness is asked for under this plan.
+[[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness);
+
+/// The runs in the order of execution. Native witnesses first: in each repetition every point by every
+/// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point
+/// once (it is deterministic). The order depends on the seed and on nothing else.
+[[nodiscard]] std::vector<Job> schedule(const Plan& plan, const Grid& grid);
+
+/// The plan setting by setting, in canonical text, as it stands in the header of a results file.
+[[nodiscard]] std::map<std::string, std::string> settings(const Plan& plan);
+
+/// What differs between the plan of a file and ours, one clause ("--size was 4096,8192 in the file and is
+/// 4096 now"); empty: nothing.
+[[nodiscard]] std::string difference(const std::map<std::string, std::string>& theirs,
+                                     const std::map<std::string, std::string>& ours);
+
+} // namespace recount::sweep

@@ -1,0 +1,54 @@
+// A witness: one independent source of counts. Each is a file; this is what they have in common.
+#pragma once
+
+#include "kernel/kernel.hpp"
+#include "result/observation.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::witness {
+
+/// What one process is asked to observe: one kernel at one point, once, by one witness.
+struct Task {
+  std::string run; ///< id that every observation will carry
+  std::string kernel;
+  result::Params point; ///< complete, see kernel::complete()
+  int repetition = 0;
+  std::string witness; ///< "clock", "perf", "papi", "model", "model:NAME", "model:FILE.json"
+  std::vector<std::string> metrics;
+};
+
+/// The table row of a witness.
+struct Witness {
+  std::string name;  ///< without what follows a colon
+  std::string prose; ///< one line
+  bool native;       ///< executes the kernel, hence wants a CPU to itself and a prepared, warm instance
+  std::vector<std::string> default_metrics;
+  /// Whether a metric is of the witness's kind: times are the clock's, every other name is a counter's.
+  bool (*gives)(const std::string& metric);
+  /// Why none of these metrics can be had from it on this machine; empty: at least one can.
+  std::string (*missing)(const std::vector<std::string>& metrics);
+  /// One observation for each metric, in that order; a metric it cannot give has no value and a reason.
+  /// `instance` is the prepared kernel (native witnesses only). Throws recount::Error only when the task
+  /// itself is wrong (no such machine description).
+  std::vector<result::Observation> (*observe)(const kernel::Kernel& kernel, kernel::Instance* instance,
+                                              const Task& task);
+};
+
+/// All witnesses: clock, perf, papi, model.
+[[nodiscard]] std::span<const Witness> all();
+/// By name ("model:i7-9700" is model). Throws recount::Error (bad_input) naming the witnesses there are.
+[[nodiscard]] const Witness& find(const std::string& name);
+
+/// An observation of the task, with everything filled in but the value.
+[[nodiscard]] result::Observation blank(const Task& task, const std::string& metric);
+
+/// One file each.
+[[nodiscard]] Witness clock_witness();
+[[nodiscard]] Witness perf_witness();
+[[nodiscard]] Witness papi_witness();
+[[nodiscard]] Witness model_witness();
+
+} // namespace recount::witness
