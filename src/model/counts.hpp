@@ -1,0 +1,59 @@
+// What a level counts, by the cause of each request.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace recount::model {
+
+/// Why a level is asked for a line. A miss asks the next level for the same cause, so at every level
+/// "store" means "caused by a store of the program".
+enum class Cause : unsigned {
+  load,       ///< a load of the program
+  store,      ///< a store of the program (at lower levels: the line it needs, or the store passed on)
+  walk,       ///< a page-table entry read after a miss in the last TLB
+  prefetch,   ///< asked for by a declared prefetcher
+  write_back, ///< a dirty line leaving the level above
+  victim,     ///< a clean line leaving the level above an exclusive one
+  refill      ///< the rest of a longer line, read because only a part was written back
+};
+inline constexpr std::size_t causes = 7;
+
+/// Per-cause and per-level counts. All are numbers of lines, not of bytes.
+struct LevelCounts {
+  std::array<std::int64_t, causes> accesses{}, misses{};
+  std::int64_t evictions = 0;     ///< lines that left because another needed the place
+  std::int64_t write_backs = 0;   ///< of those, dirty: sent to the level below
+  std::int64_t invalidations = 0; ///< lines that left because an inclusive level below evicted them
+  std::int64_t prefetches = 0;    ///< lines this level's own prefetcher looked for
+
+  [[nodiscard]] std::int64_t accessed(Cause c) const { return accesses[static_cast<unsigned>(c)]; }
+  [[nodiscard]] std::int64_t missed(Cause c) const { return misses[static_cast<unsigned>(c)]; }
+  [[nodiscard]] std::int64_t hit(Cause c) const { return accessed(c) - missed(c); }
+
+  /// this += times * (later - earlier), field by field: how a recurring stretch is counted at once.
+  void add(const LevelCounts& later, const LevelCounts& earlier, std::int64_t times) {
+    for (std::size_t c = 0; c < causes; ++c) {
+      accesses[c] += times * (later.accesses[c] - earlier.accesses[c]);
+      misses[c] += times * (later.misses[c] - earlier.misses[c]);
+    }
+    evictions += times * (later.evictions - earlier.evictions);
+    write_backs += times * (later.write_backs - earlier.write_backs);
+    invalidations += times * (later.invalidations - earlier.invalidations);
+    prefetches += times * (later.prefetches - earlier.prefetches);
+  }
+  bool operator==(const LevelCounts&) const = default;
+};
+
+/// Everything a hierarchy counts.
+struct Counts {
+  std::vector<LevelCounts> levels;    ///< data caches, from the core outwards
+  std::vector<LevelCounts> tlb;       ///< TLB levels: accesses and misses by load and store only
+  LevelCounts memory;                 ///< requests that left the last level (accesses only)
+  std::int64_t loads = 0, stores = 0; ///< of the program; one that crosses a line is still one
+  bool operator==(const Counts&) const = default;
+};
+
+} // namespace recount::model

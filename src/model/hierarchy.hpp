@@ -1,0 +1,91 @@
+// The cache hierarchy: replays loads and stores and counts what each level does. Exact; see
+// recount-machines(5).
+#pragma once
+
+#include "model/counts.hpp"
+#include "model/level.hpp"
+#include "model/machine.hpp"
+#include "model/tlb.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace recount::model {
+
+/// A set-associative hierarchy of data caches, starting cold. Addresses are plain numbers: nothing is
+/// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one a thread.
+///
+/// What happens, in this order. An access is split at line ends; each line is one access to the first level.
+/// With a TLB the page is looked up first, and a miss in all its levels reads one page-table entry through
+/// the first cache level. A miss asks the next level (which does the same in turn), then makes room, evicting
+/// a line if no place is empty, then takes the line in. A dirty line that leaves is written to the next
+/// level: that counts there under Cause::write_back, never as demand; it is a use of the line if the level
+/// holds it, else the line is taken in without asking further down.
+class Hierarchy {
+public:
+  /// Throws recount::Error (bad_input) for a description that check() refuses.
+  explicit Hierarchy(const MachineDescription& machine);
+
+  /// A load of `bytes` (at least 1) at `address`.
+  void load(std::uint64_t address, unsigned bytes) { access<Cause::load>(address, bytes); }
+  /// A store of `bytes` (at least 1) at `address`.
+  void store(std::uint64_t address, unsigned bytes) { access<Cause::store>(address, bytes); }
+
+  /// Sets every count to 0; what the caches hold stays.
+  void reset_counters();
+  /// Empties the caches and TLBs, without write-backs, and restarts random replacement. Counts stay.
+  void clear();
+
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] std::size_t levels() const { return levels_.size(); }
+  [[nodiscard]] const MachineDescription& machine() const { return machine_; }
+
+  /// Everything that decides what further accesses will count: two equal states have equal futures.
+  using State = std::vector<std::uint64_t>;
+  [[nodiscard]] State state() const;
+  /// Compares the whole state, without allocating.
+  [[nodiscard]] bool is(const State& state) const;
+  /// Counts `times` times what was counted between two earlier moments; for stretches known to recur.
+  void add(const Counts& later, const Counts& earlier, std::int64_t times);
+
+  /// Where page-table entries are read: table + 8 * page number.
+  static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
+
+private:
+  template <Cause cause>
+  void access(std::uint64_t address, unsigned bytes) {
+    const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
+    touch<cause>(line);
+    if (line != last) [[unlikely]]
+      cross(line + 1, last, cause);
+  }
+  template <Cause cause>
+  void touch(std::uint64_t line) {
+    if (!plain_) return touch_any(line, cause);
+    Level& first = levels_.front();
+    ++first.counts.accesses[static_cast<unsigned>(cause)];
+    if (!first.use_lru(line, cause == Cause::store)) miss(line, cause);
+  }
+  void touch_any(std::uint64_t line, Cause cause);
+  void cross(std::uint64_t line, std::uint64_t last, Cause cause);
+  void miss(std::uint64_t line, Cause cause);
+
+  bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
+  bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
+  void put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
+  void fill(std::size_t at, std::uint64_t line, bool dirty);
+  void evict(std::size_t at, Level::Entry entry);
+  bool invalidate_above(std::size_t at, std::uint64_t line);
+  void prefetch_after(std::size_t at, std::uint64_t line);
+
+  MachineDescription machine_;
+  std::vector<Level> levels_;
+  std::optional<Tlb> tlb_;
+  bool plain_;                         ///< first level LRU, write-back, allocating, no prefetcher, no TLB
+  unsigned shift_;                     ///< log2 of the first level's line
+  std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
+  LevelCounts memory_;
+};
+
+} // namespace recount::model

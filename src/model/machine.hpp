@@ -1,0 +1,76 @@
+// A machine as its cache hierarchy is described to the model: recount-machines(5).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::model {
+
+/// Which line of a full set leaves: the least recently used, the one the tree of "not recently" bits
+/// points at, the oldest, or one drawn from a seeded generator.
+enum class Policy { lru, plru, fifo, random };
+/// How a level relates to the levels above it (nearer the core). Non-inclusive: neither is enforced.
+/// Inclusive: what leaves this level leaves those above. Exclusive: filled only with what the level above
+/// evicts; a hit moves the line up.
+enum class Inclusion { non_inclusive, inclusive, exclusive };
+/// What a store that hits does: mark the line dirty, or go on to the next level at once.
+enum class Write { back, through };
+enum class Prefetch { none, next_line };
+
+/// One level of data cache. Bytes where it is a size.
+struct LevelDescription {
+  std::string name; ///< "L1d"
+  std::int64_t size = 0, line = 64;
+  std::int64_t ways = 0; ///< as many as the level has lines: fully associative; 1: direct-mapped
+  Policy policy = Policy::lru;
+  Inclusion inclusion = Inclusion::non_inclusive;
+  Write write = Write::back;
+  bool allocate = true; ///< a store that misses brings the line in
+  Prefetch prefetch = Prefetch::none;
+  std::optional<double> latency; ///< load-to-use, core cycles
+
+  [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
+};
+
+/// One level of data TLB, LRU.
+struct TlbLevel {
+  std::int64_t entries = 0, ways = 0;
+  [[nodiscard]] std::int64_t sets() const { return entries / ways; }
+};
+
+struct TlbDescription {
+  std::int64_t page = 4096; ///< bytes
+  std::vector<TlbLevel> levels;
+};
+
+struct MachineDescription {
+  std::string name;
+  std::string source;                   ///< where the numbers come from
+  std::vector<LevelDescription> levels; ///< from the core outwards, at least one
+  std::optional<TlbDescription> tlb;    ///< without one, translation costs nothing
+  std::uint64_t seed = 1;               ///< of the levels with random replacement
+};
+
+/// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
+/// (a name with a slash or ending in .json). Throws recount::Error: bad_input for an unknown name (with the
+/// nearest ones) or a bad description (file and field named), unavailable where the host does not tell.
+[[nodiscard]] MachineDescription machine(const std::string& name_or_path);
+
+/// The shipped machines' names, sorted. ("host" is not among them.)
+[[nodiscard]] std::vector<std::string> machine_names();
+
+/// Reads a description; `file` stands in the messages. Throws recount::Error (bad_input): line and column for
+/// text that is not JSON, the field for anything unknown, missing or out of range.
+[[nodiscard]] MachineDescription parse_machine(std::string_view json, const std::string& file);
+
+/// Checks what a Hierarchy needs (see recount-machines(5)); `file` stands in the message.
+/// Throws recount::Error (bad_input) naming the field.
+void check(const MachineDescription& machine, const std::string& file);
+
+/// This machine, from hwloc. Throws recount::Error (unavailable) when no data cache is stated.
+[[nodiscard]] MachineDescription host_machine();
+
+} // namespace recount::model

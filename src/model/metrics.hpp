@@ -1,0 +1,20 @@
+// The model's counts under the names of PAPI's presets.
+#pragma once
+
+#include "model/hierarchy.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+namespace recount::model {
+
+/// Metric name -> value, for the levels and TLBs that the machine has: PAPI_L1_DCM, PAPI_L2_DCA, PAPI_LD_INS
+/// ... and MODEL_... names for what no preset names. Each is defined in recount-machines(5).
+[[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy);
+
+/// The same keys without a simulation.
+[[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine);
+
+} // namespace recount::model

@@ -1,0 +1,29 @@
+// Data TLBs: which pages can be translated without a walk.
+#pragma once
+
+#include "model/level.hpp"
+
+#include <vector>
+
+namespace recount::model {
+
+/// Any number of LRU levels; a translation found in one is taken into those before it. Not thread-safe.
+class Tlb {
+public:
+  explicit Tlb(const TlbDescription& description);
+
+  /// True when some level knows the page. Afterwards all do: the caller walks on false.
+  bool translate(std::uint64_t page, Cause cause) {
+    ++levels.front().counts.accesses[static_cast<unsigned>(cause)];
+    return levels.front().use_lru(page, false) || beyond_first(page, cause);
+  }
+  [[nodiscard]] unsigned page_shift() const { return page_shift_; }
+
+  std::vector<Level> levels;
+
+private:
+  bool beyond_first(std::uint64_t page, Cause cause);
+  unsigned page_shift_;
+};
+
+} // namespace recount::model
