@@ -1,0 +1,54 @@
+// What this machine is: the facts that stand beside every result.
+#pragma once
+
+#include "host/cpuinfo.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::host {
+
+/// One cache as hwloc reports it (from sysfs or CPUID).
+struct Cache {
+  int level = 0;                          ///< 1, 2, 3 ...
+  char type = 'u';                        ///< 'd' data, 'i' instruction, 'u' unified
+  std::int64_t size = 0;                  ///< bytes
+  std::int64_t line = 0;                  ///< bytes; 0: not stated
+  std::int64_t ways = 0;                  ///< 0: not stated, -1: fully associative
+  int shared_by = 1;                      ///< hardware threads that share it
+  [[nodiscard]] std::string name() const; ///< "L1d", "L1i", "L2"
+};
+
+/// This machine, as far as it says. A text is empty where the machine does not tell.
+struct Machine {
+  Cpu cpu;
+  std::string architecture;      ///< "x86_64"
+  int cpus = 0;                  ///< online hardware threads
+  std::vector<int> allowed_cpus; ///< those this process may run on
+  int threads_per_core = 1;
+  std::vector<Cache> caches;  ///< of the first allowed CPU, from the innermost outwards
+  std::int64_t page_size = 0; ///< bytes
+  std::int64_t memory = 0;    ///< bytes installed
+  std::string hostname;
+  std::string os;           ///< "Linux 6.1.0-18-amd64"
+  std::string distribution; ///< "Debian GNU/Linux 12 (bookworm)"
+  std::string libc;         ///< "glibc 2.36"
+  std::string governor;     ///< cpufreq governor of the first allowed CPU
+  std::string hypervisor;   ///< "KVM", "unknown" when only the CPUID flag says so; empty: none seen
+  [[nodiscard]] bool virtualised() const { return !hypervisor.empty(); }
+  /// The data or unified cache of a level, if there is one.
+  [[nodiscard]] const Cache* data_cache(int level) const;
+};
+
+/// Read once, at the first call (hwloc takes some milliseconds). Thread-safe.
+[[nodiscard]] const Machine& this_machine();
+
+/// Caches of one CPU, where cores differ (hybrid CPUs). Empty when hwloc knows no such CPU.
+[[nodiscard]] std::vector<Cache> caches_of(int cpu);
+
+/// The other hardware threads of this CPU's core.
+[[nodiscard]] std::vector<int> smt_siblings(int cpu);
+
+} // namespace recount::host

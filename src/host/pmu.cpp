@@ -1,0 +1,68 @@
+#include "host/pmu.hpp"
+#include "host/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace recount::host {
+namespace {
+namespace fs = std::filesystem;
+
+std::map<std::string, std::string> read_folder(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (auto text = read_line(entry.path().string())) files[entry.path().filename().string()] = *text;
+  }
+  return files;
+}
+
+/// "energy-pkg.unit" stands beside "energy-pkg": moves such files out of `events`.
+std::map<std::string, std::string> take_suffix(std::map<std::string, std::string>& events,
+                                               const std::string& suffix) {
+  std::map<std::string, std::string> taken;
+  for (auto it = events.begin(); it != events.end();) {
+    if (!it->first.ends_with(suffix)) {
+      ++it;
+      continue;
+    }
+    taken[it->first.substr(0, it->first.size() - suffix.size())] = it->second;
+    it = events.erase(it);
+  }
+  return taken;
+}
+
+Pmu read_pmu(const fs::path& folder) {
+  Pmu pmu;
+  pmu.name = folder.filename().string();
+  pmu.type = static_cast<std::uint32_t>(read_number((folder / "type").string()).value_or(0));
+  pmu.formats = read_folder(folder / "format");
+  pmu.events = read_folder(folder / "events");
+  pmu.caps = read_folder(folder / "caps");
+  pmu.units = take_suffix(pmu.events, ".unit");
+  pmu.scales = take_suffix(pmu.events, ".scale");
+  take_suffix(pmu.events, ".snapshot");
+  take_suffix(pmu.events, ".per-pkg");
+  if (const auto list = read_line((folder / "cpus").string())) pmu.cpus = parse_cpu_list(*list);
+  if (const auto list = read_line((folder / "cpumask").string())) pmu.cpumask = parse_cpu_list(*list);
+  return pmu;
+}
+} // namespace
+
+bool Pmu::core() const {
+  if (name == "cpu" || name == "cpu_core" || name == "cpu_atom" || name == "cpu_lowpower") return true;
+  if (name == "CPU-M-CF" || name == "cpum_cf") return true; // s390
+  // Arm names it after the core: armv8_pmuv3_0, armv8_cortex_a57, armv7_cortex_a15, apple_icestorm_pmu.
+  return name.starts_with("armv") || (name.starts_with("apple_") && name.ends_with("_pmu"));
+}
+
+std::vector<Pmu> pmus(const std::string& root) {
+  std::vector<Pmu> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error))
+    found.push_back(read_pmu(entry.path()));
+  std::sort(found.begin(), found.end(), [](const Pmu& a, const Pmu& b) { return a.name < b.name; });
+  return found;
+}
+
+} // namespace recount::host

@@ -1,0 +1,30 @@
+// The PMUs that this kernel has, as /sys/bus/event_source/devices lists them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::host {
+
+/// One PMU. See perf_event_open(2), "The dynamic PMU", and Documentation/ABI/testing of Linux.
+struct Pmu {
+  std::string name;                           ///< "cpu", "software", "msr"
+  std::uint32_t type = 0;                     ///< the value of perf_event_attr.type
+  std::map<std::string, std::string> formats; ///< term -> bits: "event" -> "config:0-7,32-35"
+  std::map<std::string, std::string> events;  ///< name -> terms: "tsc" -> "event=0x00"
+  std::map<std::string, std::string> units;   ///< event name -> unit, where one is stated ("Joules")
+  std::map<std::string, std::string> scales;  ///< event name -> factor to that unit
+  std::map<std::string, std::string> caps;    ///< capability -> value: "max_precise" -> "3"
+  std::vector<int> cpus;    ///< CPUs it belongs to (hybrid, uncore); empty: all or not stated
+  std::vector<int> cpumask; ///< uncore: CPUs on which to open its events
+
+  /// Counts what a core executes: "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0" and their like.
+  [[nodiscard]] bool core() const;
+};
+
+/// Every PMU, by name. Empty where sysfs is not mounted.
+[[nodiscard]] std::vector<Pmu> pmus(const std::string& root = "/sys/bus/event_source/devices");
+
+} // namespace recount::host

@@ -1,0 +1,24 @@
+// Small text files of /proc and /sys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::host {
+
+/// The whole file, or nothing when it cannot be read.
+[[nodiscard]] std::optional<std::string> read_file(const std::string& path);
+/// The file without white space at its ends, or nothing when it cannot be read.
+[[nodiscard]] std::optional<std::string> read_line(const std::string& path);
+/// The file as one integer, or nothing when it cannot be read or is none ("max").
+[[nodiscard]] std::optional<long long> read_number(const std::string& path);
+
+[[nodiscard]] std::string_view trim(std::string_view text);
+/// The pieces between separators, empty ones included.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// A list as the kernel writes sets of CPUs: "0-3,8" is 0 1 2 3 8. Empty when the text is no such list.
+[[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
+
+} // namespace recount::host
