@@ -1,0 +1,65 @@
+// Figures from results: gnuplot draws, one style for all. The front of this room.
+#pragma once
+
+#include "figure/format.hpp"
+#include "result/read.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::figure {
+
+/// Which of the observations to draw; empty lists leave the choice to the figure.
+struct Choice {
+  std::vector<std::string> metrics;   ///< preset or event names, "seconds", "tsc_cycles"
+  std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
+};
+
+/// A figure that recount can draw.
+struct Entry {
+  std::string name;  ///< "access-time"
+  std::string prose; ///< what it shows, one line
+  std::string needs; ///< what a results file must hold for it, one line
+};
+
+/// All figures, the one that is preferred for a file that suits several first.
+[[nodiscard]] const std::vector<Entry>& names();
+/// The first figure that these results can fill under the choice. Throws recount::Error (bad_input), saying
+/// what the results hold and what each figure needs, when there is none.
+[[nodiscard]] std::string suitable(const result::Results& results, const Choice& choice = {});
+
+/// One file to draw.
+struct Target {
+  Format format = Format::pdf;
+  std::string path; ///< regular files are replaced whole, by rename; anything else is written into
+};
+
+struct Options {
+  Choice choice;
+  double width = 3.33; ///< inches; from 2 to 20
+  std::vector<Target> targets;
+  std::optional<std::string> script; ///< also writes a gnuplot script that holds its data
+};
+
+struct Drawn {
+  std::vector<std::string> files;    ///< what was written, cairolatex's second file included
+  std::vector<std::string> warnings; ///< series that were not counted, multiplexing, missing fonts, ...
+};
+
+/// Draws a figure. Throws recount::Error: bad_input for an unknown figure (naming the nearest), for results
+/// that cannot fill it, and for a path that cannot be written; unavailable when gnuplot is missing or fails
+/// (with its own words) and when the disk is full. No file is then left or replaced. Never raises SIGPIPE.
+/// One call at a time per thread; starts a child process.
+Drawn draw(const std::string& name, const result::Results& results, const Options& options);
+
+/// How large a text terminal is.
+struct TextSize {
+  long columns = 80, rows = 24;
+  bool colour = false; ///< ANSI colours
+};
+/// The figure as text, for a terminal. Throws as draw() does.
+[[nodiscard]] std::string draw_text(const std::string& name, const result::Results& results,
+                                    const Choice& choice = {}, TextSize size = {});
+
+} // namespace recount::figure
