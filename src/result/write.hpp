@@ -12,7 +12,7 @@ namespace recount::result {
 class Writer {
 public:
   enum class Mode {
-    create, ///< the file must be absent or empty: nothing measured is ever overwritten
+    create, ///< the file must hold nothing yet (see holds_nothing): nothing measured is ever overwritten
     append  ///< the file must be a results file; a torn last line is cut off first
   };
   /// `path` "-" is stdout. Throws recount::Error: bad_input when the file exists (create) or is not a
@@ -35,5 +35,8 @@ private:
   int fd_ = -1;
   bool regular_ = false;
 };
+
+/// Whether a file holds no line yet: absent, empty, or cut off within its very first header line.
+[[nodiscard]] bool holds_nothing(const std::string& path);
 
 } // namespace recount::result

@@ -1,0 +1,95 @@
+#include "result/line.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace recount::result {
+namespace {
+
+using Json = nlohmann::ordered_json; // keys in the order of the manual
+
+std::string text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json(const Params& params) {
+  Json object = Json::object();
+  for (const auto& [name, value] : params)
+    std::visit([&](const auto& v) { object[name] = v; }, value);
+  return object;
+}
+
+Json json(const CacheNote& cache) {
+  return {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}};
+}
+
+/// What observations and failures share.
+template <class Line>
+Json start(const char* type, const Line& line) {
+  Json object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
+  object["params"] = json(line.params);
+  object["repetition"] = line.repetition;
+  object["witness"] = line.witness;
+  return object;
+}
+
+/// JSON has no infinities: such a value is no value.
+std::string unusable(const Number& value) {
+  const auto* real = std::get_if<double>(&value);
+  return real && !std::isfinite(*real) ? "the value is not a finite number" : "";
+}
+
+} // namespace
+
+std::string params_json(const Params& params) {
+  return text(json(params));
+}
+
+std::string to_line(const Run& run) {
+  Json object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
+  object["host"] = run.host;
+  object["cpu"] = run.cpu;
+  object["cpus"] = run.cpus;
+  object["caches"] = Json::array();
+  for (const auto& cache : run.caches)
+    object["caches"].push_back(json(cache));
+  object["governor"] = run.governor.empty() ? Json() : Json(run.governor);
+  object["os"] = run.os;
+  object["virtualised"] = run.virtualised.empty() ? Json() : Json(run.virtualised);
+  object["versions"] = run.versions;
+  object["command"] = run.command;
+  object["seed"] = run.seed;
+  object["plan"] = run.plan;
+  if (!run.resumes.empty()) object["resumes"] = run.resumes;
+  return text(object);
+}
+
+std::string to_line(const Observation& observation) {
+  Json object = start("observation", observation);
+  object["metric"] = observation.metric;
+  std::string reason = observation.reason;
+  if (const auto* whole = std::get_if<std::int64_t>(&observation.value)) {
+    object["value"] = *whole;
+  } else if (const auto* real = std::get_if<double>(&observation.value); real && std::isfinite(*real)) {
+    object["value"] = *real;
+  } else {
+    object["value"] = nullptr;
+    if (reason.empty()) reason = unusable(observation.value);
+    if (reason.empty()) reason = "no reason given";
+  }
+  if (!reason.empty()) object["reason"] = reason;
+  if (observation.accesses) object["accesses"] = *observation.accesses;
+  if (observation.enabled_ns) object["enabled_ns"] = *observation.enabled_ns;
+  if (observation.running_ns) object["running_ns"] = *observation.running_ns;
+  if (observation.seconds && std::isfinite(*observation.seconds)) object["seconds"] = *observation.seconds;
+  if (!observation.flags.empty()) object["flags"] = observation.flags;
+  return text(object);
+}
+
+std::string to_line(const Failure& failure) {
+  Json object = start("failure", failure);
+  object["reason"] = failure.reason;
+  return text(object);
+}
+
+} // namespace recount::result

@@ -1,0 +1,159 @@
+#include "result/read.hpp"
+#include "result/line.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <recount/error.hpp>
+#include <sys/stat.h>
+#include <unordered_set>
+
+namespace recount::result {
+namespace {
+
+/// Gathers lines one after the other, whatever they come from.
+class Gatherer {
+public:
+  explicit Gatherer(Results& into) : into_(into) {
+    for (const auto& run : into.runs)
+      known_.insert(run.id);
+    for (const auto& observation : into.observations)
+      seen_.insert(key(observation));
+  }
+
+  void file(std::string name) {
+    name_ = std::move(name);
+    number_ = repeated_ = 0;
+    unmatched_.clear();
+    headed_ = false;
+  }
+
+  /// `whole`: ended with a newline. Only the last line of a file may be torn.
+  void line(std::string_view text, bool whole) {
+    ++number_;
+    if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+    if (text.empty()) return;
+    const std::string where = fmt::format("{}:{}", name_, number_);
+    try {
+      take(parse_line(text, where), where);
+    } catch (const Error&) {
+      if (whole || !headed_) throw;
+      into_.warnings.push_back(where + ": the last line is torn and was ignored");
+    }
+  }
+
+  void end() {
+    if (number_ == 0) throw bad_input(name_, "is empty: nothing was measured yet");
+    for (const auto& [id, where] : unmatched_)
+      if (!known_.contains(id))
+        throw bad_input(where, "no header line of run \"" + id.substr(0, 80) + "\" in the file",
+                        "keep the lines of type run when files are cut or merged");
+    if (repeated_ > 0)
+      into_.warnings.push_back(fmt::format(
+          "{}: {} observations are there more than once; the first one counts", name_, repeated_));
+  }
+
+private:
+  static std::string key(const Observation& o) {
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", o.run, o.kernel, params_json(o.params), o.repetition,
+                       o.witness, o.metric);
+  }
+
+  void take(Line&& line, const std::string& where) {
+    if (auto* run = std::get_if<Run>(&line)) {
+      headed_ = true;
+      if (known_.insert(run->id).second) into_.runs.push_back(std::move(*run));
+      return;
+    }
+    if (!headed_ && number_ == 1)
+      throw bad_input(where, "a results file starts with a line of type run",
+                      "keep the lines of type run when files are cut or merged");
+    if (auto* observation = std::get_if<Observation>(&line)) {
+      match(observation->run, where);
+      if (seen_.insert(key(*observation)).second)
+        into_.observations.push_back(std::move(*observation));
+      else
+        ++repeated_;
+    } else {
+      match(std::get<Failure>(line).run, where);
+      into_.failures.push_back(std::move(std::get<Failure>(line)));
+    }
+  }
+
+  void match(const std::string& id, const std::string& where) {
+    if (!known_.contains(id)) unmatched_.try_emplace(id, where); // its header may come later
+  }
+
+  Results& into_;
+  std::string name_;
+  std::size_t number_ = 0, repeated_ = 0;
+  bool headed_ = false;
+  std::unordered_set<std::string> known_, seen_;
+  std::map<std::string, std::string> unmatched_;
+};
+
+void gather(Gatherer& gatherer, const std::string& path) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode))
+    throw bad_input(path, "is a directory, not a results file");
+  gatherer.file(path);
+  std::string line;
+  char block[1 << 16];
+  std::size_t number = 1;
+  while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) {
+    std::string_view rest(block, got);
+    for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+      line.append(rest.substr(0, end));
+      gatherer.line(line, true);
+      line.clear();
+      ++number;
+    }
+    line.append(rest);
+    if (line.size() > longest_line)
+      throw bad_input(fmt::format("{}:{}", path, number),
+                      fmt::format("the line is longer than {} bytes: this is not a results file of recount",
+                                  longest_line));
+  }
+  if (std::ferror(file.get())) throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
+  if (!line.empty()) gatherer.line(line, false);
+  gatherer.end();
+}
+
+} // namespace
+
+const Run* Results::run(const std::string& id) const {
+  for (const auto& run : runs)
+    if (run.id == id) return &run;
+  return nullptr;
+}
+
+Results read(const std::string& path) {
+  return read(std::vector<std::string>{path});
+}
+
+Results read(const std::vector<std::string>& paths) {
+  Results all;
+  Gatherer gatherer(all);
+  for (const auto& path : paths)
+    gather(gatherer, path);
+  return all;
+}
+
+Results read_text(std::string_view text, const std::string& name) {
+  Results all;
+  Gatherer gatherer(all);
+  gatherer.file(name);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    gatherer.line(text.substr(0, end), end != text.npos);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  gatherer.end();
+  return all;
+}
+
+} // namespace recount::result

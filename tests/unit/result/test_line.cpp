@@ -1,0 +1,167 @@
+// Lines of a results file: exact both ways, and no text whatsoever gets past the parser unharmed.
+#include "result/line.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <random>
+#include <recount/error.hpp>
+
+using namespace recount::result;
+
+namespace {
+Observation sample() {
+  Observation o;
+  o.run = "R";
+  o.kernel = "stride";
+  o.params = {{"size", std::int64_t{32768}}, {"stride", std::int64_t{64}}, {"variant", std::string("ijk")}};
+  o.repetition = 3;
+  o.witness = "perf";
+  o.metric = "PAPI_L1_DCM";
+  o.value = std::int64_t{123};
+  return o;
+}
+Observation again(const Observation& o) {
+  return std::get<Observation>(parse_line(to_line(o), "f:1"));
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    static_cast<void>(parse_line(text, "f:7"));
+  } catch (const recount::Error& error) {
+    BOOST_TEST((error.kind() == recount::ErrorKind::bad_input));
+    return error.what();
+  }
+  return "";
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(line)
+
+BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
+  BOOST_TEST(to_line(sample()) ==
+             R"({"type":"observation","run":"R","kernel":"stride","params":{"size":32768,"stride":64,)"
+             R"("variant":"ijk"},"repetition":3,"witness":"perf","metric":"PAPI_L1_DCM","value":123})");
+}
+
+BOOST_AUTO_TEST_CASE(whole_values_are_exact_to_the_last_bit) {
+  for (const std::int64_t v : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0},
+                               std::int64_t{9007199254740993}, std::numeric_limits<std::int64_t>::max()}) {
+    Observation o = sample();
+    o.value = v;
+    BOOST_TEST(std::get<std::int64_t>(again(o).value) == v);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(real_values_are_exact_and_stay_real) {
+  for (const double v : {0.1, 1.0, 1e-300, 5e-324, 1.7976931348623157e308, -2.5}) {
+    Observation o = sample();
+    o.value = v;
+    BOOST_TEST(std::get<double>(again(o).value) == v);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
+  Observation o = sample();
+  o.value = {};
+  o.reason = "no PMU";
+  const Observation back = again(o);
+  BOOST_TEST(!as_double(back.value).has_value());
+  BOOST_TEST(back.reason == "no PMU");
+  o = sample();
+  o.value = std::numeric_limits<double>::infinity();
+  BOOST_TEST(again(o).reason == "the value is not a finite number");
+}
+
+BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
+  Observation o = sample();
+  o.accesses = 10;
+  o.enabled_ns = 7;
+  o.running_ns = 5;
+  o.seconds = 0.25;
+  o.flags = {"migrated", "steal 30 ms"};
+  const Observation back = again(o);
+  BOOST_TEST((back.params == o.params));
+  BOOST_TEST((back.accesses == o.accesses && back.enabled_ns == o.enabled_ns));
+  BOOST_TEST((back.running_ns == o.running_ns && back.seconds == o.seconds && back.flags == o.flags));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_survives) {
+  Run run = new_run();
+  run.host = "h";
+  run.cpu = "a \"cpu\"\n\xff";
+  run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, -1}};
+  run.versions = {{"papi", "7.0.0"}};
+  run.command = {"recount", "sweep", "a b"};
+  run.seed = std::numeric_limits<std::uint64_t>::max();
+  run.plan = {{"--size", "4096"}};
+  run.resumes = "earlier";
+  const Run back = std::get<Run>(parse_line(to_line(run), "f:1"));
+  BOOST_TEST(back.id == run.id);
+  BOOST_TEST(back.cpu == "a \"cpu\"\n\xef\xbf\xbd"); // a byte that is no UTF-8 becomes U+FFFD
+  BOOST_TEST((back.caches == run.caches && back.versions == run.versions && back.command == run.command));
+  BOOST_TEST(back.seed == run.seed);
+  BOOST_TEST((back.plan == run.plan && back.resumes == run.resumes));
+  BOOST_TEST(new_run().id != run.id);
+}
+
+BOOST_AUTO_TEST_CASE(complaints_name_place_and_cause) {
+  const std::pair<const char*, const char*> table[] = {
+      {"hello", "f:7: is not JSON"},
+      {"[]", "f:7: is not a JSON object"},
+      {"{}", "\"type\" is missing"},
+      {R"({"type":1})", "\"type\" is not text"},
+      {R"({"type":"song"})", "the type \"song\" is none of"},
+      {R"({"type":"run","schema":"recount-results/9","run":"R"})", "the schema is \"recount-results/9\""},
+      {R"({"type":"observation","run":"R","kernel":"k","params":3,"repetition":0,"witness":"w","metric":"m","value":1})",
+       "\"params\" is not an object"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{"n":1.5},"repetition":0,"witness":"w","metric":"m","value":1})",
+       "\"params\" is not a whole number"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":-1,"witness":"w","metric":"m","value":1})",
+       "\"repetition\" is out of range"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m"})",
+       "neither a \"value\" nor a \"reason\""},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":18446744073709551615})",
+       "larger than 2^63"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":"1"})",
+       "\"value\" is not a whole number"},
+      {R"({"type":"failure","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w"})",
+       "\"reason\" is missing"},
+  };
+  for (const auto& [text, cause] : table) {
+    const std::string said = complaint(text);
+    BOOST_TEST(said.find(cause) != said.npos, text << " gave: " << said);
+    BOOST_TEST(said.rfind("f:7", 0) == 0U);
+  }
+  BOOST_TEST(complaint(std::string("{\"type\":\0\"run\"}", 15)).find("NUL byte") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nesting_as_deep_as_a_line_is_long_is_survived) {
+  BOOST_TEST(!complaint(std::string(1 << 20, '[')).empty());
+  BOOST_TEST(!complaint(std::string(1 << 19, '[') + std::string(1 << 19, ']')).empty());
+}
+
+BOOST_AUTO_TEST_CASE(damaged_lines_are_refused_or_read_but_never_worse) {
+  Observation o = sample();
+  o.flags = {"migrated"};
+  o.seconds = 1.5;
+  Run run = new_run();
+  run.caches = {{"L1d", 32768, 64, 8}};
+  run.plan = {{"--size", "4096"}};
+  const std::string originals[] = {to_line(o), to_line(run)};
+  std::mt19937 random(4711);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = originals[i % 2];
+    for (auto hits = 1 + random() % 3; hits > 0; --hits) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+      case 0: text[at] = static_cast<char>(random()); break;
+      case 1: text.erase(at, 1 + random() % 8); break;
+      default: text.insert(at, 1, "{}[],:\"0-e"[random() % 10]);
+      }
+      if (text.empty()) text = " ";
+    }
+    static_cast<void>(complaint(text)); // any other exception or a crash fails the test
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
