@@ -1,0 +1,84 @@
+// What a description must satisfy to be simulated.
+#include "model/machine.hpp"
+#include "recount/error.hpp"
+
+#include <bit>
+
+namespace recount::model {
+
+namespace {
+
+constexpr std::int64_t most_size = std::int64_t{1} << 36; // 64 GiB: its entries would take 8 GiB
+constexpr std::int64_t most_lines = std::int64_t{1} << 28;
+
+bool power_of_two(std::int64_t n) {
+  return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n));
+}
+
+struct Checker {
+  const std::string& file;
+  std::string path;
+  void need(bool holds, const std::string& field, const std::string& cause) const {
+    if (!holds) throw bad_input(file, path + "." + field + ": " + cause, "see recount-machines(5)");
+  }
+};
+
+void check_shape(const Checker& c, const LevelDescription& level) {
+  c.need(power_of_two(level.line) && level.line >= 4 && level.line <= 1 << 20, "line",
+         "must be a power of two from 4 to 1 MiB, but is " + std::to_string(level.line));
+  c.need(level.size > 0 && level.size <= most_size, "size", "must be from one line to 64 GiB");
+  c.need(level.size / level.line <= most_lines, "size", "more than 2^28 lines");
+  const std::int64_t lines = level.size / level.line;
+  c.need(level.ways >= 1 && level.ways <= lines, "ways",
+         "must be from 1 to the number of lines, " + std::to_string(lines) + ", but is " +
+             std::to_string(level.ways));
+  c.need(level.size % (level.line * level.ways) == 0, "size",
+         std::to_string(level.size) +
+             " is no multiple of line x ways = " + std::to_string(level.line * level.ways));
+  if (level.policy == Policy::plru)
+    c.need(power_of_two(level.ways) && level.ways <= 64, "policy",
+           "plru needs a power of two of ways, 64 at most, not " + std::to_string(level.ways));
+}
+
+void check_neighbours(const Checker& c, const LevelDescription& above, const LevelDescription& level) {
+  c.need(level.line >= above.line, "line",
+         "is shorter than that of " + above.name + ", " + std::to_string(above.line));
+  if (level.inclusion != Inclusion::exclusive) return;
+  c.need(level.line == above.line, "line",
+         "an exclusive level has the line of the level above, " + above.name);
+  c.need(above.write == Write::back, "inclusion",
+         "an exclusive level hands dirty lines up, so " + above.name + " cannot write through");
+  c.need(level.allocate, "allocate", "has no meaning in an exclusive level, which stores never fill");
+  c.need(level.prefetch == Prefetch::none, "prefetch", "an exclusive level is filled from above only");
+}
+
+} // namespace
+
+void check(const MachineDescription& machine, const std::string& file) {
+  if (machine.levels.empty())
+    throw bad_input(file, "levels: at least one is needed", "see recount-machines(5)");
+  for (std::size_t i = 0; i < machine.levels.size(); ++i) {
+    const Checker c{file, "levels[" + std::to_string(i) + "]"};
+    check_shape(c, machine.levels[i]);
+    if (i > 0)
+      check_neighbours(c, machine.levels[i - 1], machine.levels[i]);
+    else
+      c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
+             "the first level has none above it");
+  }
+  if (!machine.tlb) return;
+  const Checker c{file, "tlb"};
+  c.need(power_of_two(machine.tlb->page) && machine.tlb->page >= machine.levels[0].line, "page",
+         "must be a power of two and not shorter than a line");
+  c.need(!machine.tlb->levels.empty(), "levels", "at least one is needed");
+  for (std::size_t i = 0; i < machine.tlb->levels.size(); ++i) {
+    const TlbLevel& level = machine.tlb->levels[i];
+    const Checker at{file, "tlb.levels[" + std::to_string(i) + "]"};
+    at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
+    at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
+            std::to_string(level.entries) + " entries do not divide into sets of " +
+                std::to_string(level.ways));
+  }
+}
+
+} // namespace recount::model

@@ -1,0 +1,126 @@
+#include "model/level.hpp"
+
+#include <algorithm>
+
+namespace recount::model {
+
+namespace {
+
+constexpr bool ordered(Policy policy) {
+  return policy == Policy::lru || policy == Policy::fifo;
+}
+
+/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+} // namespace
+
+Level::Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
+             std::uint64_t seed)
+    : entries_(sets * ways, empty),
+      ways_(ways),
+      sets_(sets),
+      power_of_two_(std::has_single_bit(sets)),
+      policy_(policy),
+      shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
+      trees_(policy == Policy::plru ? sets : 0, 0),
+      seed_(seed),
+      random_(seed) {}
+
+std::size_t Level::find(const Entry* set, std::uint64_t line) const {
+  std::size_t way = 0;
+  while (way < ways_ && set[way] >> 1 != line)
+    ++way;
+  return way;
+}
+
+bool Level::holds(std::uint64_t line) const {
+  return find(set_of(line), line) < ways_;
+}
+
+bool Level::use_other(std::uint64_t line, bool dirty) {
+  Entry* const set = set_of(line);
+  const std::size_t way = find(set, line);
+  if (way == ways_) return false;
+  set[way] |= Entry{dirty};
+  if (policy_ == Policy::plru) point_away(index(line), way);
+  return true;
+}
+
+// Node n has the children 2n and 2n + 1, the leaves are ways + way. A bit names the half that leaves next.
+void Level::point_away(std::uint64_t set, std::size_t way) {
+  std::uint64_t& tree = trees_[set];
+  for (std::size_t node = ways_ + way; node > 1; node /= 2) {
+    const std::uint64_t bit = std::uint64_t{1} << (node / 2);
+    tree = node % 2 == 0 ? tree | bit : tree & ~bit;
+  }
+}
+
+std::size_t Level::victim(std::uint64_t set) {
+  const Entry* const begin = entries_.data() + set * ways_;
+  for (std::size_t way = 0; way < ways_; ++way)
+    if (begin[way] == empty) return way;
+  if (policy_ == Policy::random) {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::size_t>((Wide{next_random(random_)} * ways_) >> 64);
+  }
+  std::size_t node = 1;
+  while (node < ways_)
+    node = 2 * node + ((trees_[set] >> node) & 1);
+  return node - ways_;
+}
+
+Level::Entry Level::insert(std::uint64_t line, bool dirty) {
+  Entry* const set = set_of(line);
+  const Entry entry = line << 1 | Entry{dirty};
+  if (ordered(policy_)) {
+    const Entry last = set[ways_ - 1];
+    std::copy_backward(set, set + ways_ - 1, set + ways_);
+    set[0] = entry;
+    return last;
+  }
+  const std::size_t way = victim(index(line));
+  const Entry leaves = set[way];
+  set[way] = entry;
+  if (policy_ == Policy::plru) point_away(index(line), way);
+  return leaves;
+}
+
+Level::Entry Level::remove(std::uint64_t line) {
+  Entry* const set = set_of(line);
+  const std::size_t way = find(set, line);
+  if (way == ways_) return empty;
+  const Entry entry = set[way];
+  set[way] = empty;
+  if (ordered(policy_)) std::rotate(set + way, set + way + 1, set + ways_);
+  return entry;
+}
+
+void Level::save(std::vector<std::uint64_t>& words) const {
+  words.insert(words.end(), entries_.begin(), entries_.end());
+  words.insert(words.end(), trees_.begin(), trees_.end());
+  words.push_back(random_);
+}
+
+bool Level::same(std::span<const std::uint64_t>& words) const {
+  const auto take = [&](std::size_t n) {
+    const auto front = words.first(n);
+    words = words.subspan(n);
+    return front;
+  };
+  return std::ranges::equal(take(entries_.size()), entries_) &&
+         std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_;
+}
+
+void Level::clear() {
+  std::ranges::fill(entries_, empty);
+  std::ranges::fill(trees_, 0);
+  random_ = seed_;
+}
+
+} // namespace recount::model

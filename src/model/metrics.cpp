@@ -1,0 +1,75 @@
+#include "model/metrics.hpp"
+
+namespace recount::model {
+
+namespace {
+
+using Metrics = std::map<std::string, std::int64_t>;
+
+/// What the page walker reads belongs to the lines a level brings in, as on hardware; at the first level its
+/// reads are no accesses of the program.
+void add_level(Metrics& into, const LevelCounts& c, std::size_t number) {
+  const std::int64_t demand = c.accessed(Cause::load) + c.accessed(Cause::store);
+  const std::int64_t demand_misses = c.missed(Cause::load) + c.missed(Cause::store);
+  const std::string level = "L" + std::to_string(number);
+  if (number <= 3) {
+    const std::string preset = "PAPI_" + level + "_";
+    into[preset + "DCA"] = demand;
+    into[preset + "DCH"] = demand - demand_misses;
+    into[preset + "DCM"] = demand_misses + c.missed(Cause::walk);
+    into[preset + "DCR"] = c.accessed(Cause::load);
+    into[preset + "DCW"] = c.accessed(Cause::store);
+    into[preset + "LDM"] = c.missed(Cause::load);
+    into[preset + "STM"] = c.missed(Cause::store);
+  }
+  const std::string own = "MODEL_" + level + "_";
+  into[own + "DEMAND_ACCESSES"] = demand;
+  into[own + "DEMAND_MISSES"] = demand_misses;
+  into[own + "WALK_ACCESSES"] = c.accessed(Cause::walk);
+  into[own + "WALK_MISSES"] = c.missed(Cause::walk);
+  into[own + "PREFETCH_ACCESSES"] = c.accessed(Cause::prefetch);
+  into[own + "PREFETCH_MISSES"] = c.missed(Cause::prefetch);
+  into[own + "PREFETCHES"] = c.prefetches;
+  into[own + "EVICTIONS"] = c.evictions;
+  into[own + "WRITE_BACKS"] = c.write_backs;
+  into[own + "INVALIDATIONS"] = c.invalidations;
+}
+
+std::int64_t both(const LevelCounts& c, bool misses) {
+  return misses ? c.missed(Cause::load) + c.missed(Cause::store)
+                : c.accessed(Cause::load) + c.accessed(Cause::store);
+}
+
+Metrics of(const Counts& counts) {
+  Metrics all;
+  all["PAPI_LD_INS"] = counts.loads;
+  all["PAPI_SR_INS"] = counts.stores;
+  all["PAPI_LST_INS"] = counts.loads + counts.stores;
+  for (std::size_t i = 0; i < counts.levels.size(); ++i)
+    add_level(all, counts.levels[i], i + 1);
+  for (std::size_t i = 0; i < counts.tlb.size(); ++i) {
+    const std::string own = "MODEL_TLB" + std::to_string(i + 1) + "_";
+    all[own + "ACCESSES"] = both(counts.tlb[i], false);
+    all[own + "MISSES"] = both(counts.tlb[i], true);
+  }
+  if (!counts.tlb.empty()) all["PAPI_TLB_DM"] = both(counts.tlb.back(), true);
+  return all;
+}
+
+} // namespace
+
+Metrics metrics(const Hierarchy& hierarchy) {
+  return of(hierarchy.counts());
+}
+
+std::vector<std::string> metric_names(const MachineDescription& machine) {
+  Counts none;
+  none.levels.resize(machine.levels.size());
+  if (machine.tlb) none.tlb.resize(machine.tlb->levels.size());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : of(none))
+    names.push_back(name);
+  return names;
+}
+
+} // namespace recount::model

@@ -1,0 +1,27 @@
+#include "model/tlb.hpp"
+
+namespace recount::model {
+
+Tlb::Tlb(const TlbDescription& description)
+    : page_shift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(description.page)))) {
+  for (const TlbLevel& level : description.levels)
+    levels.emplace_back(static_cast<std::uint64_t>(level.sets()), static_cast<std::uint64_t>(level.ways),
+                        std::uint64_t{1}, Policy::lru, 0);
+}
+
+bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
+  const auto c = static_cast<unsigned>(cause);
+  ++levels.front().counts.misses[c];
+  std::size_t at = 1;
+  for (; at < levels.size(); ++at) {
+    ++levels[at].counts.accesses[c];
+    if (levels[at].use_lru(page, false)) break;
+    ++levels[at].counts.misses[c];
+  }
+  const bool known = at < levels.size();
+  while (at-- > 0)
+    if (levels[at].insert(page, false) != Level::empty) ++levels[at].counts.evictions;
+  return known;
+}
+
+} // namespace recount::model
