@@ -18,9 +18,9 @@ struct Parameter {
   std::string name;  ///< without dashes: "size"
   std::string prose; ///< one line
   Unit unit = Unit::count;
-  result::ParamValue fallback;       ///< used when the user gives none
-  std::int64_t least = 1, most = 0;  ///< inclusive bounds of a number; most 0: no upper bound
-  std::vector<std::string> choices;  ///< for Unit::choice
+  result::ParamValue fallback;      ///< used when the user gives none
+  std::int64_t least = 1, most = 0; ///< inclusive bounds of a number; most 0: no upper bound
+  std::vector<std::string> choices; ///< for Unit::choice
 };
 
 /// The measured code of a prepared kernel. Calling `code(context)` is the measured region: it
@@ -29,6 +29,15 @@ struct Region {
   void (*code)(void* context) = nullptr;
   void* context = nullptr;
   void operator()() const { code(context); }
+};
+
+/// Where a prepared kernel's data lie. Addresses decide which cache sets are used, so they stand in results.
+struct Placement {
+  std::uint64_t base = 0;      ///< address of the first element
+  std::int64_t bytes = 0;      ///< of the mapping that holds the data
+  std::int64_t page = 4096;    ///< bytes of a small page
+  std::int64_t offset = 0;     ///< of the base in its small page
+  std::int64_t huge_bytes = 0; ///< how much of it the system has backed with huge pages
 };
 
 /// A kernel made ready at one point: memory allocated, every page written, values set.
@@ -43,7 +52,11 @@ public:
   [[nodiscard]] virtual Region region() = 0;
   /// Element accesses that one call of the region makes (the divisor of "misses per access").
   [[nodiscard]] virtual std::int64_t accesses() const = 0;
+  [[nodiscard]] virtual Placement placement() const = 0;
 };
+
+/// Where simulate() places data: a multiple of every page and of every power-of-two number of cache sets.
+inline constexpr std::uint64_t assumed_base = std::uint64_t{1} << 46;
 
 /// A kernel: a name, parameters, prose, and the two ways to execute it from one source text.
 class Kernel {
@@ -57,7 +70,9 @@ public:
   /// Throws recount::Error: bad_input for a bad point, unavailable when memory is short.
   [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
   /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
-  /// Neither allocates nor touches the kernel's memory: addresses are those the description assumes.
+  /// Does not touch the kernel's memory: the data are taken to begin at `assumed_base` plus the point's
+  /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
+  /// recurs.
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
 };
 

@@ -1,24 +1,20 @@
 #include "model/machine.hpp"
 
+#include "host/text.hpp"
 #include "model/nearest.hpp"
 #include "model/shipped.hpp"
 #include "recount/error.hpp"
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace recount::model {
 
 namespace {
 
 std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
-  return text.str();
+  if (auto text = host::read_file(path)) return *text;
+  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
 }
 
 } // namespace
