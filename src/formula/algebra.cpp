@@ -1,0 +1,146 @@
+#include "formula/algebra.hpp"
+
+#include <cstdlib>
+
+namespace recount::formula {
+namespace {
+
+constexpr std::size_t most_monomials = 512;
+
+bool add_to(Polynomial& sum, const Monomial& m, std::int64_t c) {
+  const auto at = sum.try_emplace(m, 0).first;
+  if (__builtin_add_overflow(at->second, c, &at->second)) return false;
+  if (at->second == 0) sum.erase(at);
+  return sum.size() <= most_monomials;
+}
+
+Monomial product(const Monomial& a, const Monomial& b) {
+  std::map<Variable, int> powers(a.begin(), a.end());
+  for (const auto& [v, power] : b)
+    powers[v] += power;
+  return {powers.begin(), powers.end()};
+}
+
+using Maybe = std::optional<Polynomial>;
+
+Maybe sum(const Maybe& a, const Maybe& b, int sign) {
+  if (!a || !b) return {};
+  Polynomial out = *a;
+  for (const auto& [m, c] : *b)
+    if (c == INT64_MIN || !add_to(out, m, sign * c)) return {};
+  return out;
+}
+
+Maybe product(const Maybe& a, const Maybe& b) {
+  if (!a || !b) return {};
+  Polynomial out;
+  for (const auto& [ma, ca] : *a)
+    for (const auto& [mb, cb] : *b) {
+      std::int64_t c = 0;
+      if (__builtin_mul_overflow(ca, cb, &c) || !add_to(out, product(ma, mb), c)) return {};
+    }
+  return out;
+}
+
+std::optional<Quotient> quotient(Maybe over, Maybe under) {
+  if (!over || !under || under->empty()) return {};
+  return Quotient{std::move(*over), std::move(*under)};
+}
+
+} // namespace
+
+Quotient variable(Variable v) {
+  return {{{{{v, 1}}, 1}}, {{{}, 1}}};
+}
+
+Quotient number(std::int64_t n) {
+  Quotient q{{}, {{{}, 1}}};
+  if (n != 0) q.over[{}] = n;
+  return q;
+}
+
+std::optional<Quotient> combine(const Quotient& a, const Quotient& b, Op op) {
+  const int sign = op == Op::sub ? -1 : 1;
+  if (op == Op::mul) return quotient(product(a.over, b.over), product(a.under, b.under));
+  if (op == Op::div) return quotient(product(a.over, b.under), product(a.under, b.over));
+  if (a.under == b.under) return quotient(sum(a.over, b.over, sign), a.under);
+  return quotient(sum(product(a.over, b.under), product(b.over, a.under), sign), product(a.under, b.under));
+}
+
+std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Variable> variables) {
+  if (rpn.flaw != Flaw::none) return {};
+  std::vector<Quotient> stack;
+  for (const Step& step : rpn.steps) {
+    if (step.op == Op::native) {
+      if (step.value < 0 || static_cast<std::size_t>(step.value) >= variables.size()) return {};
+      stack.push_back(variable(variables[static_cast<std::size_t>(step.value)]));
+    } else if (step.op == Op::number) {
+      stack.push_back(number(step.value));
+    } else if (step.op == Op::clock) {
+      stack.push_back(variable(clock_variable));
+    } else {
+      if (stack.size() < 2) return {};
+      auto joined = combine(stack[stack.size() - 2], stack.back(), step.op);
+      if (!joined) return {};
+      stack.pop_back();
+      stack.back() = std::move(*joined);
+    }
+  }
+  if (stack.size() != 1) return {};
+  return std::move(stack.front());
+}
+
+std::optional<Linear> linear(const Quotient& q) {
+  if (q.under.size() != 1 || !q.under.begin()->first.empty()) return {};
+  const std::int64_t divisor = q.under.begin()->second;
+  Linear form;
+  for (const auto& [m, c] : q.over) {
+    if ((divisor == -1 && c == INT64_MIN) || c % divisor != 0) return {};
+    if (m.empty())
+      form.constant = c / divisor;
+    else if (m.size() == 1 && m.front().second == 1)
+      form.of[m.front().first] = c / divisor;
+    else
+      return {};
+  }
+  return form;
+}
+
+std::optional<bool> equal(const Quotient& a, const Quotient& b) {
+  const Maybe left = product(a.over, b.under);
+  const Maybe right = product(b.over, a.under);
+  if (!left || !right) return {};
+  return *left == *right;
+}
+
+Linear difference(const Linear& a, const Linear& b) {
+  Linear out = a;
+  for (const auto& [v, c] : b.of) {
+    out.of[v] -= c;
+    if (out.of[v] == 0) out.of.erase(v);
+  }
+  out.constant -= b.constant;
+  return out;
+}
+
+std::string to_text(const Linear& form, const std::vector<std::string>& names) {
+  std::string text;
+  const auto term = [&](std::int64_t c, const std::string& what) {
+    if (text.empty())
+      text += c < 0 ? "-" : "";
+    else
+      text += c < 0 ? " - " : " + ";
+    const auto size = c < 0 ? 0 - static_cast<std::uint64_t>(c) : static_cast<std::uint64_t>(c);
+    if (what.empty())
+      text += std::to_string(size);
+    else
+      text += size == 1 ? what : std::to_string(size) + "*" + what;
+  };
+  for (const int sign : {1, -1}) // what is added first: a sum that starts with a minus is hard to read
+    for (const auto& [v, c] : form.of)
+      if ((c > 0) == (sign > 0)) term(c, v < 0 ? "max_hz" : names.at(static_cast<std::size_t>(v)));
+  if (form.constant != 0) term(form.constant, {});
+  return text.empty() ? "0" : text;
+}
+
+} // namespace recount::formula
