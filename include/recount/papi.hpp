@@ -71,7 +71,7 @@ void initialise();
 /// PAPI's version, "7.0.0.0". Needs no initialisation.
 [[nodiscard]] std::string version();
 
-/// What a user should know about PAPI's settings: a PAPI_PERFMON_EVENT_FILE that no PAPI since 5.0 reads, a
+/// What a user should know about PAPI's settings: a PAPI_PERFMON_EVENT_FILE that no PAPI since 4.2.1 reads, a
 /// table file that cannot be read. One sentence each; empty when all is well. Needs no initialisation.
 [[nodiscard]] std::vector<std::string> warnings();
 

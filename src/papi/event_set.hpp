@@ -1,0 +1,41 @@
+// One PAPI event set, owned.
+#pragma once
+
+#include <recount/event.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::papi {
+
+/// An event set of PAPI, destroyed with the object. PAPI must be initialised and the thread registered.
+/// No guard against tables that crash PAPI: that is PapiSet's.
+class EventSet {
+public:
+  EventSet(const std::vector<std::string>& names, Domain domain);
+  EventSet(const EventSet&) = delete;
+  EventSet& operator=(const EventSet&) = delete;
+  ~EventSet();
+
+  void start();
+  void stop(long long* values);
+  void read(long long* values);
+  void accumulate(long long* values);
+  void reset();
+  [[nodiscard]] bool running() const noexcept { return running_; }
+  [[nodiscard]] bool counted() const noexcept { return counted_; }
+
+private:
+  void add(const std::vector<std::string>& names, Domain domain);
+  void check(int code, const char* call) const;
+  int id_;
+  bool running_ = false, counted_ = false;
+  std::string subject_; ///< the names, for messages
+};
+
+/// Starts, reads and stops a set of its own on this thread. What PAPI says when it does not count; empty when
+/// it does. A crash is the caller's to survive.
+[[nodiscard]] std::string try_once(const std::vector<std::string>& names, Domain domain) noexcept;
+
+} // namespace recount::papi

@@ -1,0 +1,156 @@
+#include "papi/library.hpp"
+
+#include "papi/error.hpp"
+#include "process/child.hpp"
+
+#include <recount/papi.hpp>
+
+#include <fmt/format.h>
+#include <papi.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace recount::papi {
+namespace {
+
+constexpr std::chrono::seconds patience{20};
+
+// Reading one preset makes PAPI's perf_event component read the tables now, not at the first event set.
+void read_tables() {
+  int code = 0;
+  PAPI_event_info_t info;
+  if (PAPI_event_name_to_code("PAPI_TOT_CYC", &code) == PAPI_OK) PAPI_get_event_info(code, &info);
+  PAPI_event_name_to_code("perf::PAGE-FAULTS", &code);
+}
+
+pthread_t initialiser; // the thread that PAPI counts as its master; never unregistered
+
+struct Registration {
+  Registration() { check(PAPI_register_thread(), "thread", "PAPI_register_thread"); }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() {
+    if (::pthread_equal(::pthread_self(), initialiser) == 0) PAPI_unregister_thread();
+  }
+};
+
+std::string name_tables() {
+  std::string text;
+  for (const auto& table : private_tables())
+    text += (text.empty() ? "" : ", ") + table.variable + " = " + table.path;
+  return text;
+}
+
+/// Why a table cannot be read; empty when it can.
+std::string unreadable(const Table& table) {
+  const int fd = ::open(table.path.c_str(), O_RDONLY | O_CLOEXEC);
+  char byte = 0;
+  const bool readable = fd >= 0 && ::read(fd, &byte, 1) >= 0;
+  const int reason = errno;
+  if (fd >= 0) ::close(fd);
+  return readable ? std::string{} : fmt::format("cannot be read: {}", std::strerror(reason));
+}
+
+} // namespace
+
+std::vector<Table> private_tables() {
+  std::vector<Table> tables;
+  for (const char* variable : {"PAPI_CSV_EVENT_FILE", "PAPI_USER_EVENTS_FILE"}) {
+    const char* path = std::getenv(variable);
+    if (path != nullptr && *path != '\0') tables.push_back({variable, path});
+  }
+  return tables;
+}
+
+void initialise_unguarded() {
+  const int got = PAPI_library_init(PAPI_VER_CURRENT);
+  if (got > 0 && got != PAPI_VER_CURRENT)
+    throw unavailable("PAPI",
+                      fmt::format("the library at run time is version {}, this program was built for {}",
+                                  version(), PAPI_VERSION_MAJOR(PAPI_VER_CURRENT)),
+                      {}, "rebuild against the installed libpapi");
+  if (got != PAPI_VER_CURRENT) throw error("PAPI", "PAPI_library_init", got);
+  initialiser = ::pthread_self();
+  check(PAPI_thread_init([] { return static_cast<unsigned long>(::pthread_self()); }), "PAPI",
+        "PAPI_thread_init");
+}
+
+void register_thread() {
+  thread_local const Registration here;
+}
+
+Error crashed(const std::string& doing, const process::Exit& exit) {
+  const auto tables = private_tables();
+  return unavailable(
+      tables.empty() ? "PAPI" : tables.front().path,
+      fmt::format("PAPI does not survive {}: a trial child was {}", doing, process::describe(exit)),
+      name_tables(),
+      "check the table: a missing or unknown type, an unknown second term, and a formula that uses a "
+      "term it does not have all crash PAPI 7.0");
+}
+
+void survive(const std::function<void()>& body, const std::string& doing) {
+  const auto child = process::in_fork(
+      [&](int) {
+        body();
+        return 0;
+      },
+      patience);
+  if (child.exit.how == process::Exit::How::exited) return;
+  throw crashed(doing, child.exit);
+}
+
+void demand_readable_tables() {
+  for (const auto& table : private_tables()) {
+    if (const auto problem = unreadable(table); !problem.empty())
+      throw Error(ErrorKind::bad_input,
+                  {table.path, problem, table.variable + " = " + table.path, "unset " + table.variable});
+  }
+}
+
+void initialise() {
+  static std::atomic<bool> done = false;
+  if (done.load(std::memory_order_acquire)) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (done.load(std::memory_order_relaxed)) return;
+  demand_readable_tables();
+  if (!private_tables().empty()) {
+    survive(
+        [] {
+          initialise_unguarded();
+          read_tables();
+        },
+        "reading its tables");
+  }
+  initialise_unguarded();
+  done.store(true, std::memory_order_release);
+}
+
+std::string version() {
+  // PAPI_get_opt(PAPI_LIB_VERSION) works before PAPI_library_init, unlike everything else.
+  const int v = PAPI_get_opt(PAPI_LIB_VERSION, nullptr);
+  return fmt::format("{}.{}.{}.{}", PAPI_VERSION_MAJOR(v), PAPI_VERSION_MINOR(v), PAPI_VERSION_REVISION(v),
+                     PAPI_VERSION_INCREMENT(v));
+}
+
+std::vector<std::string> warnings() {
+  std::vector<std::string> out;
+  if (const char* old = std::getenv("PAPI_PERFMON_EVENT_FILE"); old != nullptr)
+    out.push_back(fmt::format(
+        "PAPI_PERFMON_EVENT_FILE = {} is ignored: PAPI reads PAPI_CSV_EVENT_FILE since 4.2.1", old));
+  for (const auto& table : private_tables()) {
+    if (const auto problem = unreadable(table); !problem.empty())
+      out.push_back(fmt::format("{} = {} {}", table.variable, table.path, problem));
+  }
+  return out;
+}
+
+} // namespace recount::papi

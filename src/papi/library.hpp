@@ -1,0 +1,39 @@
+// PAPI's start: threads, private tables, and the child that tries them first.
+#pragma once
+
+#include "process/child.hpp"
+
+#include <recount/error.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace recount::papi {
+
+/// A table file that the environment hands to PAPI.
+struct Table {
+  std::string variable; ///< "PAPI_CSV_EVENT_FILE" or "PAPI_USER_EVENTS_FILE"
+  std::string path;
+};
+/// Those that are set and not empty.
+[[nodiscard]] std::vector<Table> private_tables();
+
+/// Throws Error (bad_input) for a private table that cannot be read. PAPI itself goes on silently with
+/// another file, or with none, and overwrites the variable's text.
+void demand_readable_tables();
+
+/// As initialise(), but in this very process at once: for a forked child that may crash.
+void initialise_unguarded();
+
+/// Makes this thread known to PAPI until it ends.
+void register_thread();
+
+/// Runs `body` in a forked child and throws Error (unavailable) naming the private tables when a signal or a
+/// hang ended it. How it returned or what it threw is of no concern here. `doing` completes "PAPI crashed
+/// while ...".
+void survive(const std::function<void()>& body, const std::string& doing);
+/// The Error of survive(), for a child that ended by a signal or at the limit.
+[[nodiscard]] Error crashed(const std::string& doing, const process::Exit& exit);
+
+} // namespace recount::papi

@@ -1,0 +1,116 @@
+#include "papi/resolve.hpp"
+
+#include "event/nearest.hpp"
+#include "host/pmu.hpp"
+#include "papi/error.hpp"
+#include "papi/qualifier.hpp"
+
+#include <fmt/format.h>
+#include <papi.h>
+
+#include <algorithm>
+
+namespace recount::papi {
+namespace {
+
+std::string pmus_here() {
+  std::string names;
+  for (const auto& pmu : host::pmus())
+    names += (names.empty() ? "" : ", ") + pmu.name;
+  return "/sys/bus/event_source/devices holds " + (names.empty() ? "nothing" : names);
+}
+
+bool core_pmu_here() {
+  const auto all = host::pmus();
+  return std::any_of(all.begin(), all.end(), [](const host::Pmu& pmu) { return pmu.core(); });
+}
+
+constexpr auto other_machine = "count on a machine with a core PMU (a virtual machine needs one passed "
+                               "through), or count software events";
+
+/// Known, but not countable here.
+Error absent(const std::string& name, int code) {
+  if (core_pmu_here())
+    return unavailable(name, "PAPI cannot count it on this machine: " + describe(code), pmus_here());
+  return unavailable(name, "there is no core PMU here: " + describe(code), pmus_here(), other_machine);
+}
+
+Error no_preset(const std::string& name) {
+  const auto known = preset_names();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    return bad_input(name, "PAPI has no preset of this name",
+                     event::did_you_mean(event::nearest(name, known)));
+  return unavailable(name, "PAPI's table has no definition of it for this CPU", {},
+                     "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE");
+}
+
+Error no_native(const std::string& name, int code) {
+  if (name.find('/') != std::string::npos || name.starts_with("mem:"))
+    return bad_input(name, "PAPI counts events by libpfm4's names only, neither sysfs terms nor breakpoints",
+                     "count it with the perf witness");
+  if (name.find(":::") != std::string::npos) return error(name, "PAPI_event_name_to_code", code);
+  try {
+    (void)encode(name); // says what is wrong with the name, and which ones are near
+  } catch (const Error& e) {
+    return e;
+  }
+  return absent(name, code);
+}
+
+int component_of(const char* name) {
+  const int at = PAPI_get_component_index(name);
+  return at < 0 ? 0 : at;
+}
+
+} // namespace
+
+int cpu_component() {
+  return component_of("perf_event");
+}
+
+std::string component_name(int component) {
+  const PAPI_component_info_t* info = PAPI_get_component_info(component);
+  return info != nullptr ? info->name : fmt::format("{}", component);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  int code = PAPI_PRESET_MASK;
+  int got = PAPI_enum_event(&code, PAPI_ENUM_FIRST);
+  for (; got == PAPI_OK; got = PAPI_enum_event(&code, PAPI_ENUM_EVENTS)) {
+    PAPI_event_info_t info{};
+    if (PAPI_get_event_info(code, &info) == PAPI_OK) names.emplace_back(info.symbol);
+  }
+  return names;
+}
+
+Resolved resolve(const std::string& name, Domain domain) {
+  int code = 0;
+  const Qualified wanted = split_domain(name);
+  int got = PAPI_event_name_to_code(wanted.name.c_str(), &code);
+  if (name.starts_with("PAPI_") && got != PAPI_OK) throw no_preset(name);
+  if (got != PAPI_OK) throw no_native(name, got);
+  if (!IS_NATIVE(code)) {
+    if (wanted.domain && *wanted.domain != domain)
+      throw bad_input(name, "a preset follows the domain of its set", "give the set the domain instead");
+    if (PAPI_query_event(code) != PAPI_OK) throw no_preset(name);
+    return {code, cpu_component()};
+  }
+  const int component = PAPI_get_event_component(code);
+  if (component == cpu_component()) {
+    const std::string exact = join_domain(wanted.name, wanted.domain.value_or(domain));
+    got = PAPI_event_name_to_code(exact.c_str(), &code);
+    if (got != PAPI_OK) throw error(name, "PAPI_event_name_to_code", got);
+  }
+  return {code, component};
+}
+
+Error refused(const std::string& name, int code, const std::vector<std::string>& beside) {
+  if (code == PAPI_ENOEVNT || code == PAPI_ECMP || code == PAPI_ENOSUPP) return absent(name, code);
+  if (code == PAPI_ECNFLCT && !beside.empty())
+    return error(name, fmt::format("it does not fit beside {}: PAPI_add_event", fmt::join(beside, ", ")),
+                 code);
+  return error(name, "PAPI_add_event", code);
+}
+
+} // namespace recount::papi

@@ -1,0 +1,32 @@
+// From an event's name to PAPI's code for it, and what to say when there is none.
+#pragma once
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+
+#include <string>
+#include <vector>
+
+namespace recount::papi {
+
+/// PAPI's code of an event, and the component that counts it.
+struct Resolved {
+  int code = 0;
+  int component = 0;
+};
+
+/// The component of the core PMU and of software events, "perf_event".
+[[nodiscard]] int cpu_component();
+[[nodiscard]] std::string component_name(int component);
+
+/// Resolves a preset or native name; native ones of the core component with the domain written out. Throws
+/// Error: bad_input for unknown names, with the nearest ones; unavailable for what this machine lacks.
+[[nodiscard]] Resolved resolve(const std::string& name, Domain domain);
+
+/// What to say when PAPI_add_event gave `code`; `beside` are the events already in the set.
+[[nodiscard]] Error refused(const std::string& name, int code, const std::vector<std::string>& beside);
+
+/// Every preset name PAPI has, whether or not it is defined here.
+[[nodiscard]] std::vector<std::string> preset_names();
+
+} // namespace recount::papi
