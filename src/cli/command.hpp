@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,16 +14,25 @@ class Options {
 public:
   explicit Options(void* app) : app_(app) {}
   Options& flag(const std::string& names, bool& into, const std::string& prose);
-  Options& text(const std::string& names, std::string& into, const std::string& value, const std::string& prose);
+  Options& text(const std::string& names, std::string& into, const std::string& value,
+                const std::string& prose);
   Options& number(const std::string& names, long& into, const std::string& value, const std::string& prose);
   Options& list(const std::string& names, std::vector<std::string>& into, const std::string& value,
-                const std::string& prose); ///< repeatable
+                const std::string& prose); ///< repeatable; commas are left alone
   Options& words(const std::string& name, std::vector<std::string>& into,
                  const std::string& prose); ///< the positional arguments
-  Options& rest(std::vector<std::string>& into); ///< all arguments not recognised, in order (kernel parameters)
+  /// Every `--name VALUE` and `--name=VALUE` that the command does not know (kernel parameters), in order, as
+  /// two elements each: "--name", "VALUE".
+  Options& rest(std::vector<std::string>& into);
+  /// What `--help TOPIC` and `TOPIC --help` print (`recount sweep --help stride`); an Error it throws is
+  /// reported as usual.
+  Options& help_topic(std::function<std::string(const std::string& topic)> text);
 
 private:
+  friend int run(const struct Command& command, std::span<const std::string> arguments);
   void* app_;
+  std::vector<std::string>* rest_ = nullptr;
+  std::function<std::string(const std::string&)> topic_;
 };
 
 /// One subcommand. main.cpp only dispatches over commands().
@@ -33,12 +41,21 @@ struct Command {
   std::string prose; ///< one line, as in `recount --help` and the NAME of its page
   /// Declares the options and returns what runs once they are parsed; its value is the exit status.
   std::function<std::function<int()>(Options&)> declare;
+  bool hidden = false; ///< not shown to users: the program starting itself
 };
 
-/// Each file of a subcommand defines one of these; main.cpp lists them.
+/// Parses the arguments after the command's name and runs it. Throws recount::Error (bad_input) when they
+/// do not parse. Returns the exit status.
+int run(const Command& command, std::span<const std::string> arguments);
+
+/// All commands, in the order of recount(1).
+[[nodiscard]] std::vector<Command> commands();
+
+/// Each file of a subcommand defines one of these; commands.cpp lists them.
 Command doctor_command();
 Command events_command();
 Command sweep_command();
+Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
 
 } // namespace recount::cli

@@ -1,0 +1,99 @@
+// recount: finds the command, runs it, turns errors into a message and an exit status.
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <new>
+#include <system_error>
+#include <unistd.h>
+
+namespace {
+using namespace recount;
+using namespace recount::cli;
+
+std::string usage() {
+  std::string text =
+      "usage: recount COMMAND [options]\n"
+      "Counts hardware events twice, by perf_event and by PAPI, holds both against a model of what\n"
+      "the code must do, and draws the curves.\n\ncommands:\n";
+  for (const auto& command : commands()) {
+    if (!command.hidden) text += fmt::format("  {:<10} {}\n", command.name, command.prose);
+  }
+  return text + "\n`recount COMMAND --help` lists a command's options, recount-COMMAND(1) explains them;\n"
+                "`recount --version` prints the version. Start with `recount doctor`.\n";
+}
+
+int dispatch(std::vector<std::string> words) {
+  if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
+  if (words.empty()) {
+    fmt::print(stderr, "{}", usage());
+    return 2;
+  }
+  const std::string& name = words[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    fmt::print("{}", usage());
+    return 0;
+  }
+  if (name == "--version") {
+    fmt::print("recount {}\n", RECOUNT_VERSION);
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const auto& command : commands()) {
+    if (command.name == name) return run(command, std::span(words).subspan(1));
+    if (!command.hidden) names.push_back(command.name);
+  }
+  throw bad_input(name, name.starts_with("-") ? "no such option" : "no such command",
+                  did_you_mean(name, names, "recount --help"));
+}
+
+/// A descriptor 0, 1 or 2 that came closed would be given to the first file opened, and then written to.
+void occupy_standard_descriptors() {
+  int fd = 0;
+  while ((fd = ::open("/dev/null", O_RDONLY)) >= 0 && fd <= 2) {
+  }
+  if (fd > 2) ::close(fd);
+}
+
+int failure_of_output(const std::error_code& code) {
+  if (code.value() == EPIPE) { // the reader has gone: end as any filter does
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  fmt::print(stderr, "recount: standard output: {}\n", code.message());
+  return 3;
+}
+} // namespace
+
+int main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN); // a gnuplot that dies must be an error with its words, not our death
+  try {
+    const int status = dispatch({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) return failure_of_output({errno, std::generic_category()});
+    return status;
+  } catch (const Error& e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}", error_text(e));
+    return e.kind() == ErrorKind::bad_input ? 2 : 3;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "recount: not enough memory\n");
+  } catch (const std::system_error& e) {
+    // fmt reports a failed write to stdout this way.
+    if (std::ferror(stdout) != 0) return failure_of_output(e.code());
+    fmt::print(stderr, "recount: {}\n", e.what());
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "recount: {}\n", e.what());
+  }
+  return 3;
+}
