@@ -18,6 +18,8 @@ struct Event {
   perf_event_attr
       attr{}; ///< type, config* and exclude_* set, size = sizeof; nothing about sampling or reading
   bool domain_given = false; ///< the name itself said :u or :k, so the fallback was not used
+  bool present = true;       ///< false: of another CPU's table, or of a PMU that this kernel has not; it only
+                             ///< encodes, and opening it is refused (its code would mean something else here)
 };
 
 /// Encodes an event. Names are

@@ -1,0 +1,33 @@
+// User and kernel: the part of an event's name that says where to count, and the bits of attr for it.
+#pragma once
+
+#include <recount/event.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace recount::event {
+
+/// The domain that modifier letters state: "u", "k", "uk" or "ku"; none for anything else.
+[[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);
+
+/// A name without the domain at its end.
+struct Split {
+  std::string_view name;
+  std::optional<Domain> domain;
+};
+/// Takes ":u", ":k" or ":uk" off the end of a name. Pure; views into `name`.
+[[nodiscard]] Split split_domain(std::string_view name);
+
+/// Sets exclude_user, exclude_kernel and exclude_hv, as PAPI does for the same domain.
+void apply(Domain domain, perf_event_attr& attr);
+
+/// The name as libpfm4 wants it ("x:uk" becomes "x:u:k"), and whether it states a domain at all.
+struct Modified {
+  std::string name;
+  bool domain_given = false;
+};
+[[nodiscard]] Modified for_libpfm(std::string_view name);
+
+} // namespace recount::event

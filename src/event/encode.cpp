@@ -1,0 +1,83 @@
+#include "event/encode.hpp"
+
+#include "event/breakpoint.hpp"
+#include "event/domain.hpp"
+#include "event/hybrid.hpp"
+#include "event/nearest.hpp"
+#include "event/pfm.hpp"
+#include "event/sysfs.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace recount {
+
+Event encode(const std::string& name, Domain fallback) {
+  return event::encode_over(name, fallback, event::pmus());
+}
+
+std::vector<Event> encode_each(const std::string& name, Domain fallback) {
+  return event::encode_each_over(name, fallback, event::pmus());
+}
+
+} // namespace recount
+
+namespace recount::event {
+namespace {
+
+[[noreturn]] void unknown(const std::string& name, const std::string& cause,
+                          const std::vector<host::Pmu>& pmus) {
+  std::string remedy = did_you_mean(suggestions(name, pmus));
+  if (remedy.empty()) remedy = "recount events PATTERN searches the events that are known";
+  throw bad_input(name, cause, remedy);
+}
+
+Event encode_pfm(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  const Modified modified = for_libpfm(name);
+  const pfm::Encoded encoded = pfm::encode(modified.name, fallback);
+  if (!encoded.ok) unknown(name, encoded.known ? encoded.failure : "no such event", pmus);
+  Event event;
+  event.name = name;
+  event.pmu = encoded.pmu;
+  event.attr = encoded.attr;
+  event.domain_given = modified.domain_given;
+  event.present = encoded.present;
+  return event;
+}
+
+/// Before it is known whether a generic event has to be split by kinds of cores.
+Event encode_one(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  if (name.empty()) throw bad_input("\"\"", "an event has a name", "recount events lists them");
+  if (name.starts_with("mem:")) return encode_breakpoint(name, fallback);
+  if (in_sysfs_notation(name)) return encode_sysfs(name, fallback, pmus);
+  return encode_pfm(name, fallback, pmus);
+}
+
+bool ambiguous(const Event& event) {
+  return generic(event.attr) && event.attr.config >> 32 == 0;
+}
+
+} // namespace
+
+Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  const Event event = encode_one(name, fallback, pmus);
+  const auto cores = hybrid_cores(pmus);
+  if (cores.empty() || !ambiguous(event)) return event;
+  std::vector<std::string> names;
+  for (const Event& one : spread(event, cores))
+    names.push_back(one.name);
+  throw bad_input(name, "this CPU has several kinds of cores, each of which counts it apart",
+                  fmt::format("name one of them: {}", fmt::join(names, " or ")));
+}
+
+std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
+                                    const std::vector<host::Pmu>& pmus) {
+  const Event event = encode_one(name, fallback, pmus);
+  const auto cores = hybrid_cores(pmus);
+  if (cores.empty() || !ambiguous(event)) return {event};
+  return spread(event, cores);
+}
+
+} // namespace recount::event

@@ -1,0 +1,52 @@
+// The event tables of libpfm4. The only place that knows the library's calls.
+#pragma once
+
+#include <recount/event.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace recount::event::pfm {
+
+/// One table: a PMU that libpfm4 knows, of whatever machine.
+struct Table {
+  int id = 0;
+  std::string name, prose; ///< "skl", "Intel Skylake"
+  bool present = false;    ///< the CPUID (or the kernel) matches. It does not mean that Linux can count it.
+  enum class Kind { core, uncore, system } kind = Kind::core; ///< system: perf's own generic events
+  std::size_t events = 0;
+};
+/// A value of an event's unit mask, or a modifier: what may follow the event's name after a colon.
+struct Attribute {
+  std::string name, prose;
+  bool modifier = false;   ///< takes a value ("c=2"), else a unit mask
+  bool is_default = false; ///< used when no unit mask is given
+};
+/// One event of a table.
+struct Entry {
+  std::string name, prose, equivalent; ///< equivalent: the name that it is an alias of, or empty
+  int index = 0;                       ///< libpfm4's own, for attributes()
+};
+
+[[nodiscard]] std::vector<Table> tables();
+/// The events of a table in its own order; nothing for an unknown id.
+[[nodiscard]] std::vector<Entry> entries(const Table& table);
+[[nodiscard]] std::vector<Attribute> attributes(const Entry& entry);
+
+/// What encoding a name gave.
+struct Encoded {
+  bool ok = false;
+  std::string failure; ///< libpfm4's words when not ok
+  bool known = false;  ///< the failure is about a unit mask or modifier, the event itself is known
+  perf_event_attr attr{};
+  std::string pmu; ///< name of the table
+  Table::Kind kind = Table::Kind::core;
+  bool present = false;
+};
+/// pfm_get_os_event_encoding(3) for perf_event. Tables of absent x86 PMUs encode as well. Thread-safe, as
+/// everything here: one lock for all, since the library has none.
+[[nodiscard]] Encoded encode(const std::string& name, Domain domain);
+
+} // namespace recount::event::pfm

@@ -1,0 +1,156 @@
+#include "event/sysfs.hpp"
+
+#include "event/domain.hpp"
+#include "event/format.hpp"
+#include "event/hybrid.hpp"
+#include "event/nearest.hpp"
+#include "event/number.hpp"
+#include "host/text.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace recount::event {
+namespace {
+
+/// One event being put together.
+struct Builder {
+  const host::Pmu& pmu;
+  const std::string& name;
+  perf_event_attr& attr;
+
+  void terms(std::string_view list, bool aliases) {
+    for (const std::string_view part : host::split(list, ',')) {
+      const std::string_view trimmed = host::trim(part);
+      if (!trimmed.empty()) term(trimmed, aliases);
+    }
+  }
+
+  void term(std::string_view text, bool aliases) {
+    const auto equals = text.find('=');
+    const std::string key(host::trim(text.substr(0, equals)));
+    const bool bare = equals == std::string_view::npos;
+    if (bare && aliases && pmu.events.contains(key)) return terms(pmu.events.at(key), false);
+    if (bare && aliases && set_generic(key)) return;
+    std::uint64_t value = 1;
+    if (!bare) {
+      const auto given = host::trim(text.substr(equals + 1));
+      if (given == "?") return; // the user's own term, later in the list, must fill it
+      const auto number = parse_number(given);
+      if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is no number", key, given));
+      value = *number;
+    }
+    set(key, value);
+  }
+
+  /// A generic event within one kind of core of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
+  bool set_generic(const std::string& key) {
+    if (!pmu.core() || pmu.formats.contains(key)) return false;
+    const auto code = generic_on(key, pmu.type);
+    if (!code) return false;
+    attr.type = code->type;
+    attr.config = code->config;
+    return true;
+  }
+
+  void set(const std::string& key, std::uint64_t value) {
+    if (const auto format = pmu.formats.find(key); format != pmu.formats.end())
+      return store(parse_format(format->second, name), value, attr, name + " (" + key + ")");
+    if (key == "config")
+      attr.config = value;
+    else if (key == "config1")
+      attr.config1 = value;
+    else if (key == "config2")
+      attr.config2 = value;
+    else
+      unknown(key);
+  }
+
+  [[noreturn]] void unknown(const std::string& key) const {
+    std::vector<std::string> known{"config", "config1", "config2"};
+    for (const auto& [event, terms] : pmu.events)
+      known.push_back(event);
+    for (const auto& [format, bits] : pmu.formats)
+      known.push_back(format);
+    std::string remedy = did_you_mean(nearest(key, known));
+    if (remedy.empty()) remedy = fmt::format("PMU {} takes {}", pmu.name, fmt::join(known, ", "));
+    throw bad_input(name, fmt::format("PMU {} has no event or term \"{}\"", pmu.name, key), remedy);
+  }
+};
+
+/// A bare event whose own terms hold "core=?" needs those from the user.
+void check_parameters(const host::Pmu& pmu, std::string_view list, const std::string& name) {
+  for (const auto part : host::split(list, ',')) {
+    const auto alias = pmu.events.find(std::string(host::trim(part)));
+    if (alias == pmu.events.end()) continue;
+    for (const auto term : host::split(alias->second, ',')) {
+      if (!term.ends_with("=?")) continue;
+      const std::string key(term.substr(0, term.size() - 1));
+      if (list.find(key) == std::string_view::npos)
+        throw bad_input(name, "the event needs a value for " + key.substr(0, key.size() - 1),
+                        fmt::format("{}/{},{}VALUE/", pmu.name, alias->first, key));
+    }
+  }
+}
+
+const host::Pmu& find_pmu(const std::string& wanted, const std::string& name,
+                          const std::vector<host::Pmu>& pmus) {
+  std::vector<std::string> names;
+  for (const host::Pmu& pmu : pmus) {
+    if (pmu.name == wanted) return pmu;
+    names.push_back(pmu.name);
+  }
+  std::string remedy = did_you_mean(nearest(wanted, names));
+  if (remedy.empty())
+    remedy =
+        fmt::format("this kernel has {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  throw bad_input(name, fmt::format("this kernel has no PMU \"{}\" (/sys/bus/event_source/devices)", wanted),
+                  remedy);
+}
+
+} // namespace
+
+const std::vector<host::Pmu>& pmus() {
+  static const std::vector<host::Pmu> found = host::pmus();
+  return found;
+}
+
+bool in_sysfs_notation(const std::string& name) {
+  const auto slash = name.find('/');
+  return slash != std::string::npos && slash > 0 && name.rfind('/') > slash && !name.starts_with("mem:");
+}
+
+bool tells_domains(const host::Pmu& pmu) {
+  constexpr auto last_builtin = PERF_TYPE_BREAKPOINT;
+  return pmu.core() || pmu.type <= last_builtin || pmu.name == "uprobe" || pmu.name == "kprobe";
+}
+
+Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  const auto open = name.find('/'), close = name.rfind('/');
+  const host::Pmu& pmu = find_pmu(name.substr(0, open), name, pmus);
+  std::string_view letters = std::string_view(name).substr(close + 1);
+  if (letters.starts_with(':')) letters.remove_prefix(1);
+  const auto given = parse_domain(letters);
+  if (!letters.empty() && !given)
+    throw bad_input(name, fmt::format("no such modifier: \"{}\"", letters),
+                    "after the last slash: :u, :k or :uk");
+
+  Event event;
+  event.name = name;
+  event.pmu = pmu.name;
+  event.attr.size = sizeof event.attr;
+  event.attr.type = pmu.type;
+  const std::string_view list = std::string_view(name).substr(open + 1, close - open - 1);
+  check_parameters(pmu, list, name);
+  Builder{pmu, name, event.attr}.terms(list, true);
+  event.domain_given = given.has_value();
+  if (given || tells_domains(pmu)) apply(given.value_or(fallback), event.attr);
+  event.attr.exclude_guest = pmu.core(); // as libpfm4, PAPI and perf(1) do for core events
+  return event;
+}
+
+} // namespace recount::event
