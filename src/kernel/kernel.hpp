@@ -52,7 +52,8 @@ public:
   [[nodiscard]] virtual Region region() = 0;
   /// Element accesses that one call of the region makes (the divisor of "misses per access").
   [[nodiscard]] virtual std::int64_t accesses() const = 0;
-  [[nodiscard]] virtual Placement placement() const = 0;
+  /// Where its data lie.
+  [[nodiscard]] virtual Placement placement() const { return {}; }
 };
 
 /// Where simulate() places data: a multiple of every page and of every power-of-two number of cache sets.
@@ -67,7 +68,8 @@ public:
   [[nodiscard]] virtual std::span<const Parameter> parameters() const = 0;
   /// Bytes of memory that prepare() takes at this point. Throws recount::Error (bad_input) for a bad point.
   [[nodiscard]] virtual std::int64_t bytes(const result::Params& point) const = 0;
-  /// Throws recount::Error: bad_input for a bad point, unavailable when memory is short.
+  /// Throws recount::Error: bad_input for a bad point or one that needs more memory than is available,
+  /// unavailable when the system refuses it nevertheless.
   [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
   /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
   /// Does not touch the kernel's memory: the data are taken to begin at `assumed_base` plus the point's

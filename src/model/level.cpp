@@ -1,5 +1,7 @@
 #include "model/level.hpp"
 
+#include "model/random.hpp"
+
 #include <algorithm>
 
 namespace recount::model {
@@ -8,14 +10,6 @@ namespace {
 
 constexpr bool ordered(Policy policy) {
   return policy == Policy::lru || policy == Policy::fifo;
-}
-
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
 }
 
 } // namespace
@@ -65,10 +59,7 @@ std::size_t Level::victim(std::uint64_t set) {
   const Entry* const begin = entries_.data() + set * ways_;
   for (std::size_t way = 0; way < ways_; ++way)
     if (begin[way] == empty) return way;
-  if (policy_ == Policy::random) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::size_t>((Wide{next_random(random_)} * ways_) >> 64);
-  }
+  if (policy_ == Policy::random) return static_cast<std::size_t>(random_below(random_, ways_));
   std::size_t node = 1;
   while (node < ways_)
     node = 2 * node + ((trees_[set] >> node) & 1);

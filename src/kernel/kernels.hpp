@@ -1,0 +1,11 @@
+// Every kernel there is; the registry lists them in this order.
+#pragma once
+
+#include "kernel/kernel.hpp"
+
+namespace recount::kernel {
+
+[[nodiscard]] const Kernel& stride_kernel();
+[[nodiscard]] const Kernel& chase_kernel();
+
+} // namespace recount::kernel

@@ -1,0 +1,76 @@
+#include "kernel/point.hpp"
+
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+namespace recount::kernel {
+
+std::int64_t number(const result::Params& point, const std::string& name) {
+  return std::get<std::int64_t>(point.at(name));
+}
+
+const std::string& text(const result::Params& point, const std::string& name) {
+  return std::get<std::string>(point.at(name));
+}
+
+std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
+  using Unit = Parameter::Unit;
+  constexpr std::int64_t most = std::int64_t{1} << 44;
+  const auto integer = [](std::int64_t n) { return result::ParamValue{n}; };
+  return {
+      {"size", "bytes of the array", Unit::bytes, integer(32768), least_stride, most, {}},
+      {"stride",
+       "bytes from one visited element to the next",
+       Unit::bytes,
+       integer(64),
+       least_stride,
+       most,
+       {}},
+      {"rounds",
+       "passes for each byte of stride: every stride makes about rounds x size accesses",
+       Unit::count,
+       integer(10),
+       0,
+       most,
+       {}},
+      {"passes",
+       "passes beyond rounds x stride (with rounds 0: all of them)",
+       Unit::count,
+       integer(0),
+       0,
+       most,
+       {}},
+      {"offset", "bytes from a page boundary to the first element", Unit::bytes, integer(0), 0, 4095, {}},
+      {"pages",
+       "pages asked of the system",
+       Unit::choice,
+       result::ParamValue{std::string("small")},
+       0,
+       0,
+       {"small", "huge"}},
+  };
+}
+
+StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
+  const result::Params point = complete(kernel, given);
+  StridedPoint at;
+  at.size = number(point, "size");
+  at.stride = number(point, "stride");
+  at.offset = number(point, "offset");
+  at.pages = text(point, "pages") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+  const std::int64_t rounds = number(point, "rounds"), further = number(point, "passes");
+  if (at.stride > at.size)
+    throw bad_input(kernel.name() + " --stride", fmt::format("{} is over the size, {}", at.stride, at.size),
+                    "a stride of at most size / 2 visits more than one element");
+  std::int64_t total = 0;
+  if (__builtin_mul_overflow(rounds, at.stride, &at.passes) ||
+      __builtin_add_overflow(at.passes, further, &at.passes) ||
+      __builtin_mul_overflow(at.passes, at.visited(), &total))
+    throw bad_input(kernel.name() + " --rounds", "more accesses than a 64-bit integer counts");
+  if (at.passes == 0)
+    throw bad_input(kernel.name() + " --passes", "no pass at all: rounds and passes are both 0");
+  return at;
+}
+
+} // namespace recount::kernel

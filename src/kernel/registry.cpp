@@ -1,0 +1,72 @@
+// The kernels by name, and points completed with defaults.
+#include "kernel/kernels.hpp"
+#include "model/nearest.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::kernel {
+
+namespace {
+
+std::string option(const Kernel& kernel, const std::string& name) {
+  return kernel.name() + " --" + name;
+}
+
+void check_number(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+  const std::string subject = option(kernel, parameter.name);
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr)
+    throw bad_input(subject, fmt::format("\"{}\" is not a number", std::get<std::string>(value)));
+  if (*number < parameter.least)
+    throw bad_input(subject, fmt::format("{} is below the least value, {}", *number, parameter.least));
+  if (parameter.most != 0 && *number > parameter.most)
+    throw bad_input(subject, fmt::format("{} is above the greatest value, {}", *number, parameter.most));
+}
+
+void check_choice(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+  const auto* const word = std::get_if<std::string>(&value);
+  const std::string given = word != nullptr ? *word : std::to_string(std::get<std::int64_t>(value));
+  if (word == nullptr || std::ranges::find(parameter.choices, *word) == parameter.choices.end())
+    throw bad_input(option(kernel, parameter.name), fmt::format("\"{}\" is none of its values", given),
+                    model::suggest(given, parameter.choices));
+}
+
+} // namespace
+
+std::span<const Kernel* const> all() {
+  static const Kernel* const kernels[] = {&stride_kernel(), &chase_kernel()};
+  return kernels;
+}
+
+const Kernel& find(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Kernel* kernel : all()) {
+    if (kernel->name() == name) return *kernel;
+    known.push_back(kernel->name());
+  }
+  throw bad_input(name, "no such kernel", model::suggest(name, known));
+}
+
+result::Params complete(const Kernel& kernel, const result::Params& given) {
+  result::Params point;
+  std::vector<std::string> known;
+  for (const Parameter& parameter : kernel.parameters()) {
+    known.push_back(parameter.name);
+    const auto found = given.find(parameter.name);
+    const result::ParamValue& value = found == given.end() ? parameter.fallback : found->second;
+    if (parameter.unit == Parameter::Unit::choice)
+      check_choice(kernel, parameter, value);
+    else
+      check_number(kernel, parameter, value);
+    point.emplace(parameter.name, value);
+  }
+  for (const auto& [name, value] : given)
+    if (!point.contains(name))
+      throw bad_input(option(kernel, name), "no such parameter", model::suggest(name, known));
+  return point;
+}
+
+} // namespace recount::kernel
