@@ -1,0 +1,69 @@
+# A thin front of meson, for people who just type make. `make help` lists what there is.
+
+BUILD ?= build
+MESON_FLAGS ?=
+
+# What Debian calls the things that recount is made of; README.md says what each is for.
+DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
+       libpapi-dev libpfm4-dev libhwloc-dev libboost-dev libboost-iostreams-dev libboost-filesystem-dev \
+       libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
+# What only the checks of `make lint` and `make format-check` take.
+CI_DEPS = clang-format mandoc
+
+RECOUNT = $(BUILD)/src/cli/recount
+
+.PHONY: all help deps ci-deps demo test bench install lint format format-check clean
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+help:
+	@echo 'make            build the program'
+	@echo 'make demo       install what is missing, build, measure this machine, draw it (into demo/)'
+	@echo 'make test       install what is missing, build, run every test'
+	@echo 'make bench      compare the cost of counting by perf_event and by PAPI, and of a sweep'
+	@echo 'make install    install the program, its pages and its data (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make deps       install what is missing with apt-get; elsewhere print the names'
+	@echo 'make lint       check the manual pages; make format-check: the formatting; make format mends it'
+	@echo 'make clean      remove $(BUILD)/ and demo/'
+
+deps:
+	@sh scripts/deps $(DEPS)
+
+ci-deps:
+	@sh scripts/deps $(DEPS) $(CI_DEPS)
+
+$(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { echo 'meson is missing: run `make deps` first' >&2; exit 1; }
+	meson setup $(BUILD) $(if $(PREFIX),--prefix $(PREFIX)) $(MESON_FLAGS)
+
+# The three that a fresh machine may start with install first; `make` alone never asks for a password.
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@sh scripts/demo $(RECOUNT) demo
+
+test: deps
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@meson test -C $(BUILD) --print-errorlogs $(TEST_FLAGS); \
+	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json
+
+bench: deps
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@meson test -C $(BUILD) --benchmark --verbose
+
+install: all
+	meson install -C $(BUILD) --no-rebuild
+
+lint:
+	mandoc -T lint -W warning man/*.[1-9]
+
+SOURCES = $(shell git ls-files '*.cpp' '*.hpp')
+
+format-check:
+	clang-format --dry-run -Werror $(SOURCES)
+
+format:
+	clang-format -i $(SOURCES)
+
+clean:
+	rm -rf $(BUILD) demo
