@@ -52,7 +52,7 @@ struct Job {
 /// Throws recount::Error (bad_input) for an unknown parameter, a bad range, a value out of bounds.
 [[nodiscard]] Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text);
 
-/// All points, last axis fastest. Throws recount::Error (bad_input) when the grid has more than ten million
+/// All points, last axis fastest. Throws recount::Error (bad_input) when the grid has more than a million
 /// points, or when every point is refused (with the kernel's reason).
 [[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
 
@@ -61,7 +61,8 @@ struct Job {
 
 /// The runs in the order of execution. Native witnesses first: in each repetition every point by every
 /// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point
-/// once (it is deterministic). The order depends on the seed and on nothing else.
+/// once (it is deterministic). The order depends on the seed and on nothing else. Throws recount::Error
+/// (bad_input) for more than five million runs.
 [[nodiscard]] std::vector<Job> schedule(const Plan& plan, const Grid& grid);
 
 /// The plan setting by setting, in canonical text, as it stands in the header of a results file.

@@ -1,0 +1,27 @@
+// What a run answers, on the side that reads it.
+#pragma once
+
+#include "result/observation.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::sweep {
+
+/// The lines that a run wrote, in order: observations, then how it ended.
+struct Answer {
+  std::vector<result::Observation> observations;
+  std::optional<double> kernel_seconds; ///< it ended well: time that went into the kernel and its witness
+  std::string failed;                   ///< why it gave nothing, in its own words; empty: it did not say so
+};
+
+/// The last lines of an answer.
+[[nodiscard]] std::string done_line(double kernel_seconds);
+[[nodiscard]] std::string failed_line(const std::string& reason);
+
+/// Throws recount::Error (bad_input) for anything that is not an answer.
+[[nodiscard]] Answer parse_answer(std::string_view text);
+
+} // namespace recount::sweep

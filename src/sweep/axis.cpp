@@ -1,0 +1,60 @@
+#include "sweep/plan.hpp"
+#include "sweep/range.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+namespace recount::sweep {
+namespace {
+
+using kernel::Parameter;
+
+const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& p : kernel.parameters()) {
+    if (p.name == name) return p;
+    names.push_back("--" + p.name);
+  }
+  throw bad_input("--" + name, "no option of sweep, and no parameter of kernel " + kernel.name(),
+                  did_you_mean("--" + name, names,
+                               fmt::format("its parameters are {}; see recount sweep --help {}",
+                                           fmt::join(names, ", "), kernel.name())));
+}
+
+std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
+  std::vector<result::ParamValue> all;
+  std::string_view rest = text;
+  for (;;) {
+    const std::string word(rest.substr(0, rest.find(',')));
+    if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end())
+      throw bad_input("--" + p.name,
+                      fmt::format("\"{:.80}\" is none of {}", word, fmt::join(p.choices, ", ")),
+                      did_you_mean(word, p.choices));
+    if (std::find(all.begin(), all.end(), result::ParamValue(word)) == all.end()) all.emplace_back(word);
+    if (rest.size() == word.size()) return all;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+} // namespace
+
+Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text) {
+  const Parameter& p = parameter(kernel, name);
+  if (p.unit == Parameter::Unit::choice) return {name, choices(p, text)};
+  Axis axis{name, {}};
+  for (const std::int64_t value : parse_range(text, "--" + name)) {
+    if (value < p.least)
+      throw bad_input("--" + name, fmt::format("{} is less than {}, the least that kernel {} takes", value,
+                                               p.least, kernel.name()));
+    if (p.most > 0 && value > p.most)
+      throw bad_input("--" + name, fmt::format("{} is more than {}, the most that kernel {} takes", value,
+                                               p.most, kernel.name()));
+    axis.values.emplace_back(value);
+  }
+  return axis;
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,148 @@
+#include "sweep/engine.hpp"
+#include "sweep/run_process.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <list>
+#include <poll.h>
+
+namespace recount::sweep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+bool native(const Job& job) {
+  return witness::find(job.witness).native;
+}
+
+/// Mean wall time of one kind of run, for the estimate of what remains.
+struct Pace {
+  std::size_t left = 0, done = 0;
+  nanoseconds spent{};
+  void ended(nanoseconds wall) {
+    --left;
+    ++done;
+    spent += wall;
+  }
+  [[nodiscard]] nanoseconds mean() const {
+    return done > 0 ? spent / static_cast<long>(done) : nanoseconds(0);
+  }
+};
+
+class Engine {
+public:
+  Engine(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
+         const Listener& listener)
+      : kernel_(kernel), jobs_(jobs), how_(how), listener_(listener) {
+    for (const auto& job : jobs)
+      ++pace(job).left;
+  }
+
+  Outcome run() {
+    while (next_ < jobs_.size() || !flying_.empty()) {
+      if (listener_.stop && listener_.stop()) {
+        outcome_.stopped = true;
+        flying_.clear(); // kills them
+        break;
+      }
+      launch();
+      wait();
+      for (auto it = flying_.begin(); it != flying_.end();) {
+        if (!it->advance()) {
+          ++it;
+          continue;
+        }
+        const RunProcess ended = std::move(*it);
+        it = flying_.erase(it);
+        take(ended);
+      }
+    }
+    outcome_.elapsed = Clock::now() - begin_;
+    return std::move(outcome_);
+  }
+
+private:
+  Pace& pace(const Job& job) { return native(job) ? timed_ : modelled_; }
+
+  /// A timed run flies alone; others up to the number allowed.
+  void launch() {
+    while (next_ < jobs_.size()) {
+      const Job& job = jobs_[next_];
+      const bool timed = native(job);
+      if (timed ? !flying_.empty()
+                : (!flying_.empty() && native(flying_.front().job())) ||
+                      flying_.size() >= static_cast<std::size_t>(std::max(1, how_.parallel)))
+        return;
+      flying_.emplace_back(kernel_, job, how_);
+      ++next_;
+    }
+  }
+
+  void wait() const {
+    std::vector<pollfd> fds;
+    auto until = Clock::now() + milliseconds(250); // how long a stop may go unnoticed
+    for (const auto& run : flying_) {
+      until = std::min(until, run.deadline());
+      for (const int fd : {run.out(), run.err()})
+        if (fd >= 0) fds.push_back({fd, POLLIN, 0});
+    }
+    if (fds.empty()) return; // advance() waits for the end of a process that has closed its outputs
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+    static_cast<void>(::poll(fds.data(), fds.size(), static_cast<int>(std::max<long>(0, left))));
+  }
+
+  void take(const RunProcess& ended) {
+    const Job& job = ended.job();
+    pace(job).ended(ended.wall());
+    const Answer answer = ended.answer();
+    ++outcome_.runs;
+    if (!answer.failed.empty()) {
+      ++outcome_.failures;
+      if (listener_.failure)
+        listener_.failure({how_.run, kernel_, job.point, job.repetition, job.witness, answer.failed});
+    } else {
+      const auto kernel = std::chrono::duration_cast<nanoseconds>(
+          std::chrono::duration<double>(answer.kernel_seconds.value_or(0)));
+      outcome_.overheads.push_back(ended.wall() - kernel);
+      for (const auto& observation : answer.observations) {
+        ++outcome_.observations;
+        if (listener_.observation) listener_.observation(observation);
+      }
+    }
+    if (listener_.progress) listener_.progress(progress(job));
+  }
+
+  [[nodiscard]] Progress progress(const Job& job) const {
+    Progress p;
+    p.done = outcome_.runs;
+    p.total = jobs_.size();
+    p.failed = outcome_.failures;
+    p.elapsed = Clock::now() - begin_;
+    p.job = &job;
+    const nanoseconds timed = timed_.mean(), modelled = modelled_.done > 0 ? modelled_.mean() : timed;
+    p.remaining = timed * static_cast<long>(timed_.left) +
+                  modelled * static_cast<long>(modelled_.left) / std::max(1, how_.parallel);
+    return p;
+  }
+
+  const std::string& kernel_;
+  const std::vector<Job>& jobs_;
+  const Execution& how_;
+  const Listener& listener_;
+  const Clock::time_point begin_ = Clock::now();
+  std::list<RunProcess> flying_;
+  std::size_t next_ = 0;
+  Pace timed_, modelled_;
+  Outcome outcome_;
+};
+
+} // namespace
+
+Outcome execute(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
+                const Listener& listener) {
+  return Engine(kernel, jobs, how, listener).run();
+}
+
+} // namespace recount::sweep

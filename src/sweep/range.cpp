@@ -1,0 +1,122 @@
+#include "sweep/range.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <recount/error.hpp>
+#include <string_view>
+#include <unordered_set>
+
+namespace recount::sweep {
+namespace {
+
+constexpr const char* how = "ranges read FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
+                            "4K:4M:x2, 600:3000:400, 1,2,8";
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || text.empty()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.empty()) return number;
+  const std::size_t power = std::string_view("kKmMgG").find(text[0]);
+  if (text.size() != 1 || power == std::string_view::npos) return std::nullopt;
+  for (std::size_t i = 0; i <= power / 2; ++i)
+    if (__builtin_mul_overflow(number, std::int64_t{1024}, &number)) return std::nullopt;
+  return number;
+}
+
+class Values {
+public:
+  Values(std::string text, std::string subject) : text_(std::move(text)), subject_(std::move(subject)) {}
+
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw bad_input(subject_, fmt::format("\"{:.80}\" is no range: {}", text_, cause), how);
+  }
+
+  void add(std::int64_t value) {
+    if (!seen_.insert(value).second) return;
+    if (all_.size() == most_values) fail(fmt::format("more than {} values", most_values));
+    all_.push_back(value);
+  }
+
+  void item(std::string_view item) {
+    const auto parts = split(item, ':');
+    if (parts.size() == 1) return add(number(parts[0]));
+    if (parts.size() != 3) fail(fmt::format("\"{:.40}\" lacks its step", item));
+    const std::int64_t first = number(parts[0]), last = number(parts[1]);
+    if (first > last) fail(fmt::format("{} is past {}", parts[0], parts[1]));
+    if (parts[2].starts_with('x'))
+      geometric(first, last, parts[2].substr(1));
+    else
+      arithmetic(first, last, number(parts[2]));
+  }
+
+  std::vector<std::int64_t> all_;
+
+private:
+  [[nodiscard]] std::int64_t number(std::string_view text) const {
+    const auto value = whole(text);
+    if (!value) fail(fmt::format("\"{:.40}\" is not a whole number", text));
+    return *value;
+  }
+
+  void arithmetic(std::int64_t first, std::int64_t last, std::int64_t step) {
+    if (step < 1) fail("the step must be at least 1");
+    for (std::int64_t value = first;;) {
+      add(value);
+      if (__builtin_add_overflow(value, step, &value) || value > last) return;
+    }
+  }
+
+  void geometric(std::int64_t first, std::int64_t last, std::string_view text) {
+    double factor = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor <= 1)
+      fail(fmt::format("the factor \"x{:.40}\" is not a number above 1", text));
+    if (first < 1) fail("a range with a factor starts at 1 or more");
+    // Powers of the factor, not repeated rounding, so that x1.5 does not drift; a factor close to 1 may
+    // round to the value before, which add() takes once.
+    for (int step = 0;; ++step) {
+      const double value = std::round(static_cast<double>(first) * std::pow(factor, step));
+      if (value > static_cast<double>(last)) return;
+      add(static_cast<std::int64_t>(value));
+      if (step > 100'000'000) fail("the factor is too close to 1");
+    }
+  }
+
+  std::string text_, subject_;
+  std::unordered_set<std::int64_t> seen_;
+};
+
+} // namespace
+
+std::vector<std::int64_t> parse_range(const std::string& text, const std::string& subject) {
+  Values values(text, subject);
+  if (text.empty()) values.fail("it is empty");
+  for (const auto item : split(text, ','))
+    values.item(item);
+  return values.all_;
+}
+
+std::int64_t parse_size(const std::string& text, const std::string& subject) {
+  const auto value = whole(text);
+  if (!value)
+    throw bad_input(subject, fmt::format("\"{:.80}\" is not a whole number", text),
+                    "numbers may end in K, M or G (powers of 1024)");
+  return *value;
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,48 @@
+// One run in flight: a fresh process that was handed a task and answers through a pipe.
+#pragma once
+
+#include "process/child.hpp"
+#include "process/fd.hpp"
+#include "sweep/answer.hpp"
+#include "sweep/engine.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace recount::sweep {
+
+/// Destroying it kills the process. Movable.
+class RunProcess {
+public:
+  /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
+  RunProcess(const std::string& kernel, const Job& job, const Execution& how);
+
+  [[nodiscard]] const Job& job() const { return *job_; }
+  [[nodiscard]] int out() const { return out_.get(); } ///< to poll; -1 once all is read
+  [[nodiscard]] int err() const { return err_.get(); }
+  [[nodiscard]] std::chrono::steady_clock::time_point deadline() const { return deadline_; }
+
+  /// Reads what is there without waiting, or kills the process when its time is up. True: it has ended.
+  bool advance();
+
+  /// Once ended. `failed` is set when there is nothing usable.
+  [[nodiscard]] Answer answer() const;
+  [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
+
+private:
+  RunProcess(const std::string& kernel, const Job& job, const Execution& how,
+             std::pair<process::Pipe, process::Pipe> pipes);
+  [[nodiscard]] std::string with_last_words(std::string reason) const;
+
+  const Job* job_;
+  std::string run_;
+  std::chrono::milliseconds limit_;
+  std::chrono::steady_clock::time_point started_, deadline_, ended_;
+  process::Child child_;
+  process::Fd out_, err_;
+  std::string answer_, words_;
+  process::Exit exit_;
+};
+
+} // namespace recount::sweep

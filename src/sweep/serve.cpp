@@ -1,0 +1,80 @@
+#include "sweep/serve.hpp"
+#include "host/disturbance.hpp"
+#include "result/line.hpp"
+#include "sweep/answer.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <recount/error.hpp>
+#include <unistd.h>
+
+namespace recount::sweep {
+namespace {
+
+constexpr std::size_t longest_request = 1 << 20;
+
+std::string read_all(int fd) {
+  std::string text;
+  char block[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || text.size() > longest_request) return text;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Witness& witness,
+                                        const witness::Task& task) {
+  const auto instance = kernel.prepare(task.point);
+  instance->region()(); // unmeasured: code, data and branch predictors are warm afterwards
+  const auto before = host::disturbance();
+  auto all = witness.observe(kernel, instance.get(), task);
+  const auto flags = host::flags(before, host::disturbance());
+  for (auto& observation : all)
+    observation.flags.insert(observation.flags.end(), flags.begin(), flags.end());
+  return all;
+}
+
+std::string answer(const std::string& request, const Lookup& lookup) {
+  const witness::Task task = parse_request(request);
+  const auto& kernel = lookup(task.kernel);
+  const auto& witness = witness::find(task.witness);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto all = witness.native ? native(kernel, witness, task) : witness.observe(kernel, nullptr, task);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::string text;
+  for (const auto& observation : all)
+    text += to_line(observation) + '\n';
+  return text + done_line(took.count()) + '\n';
+}
+
+} // namespace
+
+int serve(int in, int out, const Lookup& lookup) {
+  std::string text;
+  int status = 0;
+  try {
+    text = answer(read_all(in), lookup);
+  } catch (const Error& error) {
+    text = failed_line(error.problem().subject + ": " + error.problem().cause) + '\n';
+    status = error.kind() == ErrorKind::bad_input ? 2 : 3;
+  } catch (const std::bad_alloc&) {
+    text = failed_line("out of memory") + '\n';
+    status = 3;
+  }
+  return write_all(out, text) ? status : 3;
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,55 @@
+#include "result/line.hpp"
+#include "sweep/plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace recount::sweep {
+namespace {
+
+std::string text(const Axis& axis) {
+  std::string all;
+  for (const auto& value : axis.values) {
+    if (!all.empty()) all += ',';
+    if (const auto* whole = std::get_if<std::int64_t>(&value))
+      all += std::to_string(*whole);
+    else
+      all += std::get<std::string>(value);
+  }
+  return all;
+}
+
+/// Long lists are told by their ends.
+std::string brief(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 28) + "..." + text.substr(text.size() - 28);
+}
+
+} // namespace
+
+std::map<std::string, std::string> settings(const Plan& plan) {
+  std::map<std::string, std::string> all;
+  all["kernel"] = plan.kernel;
+  for (const auto& axis : plan.axes)
+    all["--" + axis.name] = text(axis);
+  all["witness"] = fmt::format("{}", fmt::join(plan.witnesses, ","));
+  if (!plan.metrics.empty()) all["metric"] = fmt::format("{}", fmt::join(plan.metrics, ","));
+  all["repeat"] = std::to_string(plan.repeat);
+  return all;
+}
+
+std::string difference(const std::map<std::string, std::string>& theirs,
+                       const std::map<std::string, std::string>& ours) {
+  for (const auto& [name, value] : theirs) {
+    const auto mine = ours.find(name);
+    if (mine == ours.end())
+      return fmt::format("{} was {} in the file and is not given now", name, brief(value));
+    if (mine->second != value)
+      return fmt::format("{} was {} in the file and is {} now", name, brief(value), brief(mine->second));
+  }
+  for (const auto& [name, value] : ours)
+    if (!theirs.contains(name))
+      return fmt::format("{} is {} now and was not given in the file", name, brief(value));
+  return {};
+}
+
+} // namespace recount::sweep

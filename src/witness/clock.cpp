@@ -1,0 +1,61 @@
+// The clock: wall time and time-stamp counter around the region, less what reading them costs.
+#include "witness/stopwatch.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace recount::witness {
+namespace {
+
+bool gives(const std::string& metric) {
+  return metric == "seconds" || metric == "tsc_cycles";
+}
+
+std::string missing(const std::vector<std::string>& metrics) {
+  if (std::any_of(metrics.begin(), metrics.end(), gives)) return {};
+  return "the clock tells seconds and tsc_cycles only";
+}
+
+void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
+  const auto ns = without(lapse.ns, cost.ns), ticks = without(lapse.ticks, cost.ticks);
+  const char* too_short = "the region took no longer than reading the clock itself ({} {})";
+  if (ns) o.seconds = static_cast<double>(*ns) * 1e-9;
+  if (o.metric == "seconds") {
+    if (o.seconds)
+      o.value = *o.seconds;
+    else
+      o.reason = fmt::format(fmt::runtime(too_short), cost.ns, "ns");
+    o.seconds.reset(); // it is the value
+  } else if (o.metric != "tsc_cycles") {
+    o.reason = "the clock tells seconds and tsc_cycles only";
+  } else if (!has_tsc()) {
+    o.reason = "this architecture has no time-stamp counter";
+  } else if (ticks) {
+    o.value = *ticks;
+  } else {
+    o.reason = fmt::format(fmt::runtime(too_short), cost.ticks, "cycles");
+  }
+}
+
+std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
+                                         const Task& task) {
+  const Lapse cost = own_cost();
+  const Lapse lapse = witness::lapse(instance->region());
+  std::vector<result::Observation> all;
+  for (const auto& metric : task.metrics) {
+    auto& o = all.emplace_back(blank(task, metric));
+    o.accesses = instance->accesses();
+    fill(o, lapse, cost);
+  }
+  return all;
+}
+
+} // namespace
+
+Witness clock_witness() {
+  return {"clock", "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, gives, missing,
+          observe};
+}
+
+} // namespace recount::witness

@@ -1,0 +1,34 @@
+// What the two counting witnesses, perf and papi, share.
+#pragma once
+
+#include <recount/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace recount::witness {
+
+/// Every name but a clock's may be a counter's.
+[[nodiscard]] inline bool counter_name(const std::string& metric) {
+  return metric != "seconds" && metric != "tsc_cycles";
+}
+
+/// The name to count a metric by. Both witnesses count user mode, as PAPI does by default; but Linux switches
+/// and moves tasks in kernel mode only, where a user-mode count is always 0: these are counted there.
+[[nodiscard]] inline std::string counted_as(const std::string& metric) {
+  for (const std::string_view name :
+       {"CONTEXT-SWITCHES", "CPU-MIGRATIONS", "CGROUP-SWITCHES", "context-switches", "cpu-migrations"})
+    if (metric.ends_with(name)) return metric + ":k";
+  return metric;
+}
+
+/// An error as the reason of a missing value: cause, setting and remedy on one line.
+[[nodiscard]] inline std::string reason_of(const Error& error) {
+  const Problem& p = error.problem();
+  std::string text = p.cause;
+  if (!p.setting.empty()) text += "; " + p.setting;
+  if (!p.remedy.empty()) text += "; " + p.remedy;
+  return text;
+}
+
+} // namespace recount::witness

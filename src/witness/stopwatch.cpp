@@ -1,0 +1,69 @@
+#include "witness/stopwatch.hpp"
+
+#include <algorithm>
+#include <time.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <x86intrin.h>
+#endif
+
+namespace recount::witness {
+namespace {
+
+std::int64_t now_ns() noexcept {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+/// The fences keep the region's instructions on their side of the reading.
+std::int64_t tsc() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_lfence();
+  const auto ticks = static_cast<std::int64_t>(__rdtsc());
+  _mm_lfence();
+  return ticks;
+#else
+  return 0;
+#endif
+}
+
+[[gnu::noinline]] void nothing(void* /*context*/) {
+  asm volatile("" ::: "memory");
+}
+
+} // namespace
+
+bool has_tsc() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+Lapse lapse(const kernel::Region& region) {
+  const std::int64_t t0 = now_ns();
+  const std::int64_t c0 = tsc();
+  region();
+  const std::int64_t c1 = tsc();
+  const std::int64_t t1 = now_ns();
+  return {t1 - t0, c1 - c0};
+}
+
+Lapse own_cost() {
+  const kernel::Region empty{nothing, nullptr};
+  Lapse least = lapse(empty);
+  for (int i = 0; i < 100; ++i) {
+    const Lapse once = lapse(empty);
+    least.ns = std::min(least.ns, once.ns);
+    least.ticks = std::min(least.ticks, once.ticks);
+  }
+  return least;
+}
+
+std::optional<std::int64_t> without(std::int64_t lapse, std::int64_t cost) noexcept {
+  if (lapse <= cost) return std::nullopt;
+  return lapse - cost;
+}
+
+} // namespace recount::witness

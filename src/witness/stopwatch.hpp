@@ -1,0 +1,30 @@
+// Wall time and TSC around a region, and what reading them costs.
+#pragma once
+
+#include "kernel/kernel.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace recount::witness {
+
+/// Time between two readings around a region, the readings' own cost included.
+struct Lapse {
+  std::int64_t ns = 0;    ///< CLOCK_MONOTONIC_RAW: not slewed by time synchronisation (clock_gettime(2))
+  std::int64_t ticks = 0; ///< of the time-stamp counter; 0 where there is none
+};
+
+/// Whether this architecture has a time-stamp counter that user code may read (x86).
+[[nodiscard]] bool has_tsc() noexcept;
+
+/// Executes the region once between two pairs of readings; what the region throws passes through.
+[[nodiscard]] Lapse lapse(const kernel::Region& region);
+
+/// Lapse of an empty region: the least of 100, each part by itself.
+[[nodiscard]] Lapse own_cost();
+
+/// What is left of a lapse without the stopwatch's own cost; nothing when nothing is left. Pure.
+[[nodiscard]] std::optional<std::int64_t> without(std::int64_t lapse, std::int64_t cost) noexcept;
+
+} // namespace recount::witness

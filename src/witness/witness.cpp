@@ -1,0 +1,38 @@
+#include "witness/witness.hpp"
+
+#include <array>
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+namespace recount::witness {
+
+std::span<const Witness> all() {
+  static const std::array<Witness, 4> table{clock_witness(), perf_witness(), papi_witness(), model_witness()};
+  return table;
+}
+
+const Witness& find(const std::string& name) {
+  const std::string kind = name.substr(0, name.find(':'));
+  const bool plain = kind == name;
+  std::vector<std::string> names;
+  for (const auto& witness : all()) {
+    if (witness.name == kind && (plain || kind == "model")) return witness;
+    names.push_back(witness.name);
+  }
+  throw bad_input(
+      "--witness " + name, "no such witness",
+      did_you_mean(kind, names, "the witnesses are clock, perf, papi, model (this machine) and model:NAME"));
+}
+
+result::Observation blank(const Task& task, const std::string& metric) {
+  result::Observation observation;
+  observation.run = task.run;
+  observation.kernel = task.kernel;
+  observation.params = task.point;
+  observation.repetition = task.repetition;
+  observation.witness = task.witness;
+  observation.metric = metric;
+  return observation;
+}
+
+} // namespace recount::witness
