@@ -1,0 +1,118 @@
+#include "event/encode.hpp"
+#include "event/hybrid.hpp"
+#include "tree.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+
+using namespace recount;
+
+namespace {
+
+std::string message(const std::string& name, const std::vector<host::Pmu>& pmus = {}) {
+  try {
+    (void)event::encode_over(name, Domain::all, pmus);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<host::Pmu> hybrid() {
+  SysfsTree tree;
+  tree.file("cpu_core/type", "4").file("cpu_core/cpus", "0-15").file("cpu_core/format/event", "config:0-7");
+  tree.file("cpu_atom/type", "10").file("cpu_atom/cpus", "16-23").file("cpu_atom/format/event", "config:0-7");
+  tree.file("cpu_atom/events/topdown", "event=0x74").file("software/type", "1");
+  return tree.pmus();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(encoding)
+
+BOOST_AUTO_TEST_CASE(software_events) {
+  const Event event = encode("perf::PAGE-FAULTS");
+  BOOST_TEST(event.attr.type == unsigned{PERF_TYPE_SOFTWARE});
+  BOOST_TEST(event.attr.config == unsigned{PERF_COUNT_SW_PAGE_FAULTS});
+  BOOST_TEST(event.pmu == "perf");
+  BOOST_TEST(event.present);
+  BOOST_TEST((domain(event) == Domain::all));
+  BOOST_TEST(encode("page-faults").attr.config == event.attr.config);
+  BOOST_TEST((domain(encode("perf::PAGE-FAULTS", Domain::user)) == Domain::user));
+  BOOST_TEST((domain(encode("perf::PAGE-FAULTS:k", Domain::user)) == Domain::kernel));
+  BOOST_TEST((domain(encode("perf::PAGE-FAULTS:uk", Domain::user)) == Domain::all));
+  BOOST_TEST(encode("perf::PAGE-FAULTS:u=1").domain_given);
+}
+
+#if defined(__x86_64__)
+BOOST_AUTO_TEST_CASE(tables_of_other_cpus_encode_and_say_so) {
+  const Event miss = encode("skl::L1D:REPLACEMENT");
+  BOOST_TEST(miss.attr.type == unsigned{PERF_TYPE_RAW});
+  BOOST_TEST(miss.attr.config == 0x151U);
+  BOOST_TEST(miss.pmu == "skl");
+  // Two machines cannot be this one at once.
+  BOOST_TEST((!miss.present || !encode("amd64_k7::RETIRED_INSTRUCTIONS").present));
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_of_children_is_left_alone) {
+  (void)encode("skl::L1D:REPLACEMENT");
+  BOOST_TEST(std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(mistyped_names) {
+  BOOST_TEST(holds(message("skl::L1D:REPLACMENT"), "did you mean skl::L1D:REPLACEMENT?"));
+  BOOST_TEST(holds(message("skl::INST_RETIERD:ANY_P"), "skl::INST_RETIRED"));
+  BOOST_TEST(holds(message("slk::L1D:REPLACEMENT"), "skl::L1D:REPLACEMENT"));
+}
+#endif
+
+BOOST_AUTO_TEST_CASE(mistyped_generic_names) {
+  BOOST_TEST(holds(message("perf::PAGE-FALUTS"), "did you mean perf::PAGE-FAULTS"));
+  BOOST_TEST(holds(message("PAGE-FALUTS"), "PAGE-FAULTS"));
+  BOOST_TEST(holds(message("no-such-event-at-all"), "recount events PATTERN"));
+  BOOST_TEST(holds(message(""), "has a name"));
+  SysfsTree tree;
+  tree.file("msr/type", "9").file("msr/events/aperf", "event=1").file("msr/format/event", "config:0-63");
+  BOOST_TEST(holds(message("aperf", tree.pmus()), "did you mean msr/aperf/?"));
+}
+
+BOOST_AUTO_TEST_CASE(a_hybrid_cpu_counts_generic_events_apart) {
+  const auto pmus = hybrid();
+  const auto events = event::encode_each_over("perf::INSTRUCTIONS:u", Domain::all, pmus);
+  BOOST_TEST_REQUIRE(events.size() == 2U);
+  BOOST_TEST(events[0].name == "cpu_atom/INSTRUCTIONS/:u");
+  BOOST_TEST(events[0].attr.type == unsigned{PERF_TYPE_HARDWARE});
+  BOOST_TEST(events[0].attr.config == (10ULL << 32 | PERF_COUNT_HW_INSTRUCTIONS));
+  BOOST_TEST(events[1].pmu == "cpu_core");
+  BOOST_TEST(events[1].attr.config == (4ULL << 32 | PERF_COUNT_HW_INSTRUCTIONS));
+  BOOST_TEST((domain(events[1]) == Domain::user));
+  BOOST_TEST(holds(message("perf::INSTRUCTIONS", pmus), "cpu_atom/INSTRUCTIONS/ or cpu_core/INSTRUCTIONS/"));
+}
+
+BOOST_AUTO_TEST_CASE(the_name_of_each_kind_of_core_encodes_to_the_same) {
+  const auto pmus = hybrid();
+  for (const char* name :
+       {"perf::INSTRUCTIONS", "perf::L1-DCACHE-LOADS:u", "perf::PERF_COUNT_HW_CACHE_L1D:READ:ACCESS"})
+    for (const Event& one : event::encode_each_over(name, Domain::all, pmus)) {
+      const Event again = event::encode_over(one.name, Domain::all, pmus);
+      BOOST_TEST(again.attr.type == one.attr.type);
+      BOOST_TEST(again.attr.config == one.attr.config);
+      BOOST_TEST((domain(again) == domain(one)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_generic_event_stays_one) {
+  const auto pmus = hybrid();
+  BOOST_TEST(event::encode_each_over("perf::PAGE-FAULTS", Domain::all, pmus).size() == 1U);
+  BOOST_TEST(event::encode_each_over("cpu_atom/topdown/", Domain::all, pmus).size() == 1U);
+  BOOST_TEST(event::encode_each_over("mem:0x1000", Domain::all, pmus).size() == 1U);
+  BOOST_TEST(event::encode_each_over("perf::INSTRUCTIONS", Domain::all, {}).size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,60 @@
+#include "event/domain.hpp"
+#include "event/glob.hpp"
+#include "event/nearest.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::event;
+
+BOOST_AUTO_TEST_SUITE(names)
+
+BOOST_AUTO_TEST_CASE(edit_distances) {
+  BOOST_TEST(edit_distance("", "abc") == 3U);
+  BOOST_TEST(edit_distance("kitten", "sitting") == 3U);
+  BOOST_TEST(edit_distance("CYCLES", "cycles") == 0U);
+  BOOST_TEST(edit_distance("cylces", "cycles") == 1U); // a swap is one edit
+  BOOST_TEST(edit_distance("ca", "abc") == 3U);        // optimal string alignment, not full Damerau
+}
+
+BOOST_AUTO_TEST_CASE(nearest_first) {
+  const std::vector<std::string> known{"PAGE-FAULTS", "MINOR-FAULTS", "MAJOR-FAULTS", "CPU-CLOCK"};
+  BOOST_TEST(nearest("page-fault", known).front() == "PAGE-FAULTS");
+  BOOST_TEST(nearest("MAJOR-FALUTS", known).front() == "MAJOR-FAULTS");
+  BOOST_TEST(nearest("CLOCK", known).front() == "CPU-CLOCK"); // contained
+  BOOST_TEST(nearest("zzzzzz", known).empty());
+  BOOST_TEST(nearest("FAULTS", known, 2).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(prose) {
+  BOOST_TEST(did_you_mean({}).empty());
+  BOOST_TEST(did_you_mean({"a"}) == "did you mean a?");
+  BOOST_TEST(did_you_mean({"a", "b", "c"}) == "did you mean a, b or c?");
+}
+
+BOOST_AUTO_TEST_CASE(patterns) {
+  BOOST_TEST(Pattern("fault").matches("perf::PAGE-FAULTS"));
+  BOOST_TEST(!Pattern("fault*").matches("perf::PAGE-FAULTS"));
+  BOOST_TEST(Pattern("*fault?").matches("perf::PAGE-FAULTS"));
+  BOOST_TEST(Pattern("[mp]age-*").matches("PAGE-FAULTS"));
+  BOOST_TEST(Pattern("").matches("anything"));
+}
+
+BOOST_AUTO_TEST_CASE(domains_at_the_end) {
+  BOOST_TEST(split_domain("x:y:u").name == "x:y");
+  BOOST_TEST((split_domain("x:ku").domain == Domain::all));
+  BOOST_TEST(!split_domain("x:y").domain.has_value());
+  BOOST_TEST(split_domain("u").name == "u");
+}
+
+BOOST_AUTO_TEST_CASE(domains_for_libpfm) {
+  BOOST_TEST(for_libpfm("skl::L1D:REPLACEMENT").name == "skl::L1D:REPLACEMENT");
+  BOOST_TEST(!for_libpfm("skl::L1D:REPLACEMENT").domain_given);
+  BOOST_TEST(for_libpfm("skl::L1D:REPLACEMENT:uk:c=1").name == "skl::L1D:REPLACEMENT:u:k:c=1");
+  BOOST_TEST(for_libpfm("x:u=1").name == "x:u=1");
+  for (const char* given : {"x:u", "x:k", "x:uk", "x:u=1", "x:c=2:k=0", "x:h"})
+    BOOST_TEST(for_libpfm(given).domain_given);
+  BOOST_TEST(!for_libpfm("u::k").domain_given); // a table and an event, whatever they are called
+}
+
+BOOST_AUTO_TEST_SUITE_END()
