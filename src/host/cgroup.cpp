@@ -98,7 +98,8 @@ Cgroup cgroup() {
 
 std::int64_t memory_available() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
-  for (const auto line : split(read_file("/proc/meminfo").value_or(""), '\n')) {
+  const std::string info = read_file("/proc/meminfo").value_or("");
+  for (const auto line : split(info, '\n')) {
     constexpr std::string_view key = "MemAvailable:";
     if (line.starts_with(key)) available = std::stoll(std::string(line.substr(key.size()))) * 1024;
   }

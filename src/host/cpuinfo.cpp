@@ -51,7 +51,8 @@ Cpu parse_cpuinfo(std::string_view cpuinfo) {
   cpu.family = as_int(fields, "cpu family");
   cpu.model = as_int(fields, "model");
   cpu.stepping = as_int(fields, "stepping");
-  for (const auto flag : split(as_text(fields, "flags"), ' '))
+  const std::string flags = as_text(fields, "flags");
+  for (const auto flag : split(flags, ' '))
     cpu.hypervisor |= flag == "hypervisor";
   return cpu;
 }

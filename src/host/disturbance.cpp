@@ -24,7 +24,8 @@ struct Times {
 std::map<int, Times> cpu_times() {
   const std::int64_t tick_ns = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
   std::map<int, Times> all;
-  for (const auto line : split(read_file("/proc/stat").value_or(""), '\n')) {
+  const std::string stat = read_file("/proc/stat").value_or("");
+  for (const auto line : split(stat, '\n')) {
     if (!line.starts_with("cpu") || line.size() < 4 || line[3] < '0' || line[3] > '9') continue;
     std::istringstream fields{std::string(line.substr(3))};
     int cpu = -1;

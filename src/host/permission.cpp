@@ -10,7 +10,8 @@ namespace recount::host {
 namespace {
 std::string container() {
   if (const char* name = std::getenv("container"); name && *name) return name;
-  for (const auto variable : split(read_file("/proc/1/environ").value_or(""), '\0')) {
+  const std::string init = read_file("/proc/1/environ").value_or("");
+  for (const auto variable : split(init, '\0')) {
     constexpr std::string_view key = "container=";
     if (variable.starts_with(key) && variable.size() > key.size())
       return std::string(variable.substr(key.size()));

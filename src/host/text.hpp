@@ -18,6 +18,7 @@ namespace recount::host {
 [[nodiscard]] std::string_view trim(std::string_view text);
 /// The pieces between separators, empty ones included.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+std::vector<std::string_view> split(std::string&& text, char separator) = delete; ///< pieces would dangle
 /// A list as the kernel writes sets of CPUs: "0-3,8" is 0 1 2 3 8. Empty when the text is no such list.
 [[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
 
