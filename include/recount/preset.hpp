@@ -69,9 +69,11 @@ using NativeLookup = std::function<Known(const std::string& name)>;
 
 /// What PAPI does with a table when a program starts on one kind of CPU.
 struct LoadedTable {
-  std::vector<Preset> presets; ///< those with at least one native: what PAPI calls available
-  bool crashes = false;        ///< PAPI_library_init() dies on it; `presets` is what was read until then
-  std::string crash;           ///< why, one clause
+  std::vector<Preset>
+      presets;           ///< those with at least one native: what PAPI calls available; user events last
+  bool crashes = false;  ///< PAPI_library_init() dies on it; `presets` is what was read until then
+  std::string crash;     ///< why, one clause
+  std::string undefined; ///< PAPI corrupts its memory while reading: what follows is anyone's guess
   Place crash_place;
   /// The preset of that name, in any case of letters.
   [[nodiscard]] const Preset* find(std::string_view name) const noexcept;
@@ -91,8 +93,10 @@ public:
 
   /// Plays what PAPI does on a CPU: `cpu` is libpfm4's name of its core PMU, `type` libpfm4's number of it
   /// (rows "CPU,name,number" ask for it; -1: none fits). Never throws, whatever the bytes.
+  /// `user` is the table of PAPI_USER_EVENTS_FILE, read after this one by the same rules.
   [[nodiscard]] LoadedTable load(std::string_view cpu, int type, const NativeLookup& known,
-                                 PapiVersion version = PapiVersion::v7_0) const;
+                                 PapiVersion version = PapiVersion::v7_0,
+                                 const PresetTable* user = nullptr) const;
   /// The CPU names of the table, in the order of their first appearance.
   [[nodiscard]] std::vector<std::string> cpus() const;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -83,7 +83,7 @@ std::vector<Table> tables() {
     pfm_pmu_info_t info = sized<pfm_pmu_info_t>();
     if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) != PFM_SUCCESS) continue;
     found.push_back({id, text(info.name), text(info.desc), info.is_present != 0, kind(info),
-                     static_cast<std::size_t>(info.nevents)});
+                     static_cast<std::size_t>(info.nevents), info.num_cntrs, info.num_fixed_cntrs});
   }
   return found;
 }

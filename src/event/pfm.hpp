@@ -17,6 +17,7 @@ struct Table {
   bool present = false;    ///< the CPUID (or the kernel) matches. It does not mean that Linux can count it.
   enum class Kind { core, uncore, system } kind = Kind::core; ///< system: perf's own generic events
   std::size_t events = 0;
+  int counters = 0, fixed_counters = 0; ///< of each core, as libpfm4 states them
 };
 /// A value of an event's unit mask, or a modifier: what may follow the event's name after a colon.
 struct Attribute {

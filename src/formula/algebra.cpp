@@ -5,7 +5,11 @@
 namespace recount::formula {
 namespace {
 
+// Far beyond any preset; what keeps a hostile formula from taking long.
 constexpr std::size_t most_monomials = 512;
+constexpr std::size_t most_products = 4096;
+constexpr int highest_power = 1000;
+constexpr std::int64_t largest = INT64_MAX / 4; // so that a difference of two stays in range
 
 bool add_to(Polynomial& sum, const Monomial& m, std::int64_t c) {
   const auto at = sum.try_emplace(m, 0).first;
@@ -32,12 +36,15 @@ Maybe sum(const Maybe& a, const Maybe& b, int sign) {
 }
 
 Maybe product(const Maybe& a, const Maybe& b) {
-  if (!a || !b) return {};
+  if (!a || !b || a->size() * b->size() > most_products) return {};
   Polynomial out;
   for (const auto& [ma, ca] : *a)
     for (const auto& [mb, cb] : *b) {
       std::int64_t c = 0;
-      if (__builtin_mul_overflow(ca, cb, &c) || !add_to(out, product(ma, mb), c)) return {};
+      const Monomial m = product(ma, mb);
+      for (const auto& [v, power] : m)
+        if (power > highest_power) return {};
+      if (__builtin_mul_overflow(ca, cb, &c) || !add_to(out, m, c)) return {};
     }
   return out;
 }
@@ -95,7 +102,7 @@ std::optional<Linear> linear(const Quotient& q) {
   const std::int64_t divisor = q.under.begin()->second;
   Linear form;
   for (const auto& [m, c] : q.over) {
-    if ((divisor == -1 && c == INT64_MIN) || c % divisor != 0) return {};
+    if (c > largest || c < -largest || c % divisor != 0) return {};
     if (m.empty())
       form.constant = c / divisor;
     else if (m.size() == 1 && m.front().second == 1)

@@ -1,0 +1,106 @@
+#include "preset/document.hpp"
+
+#include <algorithm>
+
+namespace recount::preset {
+namespace {
+
+bool blank(char c) {
+  return c == ' ' || c == '\t';
+}
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Fields as strtok(",") gives them: runs of commas are one.
+std::vector<Field> split(std::string_view text, int line, std::size_t offset) {
+  std::vector<Field> fields;
+  std::size_t at = 0;
+  while (true) {
+    while (at < text.size() && text[at] == ',')
+      ++at;
+    if (at == text.size()) return fields;
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view whole = text.substr(at, end - at);
+    const std::string_view word = trim_blanks(whole);
+    const auto column = offset + at + static_cast<std::size_t>(word.data() - whole.data()) + 1;
+    fields.push_back({std::string(word), {line, static_cast<int>(column)}});
+    at = end;
+  }
+}
+
+Line take(std::string_view text, int number, std::size_t offset) {
+  Line line;
+  line.number = number;
+  line.continued = offset > 0;
+  line.fields = split(text.substr(0, text.find('\0')), number, offset);
+  if (line.fields.empty() || line.fields.front().text.empty()) return line;
+  const std::string& word = line.fields.front().text;
+  if (word.front() == '#') {
+    line.kind = Kind::comment;
+    line.comment = std::string(text.substr(text.find('#') + 1));
+    line.fields.clear();
+  } else if (same_word(word, "CPU")) {
+    line.kind = Kind::cpu;
+  } else if (same_word(word, "PRESET") || same_word(word, "EVENT")) {
+    line.kind = Kind::preset;
+  } else {
+    line.kind = Kind::other;
+  }
+  return line;
+}
+
+} // namespace
+
+bool same_word(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trim_blanks(std::string_view text) noexcept {
+  while (!text.empty() && blank(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && blank(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::string trim_note(std::string_view text) {
+  text = trim_blanks(text);
+  constexpr std::string_view marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+  if (text.empty() || marks.find(text.front()) == std::string_view::npos) return std::string(text);
+  const char open = text.front();
+  const char close = text.back();
+  const bool pair = open == close || (open == '(' && close == ')') || (open == '<' && close == '>') ||
+                    (open == '{' && close == '}') || (open == '[' && close == ']');
+  if (!pair) return std::string(text);
+  return text.size() < 2 ? std::string{} : std::string(text.substr(1, text.size() - 2));
+}
+
+bool is_description(std::string_view word) noexcept {
+  return same_word(word, "NOTE") || same_word(word, "LDESC") || same_word(word, "SDESC");
+}
+
+Document parse(std::string_view text) {
+  Document document;
+  int number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view whole = text.substr(0, end);
+    const bool newline = end < text.size();
+    // A line that fills the buffer exactly leaves its newline for the next read, which then sees an empty
+    // line.
+    for (std::size_t at = 0; at == 0 || at < whole.size(); at += longest_line) {
+      const std::string_view piece = whole.substr(at, longest_line);
+      if (!piece.empty() && piece.front() == '\0') {
+        document.ended_by_nul = number;
+        return document;
+      }
+      document.lines.push_back(take(piece, number, at));
+    }
+    text.remove_prefix(end + (newline ? 1 : 0));
+  }
+  return document;
+}
+
+} // namespace recount::preset

@@ -1,0 +1,53 @@
+// A preset table as lines and fields, cut exactly where PAPI cuts.
+#pragma once
+
+#include <recount/preset.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::preset {
+
+/// What stands between two commas, blanks (space and tab, not CR) trimmed. Empty fields vanish; a field of
+/// blanks alone stays, and is empty.
+struct Field {
+  std::string text;
+  Place place;
+};
+
+enum class Kind {
+  blank,   ///< nothing, or a first field of blanks: PAPI skips the whole line
+  comment, ///< `#` first
+  cpu,     ///< CPU,name[,type]
+  preset,  ///< PRESET or EVENT,name,type,[formula,]term…
+  other    ///< any other first word
+};
+
+struct Line {
+  Kind kind = Kind::blank;
+  int number = 0;            ///< in the file, from 1
+  std::vector<Field> fields; ///< without those of a comment
+  std::string comment;       ///< the text after `#`
+  bool continued = false;    ///< the rest of a line that is longer than PAPI's buffer
+};
+
+struct Document {
+  std::vector<Line> lines;
+  int ended_by_nul = 0; ///< the line that starts with a NUL byte, where PAPI stops reading; else 0
+};
+
+/// Bytes of a line that PAPI reads in one go (LINE_MAX - 1).
+inline constexpr std::size_t longest_line = 2047;
+
+[[nodiscard]] Document parse(std::string_view text);
+
+/// As strcasecmp() in the C locale.
+[[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
+[[nodiscard]] std::string_view trim_blanks(std::string_view text) noexcept;
+/// A note without the pair of quotes or brackets around it, as PAPI strips them.
+[[nodiscard]] std::string trim_note(std::string_view text);
+/// NOTE, LDESC or SDESC.
+[[nodiscard]] bool is_description(std::string_view word) noexcept;
+
+} // namespace recount::preset

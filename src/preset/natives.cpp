@@ -1,0 +1,209 @@
+#include "preset/natives.hpp"
+
+#include "event/nearest.hpp"
+#include "preset/document.hpp"
+
+#include <algorithm>
+
+namespace recount::preset {
+namespace {
+
+using event::pfm::Table;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+const std::vector<Table>& all_tables() {
+  static const std::vector<Table> tables = event::pfm::tables();
+  return tables;
+}
+
+bool starts(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+/// The PMUs beside the core's own that PAPI's first component serves there.
+std::vector<std::string> beside(const Table& core) {
+  if (starts(core.name, "adl_")) return {core.name == "adl_glc" ? "adl_grt" : "adl_glc", "ix86arch"};
+  if (starts(core.prose, "Intel")) return {"ix86arch"};
+  return {};
+}
+
+} // namespace
+
+/// The events of one PMU by name, with the masks of those that were asked for.
+struct Natives::Book {
+  Table table;
+  std::unordered_map<std::string, event::pfm::Entry> entries; // by name in small letters
+  std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
+
+  explicit Book(const Table& of) : table(of) {
+    for (auto& entry : event::pfm::entries(of))
+      entries.emplace(lower(entry.name), std::move(entry));
+  }
+  const event::pfm::Entry* find(const std::string& name) const {
+    const auto at = entries.find(lower(name));
+    return at == entries.end() ? nullptr : &at->second;
+  }
+  const std::vector<event::pfm::Attribute>& attributes(const event::pfm::Entry& entry) {
+    const auto at = masks.find(entry.index);
+    return at != masks.end() ? at->second
+                             : masks.emplace(entry.index, event::pfm::attributes(entry)).first->second;
+  }
+};
+
+Natives::Natives(const Table& core, PapiVersion version) : core_(core) {
+  const auto open = [&](std::string_view name) {
+    for (const Table& table : all_tables())
+      if (table.name == name) books_.push_back(std::make_unique<Book>(table));
+  };
+  open(core.name);
+  const auto others = beside(core);
+  if (version != PapiVersion::v7_0) { // a bare name no longer reaches beyond the core's own PMU and perf
+    open("perf");
+    open("perf_raw");
+    unprefixed_ = books_.size();
+  }
+  for (const auto& name : others)
+    open(name);
+  if (version == PapiVersion::v7_0) {
+    open("perf");
+    open("perf_raw");
+    unprefixed_ = books_.size();
+  }
+}
+
+Natives::~Natives() = default;
+
+const Native& Natives::of(const std::string& name) {
+  const auto at = known_.find(name);
+  return at != known_.end() ? at->second : known_.emplace(name, find(name)).first->second;
+}
+
+NativeLookup Natives::lookup() {
+  return [this](const std::string& name) {
+    switch (of(name).status) {
+    case Native::Status::ok: return Known::yes;
+    case Native::Status::refused: return Known::refused;
+    default: return Known::no;
+    }
+  };
+}
+
+Native Natives::find(const std::string& name) {
+  Native native;
+  std::string rest = name;
+  const auto elsewhere = [&](const std::string& part) {
+    native.status = Native::Status::elsewhere;
+    native.part = part;
+    return native;
+  };
+  if (const auto at = rest.find(":::"); at != std::string::npos) {
+    if (rest.substr(0, at) != "perf_event") return elsewhere(rest.substr(0, at));
+    rest.erase(0, at + 3);
+  }
+  std::size_t first = 0;
+  std::size_t last = unprefixed_;
+  if (const auto at = rest.find("::"); at != std::string::npos) {
+    const std::string pmu = rest.substr(0, at); // PAPI compares it letter by letter
+    while (first < books_.size() && books_[first]->table.name != pmu)
+      ++first;
+    if (first == books_.size()) return elsewhere(pmu);
+    last = first + 1;
+    rest.erase(0, at + 2);
+  }
+  const std::size_t colon = std::min(rest.find(':'), rest.size());
+  const std::string event = rest.substr(0, colon);
+  const std::string masks = colon < rest.size() ? rest.substr(colon + 1) : std::string{};
+  for (; first < last; ++first)
+    if (books_[first]->find(event)) return find_in(*books_[first], event, masks);
+  native.event = event;
+  native.part = event;
+  return native;
+}
+
+Native Natives::find_in(Book& book, const std::string& event, const std::string& masks) {
+  Native native;
+  const event::pfm::Entry& entry = *book.find(event);
+  native.pmu = book.table.name;
+  native.event = entry.name;
+  native.prose = entry.prose;
+  if (!masks.empty())
+    for (const std::string& mask : split(masks, ':')) {
+      const std::string bare = mask.substr(0, mask.find('='));
+      const auto& attributes = book.attributes(entry);
+      const auto at = std::ranges::find(attributes, bare, &event::pfm::Attribute::name);
+      if (at == attributes.end()) {
+        native.status = Native::Status::unknown_mask;
+        native.part = mask;
+        return native;
+      }
+      if (!at->modifier) native.prose += "; " + at->prose;
+    }
+  const auto encoded =
+      event::pfm::encode(book.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
+  native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;
+  native.failure = encoded.failure;
+  native.type = encoded.attr.type;
+  native.config = encoded.attr.config;
+  native.config1 = encoded.attr.config1;
+  native.config2 = encoded.attr.config2;
+  return native;
+}
+
+std::vector<std::string> Natives::suggest(const std::string& name) {
+  const Native native = of(name);
+  std::vector<std::string> candidates;
+  if (native.status == Native::Status::unknown_mask) {
+    for (const auto& book : books_)
+      if (book->table.name == native.pmu)
+        for (const auto& mask : book->attributes(*book->find(native.event)))
+          if (!mask.modifier) candidates.push_back(mask.name);
+    return event::nearest(native.part, candidates, 3);
+  }
+  if (native.status != Native::Status::unknown_event) return {};
+  for (std::size_t i = 0; i < unprefixed_; ++i)
+    for (const auto& [key, entry] : books_[i]->entries)
+      candidates.push_back(entry.name);
+  std::ranges::sort(candidates);
+  return event::nearest(native.event, candidates, 3);
+}
+
+const std::vector<Table>& core_pmus() {
+  static const std::vector<Table> cores = [] {
+    std::vector<Table> found;
+    for (const Table& table : all_tables())
+      if (table.kind == Table::Kind::core && table.name != "ix86arch") found.push_back(table);
+    return found;
+  }();
+  return cores;
+}
+
+const Table* core_pmu(std::string_view name) {
+  const auto at = std::ranges::find_if(core_pmus(), [&](const Table& t) { return same_word(t.name, name); });
+  return at == core_pmus().end() ? nullptr : &*at;
+}
+
+const Table* default_pmu() {
+  const Table* last = nullptr; // PAPI takes the last that is present
+  for (const Table& table : core_pmus())
+    if (table.present && !(table.name == "amd64_fam17h" && last && last->name == "amd64_fam17h_zen1"))
+      last = &table;
+  return last;
+}
+
+} // namespace recount::preset

@@ -1,0 +1,46 @@
+// One entry of PAPI's array of presets while a table is being read, with everything that lingers in it.
+#pragma once
+
+#include <recount/preset.hpp>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace recount::preset {
+
+inline constexpr int code_room = 12; ///< PAPI_MAX_INFO_TERMS: what the arrays hold, in 7.0 and after
+
+struct Slot {
+  std::optional<std::string> symbol;
+  bool fixed = false; ///< a name of PAPI itself: freeing it kills the process
+  Derived type = Derived::none;
+  std::string written;
+  std::optional<std::string> postfix; ///< lingers when the preset is defined again
+  std::array<int, code_room + 1> code{};
+  std::array<std::string, code_room + 1> name{}; ///< empty: NULL
+  int count = 0;
+  std::string note, brief, text;
+  Place place;
+  bool half_read = false;
+  std::string undefined;
+};
+
+/// Gives each spelling of a native event its code, from 1.
+class Codes {
+public:
+  int of(const std::string& name) {
+    return codes_.try_emplace(name, static_cast<int>(codes_.size()) + 1).first->second;
+  }
+
+private:
+  std::map<std::string, int> codes_;
+};
+
+/// Puts the natives of the preset `from` into `into`, and reworks its formula, as PAPI does for a term that
+/// names a preset. `index` is the number of that term. PAPI's own reworking goes wrong in many cases; this
+/// goes wrong with it, and says in `into.undefined` where PAPI would write beyond its buffers.
+void nest(Slot& into, const Slot& from, int index, const std::string& term, PapiVersion version);
+
+} // namespace recount::preset
