@@ -39,6 +39,8 @@ struct Observation {
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
   std::optional<double> seconds;          ///< wall time of the region, when taken beside the count
+  /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
+  std::map<std::string, std::int64_t> placement;
   std::vector<std::string> flags; ///< what casts doubt on the repetition: "steal 3 ms", "migrated", ...
 };
 

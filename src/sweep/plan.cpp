@@ -50,6 +50,12 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
                    views::transform([&](std::size_t i) { return point(plan.axes, i); });
   for (const auto& given : all) {
     const result::Params at = kernel::complete(kernel, given);
+    const auto broken = std::find_if(plan.conditions.begin(), plan.conditions.end(),
+                                     [&](const Condition& condition) { return !condition.holds(at); });
+    if (broken != plan.conditions.end()) {
+      grid.skipped.push_back({at, "--where " + broken->text});
+      continue;
+    }
     try {
       static_cast<void>(kernel.bytes(at));
       grid.points.push_back(at);

@@ -3,6 +3,7 @@
 
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
+#include "sweep/condition.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Axis {
 struct Plan {
   std::string kernel;
   std::vector<Axis> axes;             ///< parameters without an axis keep their default
+  std::vector<Condition> conditions;  ///< points that break one are skipped
   std::vector<std::string> witnesses; ///< "clock", "model:i7-9700", ...
   std::vector<std::string> metrics;   ///< empty: each witness's default ones
   int repeat = 5;                     ///< repetitions of each point by each native witness

@@ -42,8 +42,15 @@ std::vector<result::Observation> native(const kernel::Kernel& kernel, const witn
   const auto before = host::disturbance();
   auto all = witness.observe(kernel, instance.get(), task);
   const auto flags = host::flags(before, host::disturbance());
-  for (auto& observation : all)
+  const kernel::Placement at = instance->placement();
+  for (auto& observation : all) {
     observation.flags.insert(observation.flags.end(), flags.begin(), flags.end());
+    if (at.base != 0)
+      observation.placement = {{"base", static_cast<std::int64_t>(at.base)},
+                               {"offset", at.offset},
+                               {"page", at.page},
+                               {"huge_bytes", at.huge_bytes}};
+  }
   return all;
 }
 

@@ -31,6 +31,8 @@ std::map<std::string, std::string> settings(const Plan& plan) {
   all["kernel"] = plan.kernel;
   for (const auto& axis : plan.axes)
     all["--" + axis.name] = text(axis);
+  for (std::size_t i = 0; i < plan.conditions.size(); ++i)
+    all[i == 0 ? "where" : fmt::format("where {}", i + 1)] = plan.conditions[i].text;
   all["witness"] = fmt::format("{}", fmt::join(plan.witnesses, ","));
   if (!plan.metrics.empty()) all["metric"] = fmt::format("{}", fmt::join(plan.metrics, ","));
   all["repeat"] = std::to_string(plan.repeat);

@@ -1,0 +1,40 @@
+// A whole sweep: its file, what is there already, the runs that are left.
+#pragma once
+
+#include "sweep/engine.hpp"
+#include "sweep/plan.hpp"
+
+#include <string>
+
+namespace recount::sweep {
+
+/// What to do, and where the results go.
+struct Session {
+  const kernel::Kernel& kernel;
+  Plan plan;
+  Grid grid; ///< expand(plan, kernel)
+  Execution how;
+  result::Run header; ///< sweep::header()
+  std::string file;   ///< appended to as results are made; empty: kept in memory only
+  bool resume = false;
+};
+
+struct Ended {
+  Outcome outcome;
+  std::size_t there = 0;   ///< runs that the file held already
+  std::size_t planned = 0; ///< runs of the whole plan
+  result::Results results; ///< everything: what was there and what was made
+};
+
+/// Throws recount::Error before anything is measured: bad_input when the file exists (without resume) or
+/// holds another plan or another CPU's results (with it, naming the difference), unavailable when it cannot
+/// be written. Throws unavailable as well when the disk is full midway: the file then ends with a whole line
+/// and can be resumed. A file that is absent or empty is begun, also with `resume`.
+/// `listener` is called after an observation or failure has reached the file.
+[[nodiscard]] Ended conduct(const Session& session, const Listener& listener);
+
+/// Refuses a grid that a native witness cannot execute within `most` bytes, naming the largest point;
+/// `setting` says what the limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
+void check_memory(const Session& session, std::int64_t most, const std::string& setting);
+
+} // namespace recount::sweep
