@@ -1,0 +1,95 @@
+#include "perf/errno_hints.hpp"
+
+#include "event/sysfs.hpp"
+#include "host/machine.hpp"
+#include "perf/try_open.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace recount::perf {
+namespace {
+
+void fill(std::string& text, const std::string& place, const std::string& with) {
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + with.size()))
+    text.replace(at, place.size(), with);
+}
+
+std::string filled(const char* words, const Situation& s) {
+  std::string text = words;
+  fill(text, "{event}", s.event.name);
+  fill(text, "{pmu}", s.event.pmu);
+  fill(text, "{beside}", fmt::format("{}", fmt::join(s.beside, ", ")));
+  fill(text, "{cpu}", std::to_string(s.options.cpu));
+  fill(text, "{pid}", std::to_string(s.options.pid));
+  return text;
+}
+
+std::string errno_name(int error) {
+  const char* name = strerrorname_np(error);
+  return name == nullptr ? "errno " + std::to_string(error) : name;
+}
+
+bool has_core_pmu() {
+  const auto& all = event::pmus();
+  return std::any_of(all.begin(), all.end(), [](const host::Pmu& pmu) { return pmu.core(); });
+}
+
+bool opens_alone(const Event& event, const GroupOptions& options) {
+  perf_event_attr attr = event.attr;
+  attr.disabled = 1;
+  return static_cast<bool>(open_leader(attr, {options.pid, options.cpu, -1}).fd);
+}
+
+} // namespace
+
+Error hint(const Situation& situation, int error) {
+  for (const Hint& row : hints()) {
+    if (row.number != error || row.stage != situation.stage) continue;
+    if (row.when != nullptr && !row.when(situation)) continue;
+    return {row.kind,
+            {situation.event.name, fmt::format("{} ({})", filled(row.cause, situation), errno_name(error)),
+             show(row.setting), filled(row.remedy, situation)}};
+  }
+  return unavailable(situation.event.name, fmt::format("{} ({})", std::strerror(error), errno_name(error)));
+}
+
+Error open_error(const Event& event, int error, const GroupOptions& options,
+                 std::vector<std::string> beside) {
+  Situation situation{Stage::open, event, options, std::move(beside), false, has_core_pmu()};
+  if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
+  return hint(situation, error);
+}
+
+Error call_error(Stage stage, const Event& event, int error, const std::string& call) {
+  const Error known = hint({stage, event}, error);
+  Problem problem = known.problem();
+  problem.cause = call + ": " + problem.cause;
+  return {known.kind(), problem};
+}
+
+Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
+  const std::string setting = show(Setting::watchdog);
+  if (beside.empty())
+    return unavailable(event.name, "it opens but is never put on the PMU: the counters are taken", setting,
+                       "end other users of the PMU (perf, a profiler); the NMI watchdog holds a counter too: "
+                       "sysctl -w kernel.nmi_watchdog=0 (as root)");
+  return unavailable(
+      event.name,
+      fmt::format("with it the group of {} opens but is never put on the PMU: too few counters are free",
+                  fmt::join(beside, ", ")),
+      setting, "count it in another group: class Counters splits events over groups by itself");
+}
+
+Error absent_error(const Event& event) {
+  return unavailable(
+      event.name,
+      fmt::format("{} is not a PMU of this machine ({}), where its code would count something else",
+                  event.pmu, host::this_machine().cpu.name),
+      show(Setting::pmus), "recount events lists what can be counted here");
+}
+
+} // namespace recount::perf

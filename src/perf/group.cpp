@@ -1,0 +1,71 @@
+#include <recount/group.hpp>
+
+#include "perf/errno_hints.hpp"
+#include "perf/open_group.hpp"
+
+#include <recount/error.hpp>
+
+namespace recount {
+namespace {
+
+std::vector<Event> encode_all(const std::vector<std::string>& names, Domain domain) {
+  std::vector<Event> events;
+  for (const std::string& name : names)
+    events.push_back(encode(name, domain));
+  return events;
+}
+
+std::vector<std::string> names_of(const std::vector<Event>& events) {
+  std::vector<std::string> names;
+  for (const Event& event : events)
+    names.push_back(event.name);
+  return names;
+}
+
+/// Adds or throws.
+void join(perf::OpenGroup& group, const Event& event) {
+  if (!event.present) throw perf::absent_error(event);
+  const auto joined = group.add(event);
+  if (joined.ok()) return;
+  const auto beside = names_of(group.events());
+  if (joined.how == perf::OpenGroup::Joined::How::refused)
+    throw perf::open_error(event, joined.error, group.options(), beside);
+  throw perf::never_runs_error(event, beside);
+}
+
+} // namespace
+
+Group::Group(std::vector<Event> events, const GroupOptions& options)
+    : open_(std::make_unique<perf::OpenGroup>(options)) {
+  if (events.empty()) throw bad_input("group", "a group has at least one event");
+  for (const Event& event : events)
+    join(*open_, event);
+}
+
+Group::Group(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
+    : Group(encode_all(names, domain), options) {}
+
+Group::Group(Group&&) noexcept = default;
+Group& Group::operator=(Group&&) noexcept = default;
+Group::~Group() = default;
+
+void Group::start() {
+  open_->start();
+}
+void Group::stop() {
+  open_->stop();
+}
+void Group::reset() {
+  open_->reset();
+}
+const std::vector<Count>& Group::read() {
+  return open_->read();
+}
+const std::vector<Event>& Group::events() const noexcept {
+  return open_->events();
+}
+int Group::fd(std::size_t i) const {
+  return open_->fd(i);
+}
+
+} // namespace recount

@@ -1,0 +1,37 @@
+// What read(2) gives for a group, taken apart by named places. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace recount::perf {
+
+/// One event's words.
+struct Raw {
+  std::uint64_t value = 0, lost = 0;
+};
+/// A group's words that are not an event's.
+struct Times {
+  std::uint64_t enabled = 0, running = 0;
+};
+
+/// Where things stand, in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
+class Layout {
+public:
+  explicit Layout(std::uint64_t read_format = 0) noexcept;
+  /// Words that a group of `events` takes.
+  [[nodiscard]] std::size_t words(std::size_t events) const noexcept { return header_ + events * stride_; }
+  /// Sorts what was read into `out`, which is in the order of `ids`: the kernel's own order may differ.
+  /// Without PERF_FORMAT_ID it is taken in the order of opening. False when the words are not those of
+  /// this group.
+  [[nodiscard]] bool take(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
+                          Times& times, std::span<Raw> out) const noexcept;
+
+private:
+  static constexpr std::size_t none = 0; // word 0 is the number of events, so no field ever stands there
+  std::size_t enabled_ = none, running_ = none, header_ = 1;
+  std::size_t id_ = none, lost_ = none, stride_ = 1; // within an event's words, whose first is the value
+};
+
+} // namespace recount::perf

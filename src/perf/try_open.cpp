@@ -1,0 +1,59 @@
+#include "perf/try_open.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::perf {
+namespace {
+
+constexpr std::uint64_t times =
+    PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+constexpr std::array read_formats{times | PERF_FORMAT_ID | PERF_FORMAT_LOST, times | PERF_FORMAT_ID, times};
+
+bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(&attr, 1));
+  if (size >= bytes.size()) return true;
+  const auto tail = bytes.subspan(size);
+  return std::all_of(tail.begin(), tail.end(), [](std::byte byte) { return byte == std::byte{}; });
+}
+
+} // namespace
+
+int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  return static_cast<int>(syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags));
+}
+
+Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
+  Attempt attempt;
+  for (int round = 0; round < 2; ++round) {
+    attempt.attr = attr;
+    attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));
+    attempt.error = attempt.fd ? 0 : errno;
+    if (attempt.error != E2BIG) break;
+    const auto known = std::min<std::size_t>(attempt.attr.size, sizeof attr);
+    if (known == attr.size || !nothing_beyond(attr, known)) break;
+    attr.size = static_cast<std::uint32_t>(known);
+  }
+  return attempt;
+}
+
+Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call) {
+  int first = 0;
+  Attempt attempt;
+  for (const std::uint64_t format : read_formats) {
+    attr.read_format = format;
+    attempt = open_sized(attr, target, call);
+    if (attempt.error != EINVAL) break;
+    if (first == 0) first = attempt.error;
+  }
+  if (!attempt.fd && first != 0) attempt.error = first;
+  return attempt;
+}
+
+} // namespace recount::perf

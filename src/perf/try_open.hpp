@@ -1,0 +1,39 @@
+// perf_event_open(2), and coming down step by step to what an older kernel knows.
+#pragma once
+
+#include "process/fd.hpp"
+
+#include <linux/perf_event.h>
+
+#include <sys/types.h>
+
+namespace recount::perf {
+
+/// The system call's signature; a descriptor, or -1 with errno. Replaceable, so that tests can be a kernel.
+using OpenCall = int (*)(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
+
+/// On whom an event is opened.
+struct Target {
+  pid_t pid = 0;
+  int cpu = -1;
+  int group_fd = -1;
+};
+
+/// How an attempt ended: a descriptor, or an errno.
+struct Attempt {
+  process::Fd fd;
+  int error = 0;
+  perf_event_attr attr{}; ///< as it was opened at last
+};
+
+/// Opens with the size that the kernel knows: after E2BIG once more with the size that it wrote back, unless
+/// that would cut off something that was asked for.
+[[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
+
+/// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both
+/// times, ID and LOST (Linux 6.0), after EINVAL without LOST, at last without ID. The errno is that of the
+/// first attempt, which is about the event and not about what was dropped.
+[[nodiscard]] Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call = open_call);
+
+} // namespace recount::perf

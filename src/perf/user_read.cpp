@@ -1,0 +1,127 @@
+#include <recount/user_read.hpp>
+
+#include "event/sysfs.hpp"
+#include "perf/errno_hints.hpp"
+#include "perf/open_group.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace recount {
+namespace {
+
+/// The first page of an event's mapping, read-only. Absent when the kernel gives none: read(2) serves as
+/// well.
+class Page {
+public:
+  explicit Page(int fd) : length_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    void* at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED) page_ = static_cast<const perf_event_mmap_page*>(at);
+  }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  ~Page() {
+    if (page_ != nullptr) munmap(const_cast<perf_event_mmap_page*>(page_), length_);
+  }
+  [[nodiscard]] const perf_event_mmap_page* get() const noexcept { return page_; }
+
+private:
+  std::size_t length_;
+  const perf_event_mmap_page* page_ = nullptr;
+};
+
+/// arm64 lets user space read a counter only if the event asks for it: bit 1 of config1, the format "rdpmc".
+Event readable(Event event) {
+#if defined(__aarch64__)
+  constexpr std::uint64_t user_access = 2;
+  for (const host::Pmu& pmu : event::pmus())
+    if (pmu.core() && pmu.formats.contains("rdpmc")) event.attr.config1 |= user_access;
+#endif
+  return event;
+}
+
+/// Opens the event as readable in user space, or as it is where the kernel does not allow that.
+perf::OpenGroup opened(const Event& event) {
+  if (!event.present) throw perf::absent_error(event);
+  perf::OpenGroup group{GroupOptions{}};
+  if (group.add(readable(event)).ok()) return group;
+  const auto joined = group.add(event);
+  if (joined.ok()) return group;
+  if (joined.how == perf::OpenGroup::Joined::How::never_runs) throw perf::never_runs_error(event, {});
+  throw perf::open_error(event, joined.error);
+}
+
+} // namespace
+
+struct UserRead::State {
+  explicit State(const Event& event) : group(opened(event)), page(group.fd(0)), registers(cpu_registers()) {}
+
+  perf::OpenGroup group;
+  Page page;
+  Registers registers;
+  PageReading base{};
+  bool started = false;
+  std::uint64_t direct = 0, calls = 0;
+
+  /// Totals since opening, by whichever way works now.
+  std::optional<PageReading> total() {
+    if (page.get() != nullptr) {
+      if (const auto reading = read_page(*page.get(), registers)) {
+        ++direct;
+        return reading;
+      }
+    }
+    ++calls;
+    const auto total = group.read_total();
+    if (!total.counted) return {};
+    return PageReading{group.raw()[0].value, total.times.enabled, total.times.running};
+  }
+};
+
+UserRead::UserRead(const Event& event) : state_(std::make_unique<State>(event)) {
+  reset();
+  state_->direct = state_->calls = 0;
+}
+UserRead::UserRead(UserRead&&) noexcept = default;
+UserRead& UserRead::operator=(UserRead&&) noexcept = default;
+UserRead::~UserRead() = default;
+
+void UserRead::start() {
+  state_->group.start();
+  state_->started = true;
+}
+
+void UserRead::stop() {
+  state_->group.stop();
+}
+
+void UserRead::reset() {
+  if (const auto total = state_->total()) state_->base = *total;
+}
+
+Count UserRead::read() {
+  Count count;
+  const auto total = state_->total();
+  if (!total) {
+    count.reason = "the event could not be put on the PMU";
+    return count;
+  }
+  count.enabled_ns = total->enabled_ns - state_->base.enabled_ns;
+  count.running_ns = total->running_ns - state_->base.running_ns;
+  if (!state_->started)
+    count.reason = "not started";
+  else if (count.enabled_ns > 0 && count.running_ns == 0)
+    count.reason = "the event was never put on the PMU";
+  else
+    count.value = total->value - state_->base.value;
+  return count;
+}
+
+std::uint64_t UserRead::direct() const noexcept {
+  return state_->direct;
+}
+std::uint64_t UserRead::system_calls() const noexcept {
+  return state_->calls;
+}
+
+} // namespace recount
