@@ -102,9 +102,8 @@ void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned
   if (!level.use(line, stays_dirty)) {
     ++level.counts.misses[number(cause)];
     if (!as.allocate && as.inclusion != Inclusion::exclusive) return put(at + 1, address, cause, shift);
-    const bool part = shift < level.shift();
-    const bool came_dirty = part && request(at + 1, address, Cause::refill, false);
-    fill(at, line, stays_dirty || came_dirty);
+    if (shift < level.shift()) request(at + 1, address, Cause::refill, false);
+    fill(at, line, stays_dirty);
   }
   if (dirty && !stays_dirty) put(at + 1, address, cause, shift);
 }

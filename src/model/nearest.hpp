@@ -30,13 +30,17 @@ namespace recount::model {
   return row[b.size()];
 }
 
-/// `did you mean "a" or "b"?` when some are near enough, else `known: a, b, c`.
+/// `did you mean "a" or "b"?` with the nearest when they are near enough, else `known: a, b, c`.
 [[nodiscard]] inline std::string suggest(std::string_view wrong, const std::vector<std::string>& known) {
-  const std::size_t enough = std::max<std::size_t>(1, wrong.size() / 3);
+  std::size_t least = std::max<std::size_t>(2, wrong.size() / 3) + 1;
   std::string near, list;
   for (const std::string& name : known) {
     list += (list.empty() ? "known: " : ", ") + name;
-    if (distance(wrong, name) <= enough) near += (near.empty() ? "\"" : " or \"") + name + "\"";
+    const std::size_t letters = distance(wrong, name);
+    if (letters < least) near.clear();
+    if (letters <= least && (letters < least || !near.empty()))
+      near += (near.empty() ? "\"" : " or \"") + name + "\"";
+    least = std::min(least, letters);
   }
   return near.empty() ? list : "did you mean " + near + "?";
 }

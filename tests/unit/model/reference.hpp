@@ -1,0 +1,63 @@
+// A deliberately simple simulator of the same rules, to hold the model against: time stamps instead of
+// ordered sets, one slot a line, no fast paths. It shares the descriptions and the counters with the model,
+// nothing else.
+#pragma once
+
+#include "model/counts.hpp"
+#include "model/machine.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace reference {
+
+using recount::model::Cause;
+
+struct Slot {
+  bool full = false, dirty = false;
+  std::uint64_t line = 0;
+  long used = 0, arrived = 0;
+};
+
+struct Set {
+  std::vector<Slot> slots;
+  std::vector<bool> right_next; // tree-PLRU: node n's children are 2n+1 and 2n+2
+};
+
+class Cache {
+public:
+  Cache(std::int64_t sets, std::int64_t ways, recount::model::Policy policy, std::uint64_t seed);
+  Slot* find(std::uint64_t line);
+  void mark_used(std::uint64_t line);
+  Slot place(std::uint64_t line, bool dirty); // what left; not full: nothing did
+
+private:
+  std::size_t choose(Set& set);
+  Set& set(std::uint64_t line) { return sets_[line % sets_.size()]; }
+  std::vector<Set> sets_;
+  recount::model::Policy policy_;
+  std::uint64_t random_;
+  long now_ = 0;
+};
+
+class Simulator {
+public:
+  explicit Simulator(const recount::model::MachineDescription& machine);
+  void load(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::load); }
+  void store(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::store); }
+  recount::model::Counts counts;
+
+private:
+  void access(std::uint64_t address, unsigned bytes, Cause cause);
+  void translate(std::uint64_t address, Cause cause);
+  bool ask(std::size_t at, std::uint64_t address, Cause cause, bool write);
+  void give(std::size_t at, std::uint64_t address, Cause cause, std::int64_t line_above);
+  void take_in(std::size_t at, std::uint64_t address, bool dirty);
+  void throw_out(std::size_t at, std::uint64_t address, bool dirty);
+  recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
+
+  recount::model::MachineDescription machine_;
+  std::vector<Cache> caches_, tlbs_;
+};
+
+} // namespace reference

@@ -1,0 +1,159 @@
+// Descriptions: what is read, and what each mistake is told.
+#include "model/hierarchy.hpp"
+#include "model/machine.hpp"
+#include "recount/error.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <ostream>
+
+using namespace recount::model;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+std::string one_level(const std::string& fields) {
+  return R"({"name": "m", "levels": [{"name": "L1d", )" + fields + "}]}";
+}
+std::string two_levels(const std::string& first, const std::string& second) {
+  return R"({"name": "m", "levels": [{"name": "L1", "size": 1024, "line": 64, "ways": 4)" + first +
+         R"(}, {"name": "L2", "size": 4096, "line": 64, "ways": 4)" + second + "}]}";
+}
+
+struct Wrong {
+  std::string json;
+  std::vector<std::string> says;
+};
+std::ostream& operator<<(std::ostream& out, const Wrong& wrong) {
+  return out << wrong.json;
+}
+
+const std::vector<Wrong> wrongs = {
+    {"{\n  \"name\": \"m\",\n  \"levels\": [,]\n}", {"m.json", "line 3, column 14"}},
+    {"", {"m.json", "line 1, column 1"}},
+    {"[]", {"not an object"}},
+    {R"({"levels": []})", {"name: missing"}},
+    {R"({"name": "m"})", {"levels: missing"}},
+    {R"({"name": "m", "levels": []})", {"levels: is not a list"}},
+    {R"({"name": "m", "name": "n", "levels": []})", {"\"name\" is there twice"}},
+    {R"({"name": "m", "levels": [3]})", {"levels[0] is not an object"}},
+    {one_level(R"("size": "32K", "line": 64, "wyas": 8)"), {"levels[0].ways: missing"}},
+    {one_level(R"("size": "32K", "line": 64, "ways": 8, "polisy": "lru")"),
+     {"levels[0].polisy: unknown field", "\"policy\""}},
+    {one_level(R"("size": "32K", "line": 64, "ways": 8, "policy": "plur")"),
+     {"levels[0].policy: unknown value \"plur\"", "\"plru\""}},
+    {one_level(R"("size": "32Q", "line": 64, "ways": 8)"), {"levels[0].size: is not a size", "32Q"}},
+    {one_level(R"("size": -1, "line": 64, "ways": 8)"), {"levels[0].size: must be at least 1"}},
+    {one_level(R"("size": 1.5, "line": 64, "ways": 8)"), {"levels[0].size: is not an integer"}},
+    {one_level(R"("size": 99999999999999999999, "line": 64, "ways": 8)"), {"levels[0].size"}},
+    {one_level(R"("size": "65G", "line": 64, "ways": 8)"), {"levels[0].size", "64 GiB"}},
+    {one_level(R"("size": "32K", "line": 48, "ways": 8)"), {"levels[0].line: must be a power of two"}},
+    {one_level(R"("size": "32K", "line": 64, "ways": "half")"), {"levels[0].ways", "\"full\""}},
+    {one_level(R"("size": "32K", "line": 64, "ways": 513)"), {"levels[0].ways: must be from 1 to", "512"}},
+    {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is no multiple"}},
+    {one_level(R"("size": 192, "line": 64, "ways": 3, "policy": "plru")"), {"levels[0].policy: plru needs"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "latency": -4)"),
+     {"levels[0].latency: must be a number"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "inclusion": "inclusive")"),
+     {"levels[0].inclusion: the first level"}},
+    {two_levels("", R"(, "inclusion": "exclusive", "prefetch": "next-line")"), {"levels[1].prefetch"}},
+    {two_levels(R"(, "write": "through")", R"(, "inclusion": "exclusive")"), {"levels[1].inclusion", "L1"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2},
+        {"name": "L2", "size": 128, "line": 32, "ways": 2}]})",
+     {"levels[1].line: is shorter"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "tlb": {"levels": [{"entries": 10, "ways": 4}]}})",
+     {"tlb.levels[0].ways: 10 entries"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {"page": 3000,
+        "levels": [{"entries": 4, "ways": 4}]}})",
+     {"tlb.page: must be a power of two"}},
+};
+
+bool is_bad_input(const recount::Error& e) {
+  return e.kind() == recount::ErrorKind::bad_input;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(machine_description)
+
+BOOST_DATA_TEST_CASE(mistakes_are_named, data::make(wrongs), wrong) {
+  BOOST_CHECK_EXCEPTION(
+      (void)parse_machine(wrong.json, "m.json"), recount::Error, [&](const recount::Error& e) {
+        const std::string message = e.what();
+        for (const std::string& part : wrong.says) {
+          BOOST_TEST_CONTEXT(message) BOOST_TEST((message.find(part) != std::string::npos), part);
+        }
+        return is_bad_input(e) && e.problem().subject == "m.json";
+      });
+}
+
+BOOST_AUTO_TEST_CASE(every_field_is_read) {
+  const MachineDescription m = parse_machine(R"({
+    "name": "m", "source": "a manual", "seed": 7,
+    "levels": [
+      {"name": "L1", "size": "1K", "line": 32, "ways": "full", "policy": "fifo", "write": "through",
+       "allocate": false, "prefetch": "next-line", "latency": 4.5},
+      {"name": "L2", "size": "1M", "line": 64, "ways": 16, "inclusion": "inclusive", "policy": "random"}],
+    "tlb": {"page": "2M", "levels": [{"entries": 8, "ways": "full"}, {"entries": 12, "ways": 4}]}})",
+                                             "m.json");
+  BOOST_TEST(m.name == "m");
+  BOOST_TEST(m.source == "a manual");
+  BOOST_TEST(m.seed == 7u);
+  BOOST_REQUIRE(m.levels.size() == 2u);
+  const LevelDescription& l1 = m.levels[0];
+  BOOST_TEST((l1.size == 1024 && l1.line == 32 && l1.ways == 32 && l1.sets() == 1));
+  BOOST_TEST((l1.policy == Policy::fifo && l1.write == Write::through && !l1.allocate));
+  BOOST_TEST((l1.prefetch == Prefetch::next_line && l1.latency == 4.5));
+  const LevelDescription& l2 = m.levels[1];
+  BOOST_TEST((l2.size == 1 << 20 && l2.sets() == 1024 && l2.inclusion == Inclusion::inclusive));
+  BOOST_TEST((l2.policy == Policy::random && l2.write == Write::back && l2.allocate && !l2.latency));
+  BOOST_REQUIRE(m.tlb.has_value());
+  BOOST_TEST(m.tlb->page == 2 << 20);
+  BOOST_TEST((m.tlb->levels.size() == 2 && m.tlb->levels[0].ways == 8 && m.tlb->levels[1].sets() == 3));
+}
+
+BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
+  const MachineDescription m = machine("i7-9700");
+  BOOST_REQUIRE(m.levels.size() == 3u);
+  BOOST_TEST((m.levels[0].size == 32 << 10 && m.levels[0].ways == 8 && m.levels[0].sets() == 64));
+  BOOST_TEST((m.levels[1].size == 256 << 10 && m.levels[1].ways == 4 && m.levels[1].sets() == 1024));
+  BOOST_TEST((m.levels[2].size == 12 << 20 && m.levels[2].line == 64));
+  BOOST_TEST(m.source.find("Intel") != std::string::npos);
+  BOOST_TEST(m.name == "i7-9700");
+}
+
+BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
+  BOOST_TEST(!machine_names().empty());
+  for (const std::string& name : machine_names()) {
+    const MachineDescription m = machine(name);
+    BOOST_TEST(m.name == name);
+    BOOST_TEST(!m.source.empty());
+    Hierarchy caches(m);
+    caches.load(0, 8);
+    BOOST_TEST(caches.counts().levels.back().missed(Cause::load) == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_machine_is_told_the_nearest) {
+  BOOST_CHECK_EXCEPTION((void)machine("i7-9770"), recount::Error, [](const recount::Error& e) {
+    return is_bad_input(e) && std::string(e.what()).find("\"i7-9700\"") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_read_by_its_name) {
+  const std::string path = "./recount-test-machine.json";
+  std::ofstream(path) << one_level(R"("size": "2K", "line": 64, "ways": 2)");
+  BOOST_TEST(machine(path).levels[0].size == 2048);
+  std::remove(path.c_str());
+  BOOST_CHECK_EXCEPTION((void)machine(path), recount::Error, [&](const recount::Error& e) {
+    return is_bad_input(e) && e.problem().subject == path &&
+           e.problem().cause.find("No such file") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,87 @@
+// The counts under the names of presets, and their definitions in the manual.
+#include "model/metrics.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <sstream>
+
+using namespace recount::model;
+
+BOOST_AUTO_TEST_SUITE(preset_names)
+
+BOOST_AUTO_TEST_CASE(hold_the_counts_they_name) {
+  MachineDescription machine = parse_machine(
+      R"({"name": "m", "levels": [{"name": "L1", "size": 64, "line": 64, "ways": 1},
+                                  {"name": "L2", "size": 256, "line": 64, "ways": 4}]})",
+      "m.json");
+  Hierarchy caches(machine);
+  caches.store(0, 1); // misses L1 and L2
+  caches.load(64, 1); // misses both, writes 0 back
+  caches.load(0, 1);  // misses L1
+  caches.load(1, 1);  // hits L1
+  const auto m = metrics(caches);
+  BOOST_TEST(m.at("PAPI_LD_INS") == 3);
+  BOOST_TEST(m.at("PAPI_SR_INS") == 1);
+  BOOST_TEST(m.at("PAPI_LST_INS") == 4);
+  BOOST_TEST(m.at("PAPI_L1_DCA") == 4);
+  BOOST_TEST(m.at("PAPI_L1_DCM") == 3);
+  BOOST_TEST(m.at("PAPI_L1_DCH") == 1);
+  BOOST_TEST(m.at("PAPI_L1_LDM") == 2);
+  BOOST_TEST(m.at("PAPI_L1_STM") == 1);
+  BOOST_TEST(m.at("PAPI_L2_DCA") == 3); // the write-back is not among them
+  BOOST_TEST(m.at("PAPI_L2_DCM") == 2);
+  BOOST_TEST(m.at("PAPI_L2_DCH") == 1);
+  BOOST_TEST(m.at("PAPI_L2_DCR") == 2);
+  BOOST_TEST(m.at("PAPI_L2_DCW") == 1);
+  BOOST_TEST(m.at("PAPI_L2_LDM") == 1);
+  BOOST_TEST(m.at("PAPI_L2_STM") == 1);
+  BOOST_TEST(m.at("MODEL_L1_WRITE_BACKS") == 1);
+  BOOST_TEST(m.at("MODEL_L1_EVICTIONS") == 2);
+  BOOST_TEST(m.count("PAPI_L3_DCM") == 0u); // "not counted" is not 0
+  BOOST_TEST(m.count("PAPI_TLB_DM") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
+  MachineDescription machine = parse_machine(
+      R"({"name": "m", "levels": [{"name": "L1", "size": 4096, "line": 64, "ways": 4}],
+          "tlb": {"page": 4096, "levels": [{"entries": 1, "ways": 1}]}})",
+      "m.json");
+  Hierarchy caches(machine);
+  caches.load(0, 8);
+  caches.load(8, 8);
+  const auto m = metrics(caches);
+  BOOST_TEST(m.at("PAPI_TLB_DM") == 1);
+  BOOST_TEST(m.at("PAPI_L1_DCM") == 2);
+  BOOST_TEST(m.at("MODEL_L1_DEMAND_MISSES") == 1);
+  BOOST_TEST(m.at("MODEL_L1_WALK_MISSES") == 1);
+  BOOST_TEST(m.at("PAPI_L1_DCA") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(are_known_without_a_simulation) {
+  const MachineDescription machine = recount::model::machine("i7-9700");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics(Hierarchy(machine)))
+    names.push_back(name);
+  BOOST_TEST(metric_names(machine) == names, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
+  std::ifstream page(RECOUNT_MACHINES_PAGE);
+  BOOST_REQUIRE(page.good());
+  std::ostringstream text;
+  text << page.rdbuf();
+  MachineDescription machine = recount::model::machine("i7-9700");
+  machine.tlb = TlbDescription{4096, {{64, 4}, {1536, 12}}};
+  for (std::string name : metric_names(machine)) {
+    for (const char* prefix : {"_L", "_TLB"}) { // the page writes the level's number as n
+      const auto at = name.find(prefix);
+      if (at == std::string::npos || name == "PAPI_LD_INS" || name == "PAPI_LST_INS") continue;
+      const std::size_t digit = at + std::string(prefix).size();
+      if (digit < name.size() && name[digit] >= '0' && name[digit] <= '9') name[digit] = 'n';
+    }
+    BOOST_TEST((text.str().find("It " + name) != std::string::npos), name << " is not defined");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

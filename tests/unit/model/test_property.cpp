@@ -1,0 +1,81 @@
+// The model against the reference, over random hierarchies and traces.
+#include "model/hierarchy.hpp"
+#include "random_machine.hpp"
+#include "reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount::model;
+
+namespace {
+
+template <class Simulator>
+void replay(Simulator& simulator, const std::vector<Access>& trace) {
+  for (const Access& a : trace)
+    a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
+}
+
+void compare(const LevelCounts& model, const LevelCounts& reference) {
+  BOOST_TEST(model.accesses == reference.accesses, boost::test_tools::per_element());
+  BOOST_TEST(model.misses == reference.misses, boost::test_tools::per_element());
+  BOOST_TEST(model.evictions == reference.evictions);
+  BOOST_TEST(model.write_backs == reference.write_backs);
+  BOOST_TEST(model.invalidations == reference.invalidations);
+  BOOST_TEST(model.prefetches == reference.prefetches);
+}
+
+bool same(const Counts& model, const Counts& reference) {
+  if (model == reference) return true;
+  for (std::size_t i = 0; i < model.levels.size(); ++i) {
+    BOOST_TEST_CONTEXT("level " << i) compare(model.levels[i], reference.levels[i]);
+  }
+  for (std::size_t i = 0; i < model.tlb.size(); ++i) {
+    BOOST_TEST_CONTEXT("tlb " << i) compare(model.tlb[i], reference.tlb[i]);
+  }
+  BOOST_TEST_CONTEXT("memory") compare(model.memory, reference.memory);
+  BOOST_TEST(model.loads == reference.loads);
+  BOOST_TEST(model.stores == reference.stores);
+  BOOST_TEST(false, "the counts differ");
+  return false;
+}
+
+void run_cases(bool plain) {
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
+    Chance chance(2 * seed + (plain ? 1 : 0));
+    const MachineDescription machine = random_machine(chance, plain);
+    BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
+      const auto trace = random_trace(chance, 400);
+      Hierarchy model(machine);
+      reference::Simulator simple(machine);
+      replay(model, trace);
+      replay(simple, trace);
+      if (!same(model.counts(), simple.counts)) return; // one broken case says enough
+      model.reset_counters();
+      const auto after = simple.counts;
+      replay(model, trace);
+      replay(simple, trace);
+      Counts second = simple.counts;
+      for (std::size_t i = 0; i < second.levels.size(); ++i)
+        second.levels[i].add({}, after.levels[i], 1);
+      for (std::size_t i = 0; i < second.tlb.size(); ++i)
+        second.tlb[i].add({}, after.tlb[i], 1);
+      second.memory.add({}, after.memory, 1);
+      second.loads -= after.loads;
+      second.stores -= after.stores;
+      if (!same(model.counts(), second)) return;
+    }
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(property)
+
+BOOST_AUTO_TEST_CASE(write_back_lru_hierarchies_count_as_the_reference) {
+  run_cases(true);
+}
+BOOST_AUTO_TEST_CASE(any_hierarchy_counts_as_the_reference) {
+  run_cases(false);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
