@@ -1,0 +1,80 @@
+#include "surroundings.hpp"
+
+#include "process/child.hpp"
+#include "process/program.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <grp.h>
+#include <linux/perf_event.h>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::test {
+namespace {
+using namespace std::chrono_literals;
+
+/// Opens an event straight from the kernel, so that a fault of recount cannot hide itself. 0 or the errno.
+int try_open(std::uint32_t type, std::uint64_t config, bool kernel_too) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = type;
+  attr.config = config;
+  attr.disabled = 1;
+  attr.exclude_kernel = !kernel_too;
+  attr.exclude_hv = !kernel_too;
+  const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+  if (fd < 0) return errno;
+  ::close(static_cast<int>(fd));
+  return 0;
+}
+
+int try_open_as_nobody(bool kernel_too) {
+  const auto got = process::in_fork(
+      [kernel_too](int) {
+        if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 255;
+        return try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, kernel_too);
+      },
+      20s);
+  return got.exit.code;
+}
+
+std::string unless(bool condition, const std::string& reason) {
+  return condition ? std::string() : reason;
+}
+} // namespace
+
+std::string missing(const std::string& need) {
+  const int cycles = try_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
+  if (need == "core PMU")
+    return unless(cycles == 0, std::string("no core PMU here: ") + std::strerror(cycles));
+  if (need == "no core PMU") return unless(cycles == ENOENT, "this machine has a core PMU");
+  if (need == "gnuplot")
+    return unless(process::find_program("gnuplot").has_value(), "gnuplot is not installed");
+  if (need == "root") return unless(::geteuid() == 0, "not root");
+  if (need == "software events") {
+    const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
+    return unless(error == 0, std::string("software events cannot be opened: ") + std::strerror(error));
+  }
+  if (need == "nobody may not count the kernel") {
+    if (::geteuid() != 0) return "not root, so that nobody cannot be tried";
+    return unless(try_open_as_nobody(true) == EACCES, "here even nobody may count the kernel");
+  }
+  throw std::runtime_error("unknown need: " + need);
+}
+
+Folder::Folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "recount-cli-XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp: " + name);
+  ::chmod(name.c_str(), 0777);
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+} // namespace recount::test

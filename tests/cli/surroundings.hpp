@@ -1,0 +1,25 @@
+// What a case of the table may need of this machine, and the folder it runs in.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace recount::test {
+
+/// Empty when this machine has what `need` names, else the reason for the skip. Found by trying.
+[[nodiscard]] std::string missing(const std::string& need);
+
+/// A temporary folder that everybody may write to; vanishes with the object.
+class Folder {
+public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+} // namespace recount::test
