@@ -1,0 +1,193 @@
+// recount events: which events there are, searched, and what a name encodes to.
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "event/list.hpp"
+#include "event/nearest.hpp"
+#include "event/sysfs.hpp"
+
+#include <recount/event.hpp>
+#include <recount/group.hpp>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace recount::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using event::Listed;
+
+struct Arguments {
+  std::vector<std::string> patterns;
+  std::string pmu, name;
+  bool json = false;
+};
+
+const char* show(Domain domain) {
+  return domain == Domain::user ? "user" : domain == Domain::kernel ? "kernel" : "user and kernel";
+}
+
+/// The four words that say what is counted, as far as they are set.
+std::string code(const perf_event_attr& attr) {
+  std::string text = fmt::format("type {} config {:#x}", attr.type, attr.config);
+  if (attr.config1 != 0) text += fmt::format(" config1 {:#x}", std::uint64_t{attr.config1});
+  if (attr.config2 != 0) text += fmt::format(" config2 {:#x}", std::uint64_t{attr.config2});
+  return text;
+}
+
+Json code_json(const perf_event_attr& attr) {
+  return {{"type", attr.type},
+          {"config", attr.config},
+          {"config1", std::uint64_t{attr.config1}},
+          {"config2", std::uint64_t{attr.config2}}};
+}
+
+Json to_json(const Listed& one) {
+  Json json{{"name", one.name}, {"pmu", one.pmu}, {"description", one.prose}};
+  if (!one.equivalent.empty()) json["same_as"] = one.equivalent;
+  if (one.event) json.update(code_json(one.event->attr));
+  json["reason"] = one.reason.empty() ? Json(nullptr) : Json(one.reason);
+  json["umasks"] = json["modifiers"] = Json::array();
+  for (const auto& attribute : one.attributes) {
+    Json entry{{"name", attribute.name}, {"description", attribute.prose}};
+    if (!attribute.modifier) entry["default"] = attribute.is_default;
+    json[attribute.modifier ? "modifiers" : "umasks"].push_back(entry);
+  }
+  return json;
+}
+
+constexpr std::size_t columns = 100;
+
+/// The event with everything about it.
+void print_details(const Listed& one) {
+  fmt::print("{}", paint(Style::strong, one.name));
+  if (one.event) fmt::print("  {}", paint(Style::faint, code(one.event->attr)));
+  fmt::print("\n    {}\n", wrap(one.prose, columns, 4));
+  if (!one.equivalent.empty()) fmt::print("    the same as {}\n", one.equivalent);
+  if (!one.reason.empty()) fmt::print("    {}\n", paint(Style::warning, "not countable here: " + one.reason));
+  std::string modifiers;
+  for (const auto& attribute : one.attributes) {
+    if (attribute.modifier) {
+      modifiers += " " + attribute.name;
+      continue;
+    }
+    const std::string line =
+        fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
+    fmt::print("      {}\n", wrap(line, columns, 8));
+  }
+  if (!modifiers.empty()) fmt::print("    modifiers:{}\n", modifiers);
+}
+
+void print_short(const std::vector<Listed>& events) {
+  Table table({{"event"}, {"description"}});
+  for (const Listed& one : events)
+    table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
+  fmt::print("{}", table.text());
+}
+
+/// Why some of what was listed cannot be counted: once for each reason, apart from the list itself.
+void print_reasons(const std::vector<Listed>& events) {
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  for (const Listed& one : events) {
+    if (one.reason.empty()) continue;
+    auto at =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == one.reason; });
+    if (at == reasons.end())
+      reasons.emplace_back(one.reason, 1);
+    else
+      ++at->second;
+  }
+  for (const auto& [reason, number] : reasons)
+    fmt::print(stderr, "recount: {} of these {} events cannot be counted here: {}\n", number, events.size(),
+               reason);
+}
+
+[[noreturn]] void nothing_found(const Arguments& asked) {
+  std::vector<std::string> names;
+  for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
+    names.push_back(one.name);
+  std::string remedy = event::did_you_mean(event::nearest(asked.patterns.front(), names));
+  if (remedy.empty())
+    remedy = asked.pmu.empty() ? "--pmu '*' searches the events of other machines too" : "try a shorter word";
+  throw bad_input(asked.patterns.front(), "no event matches", remedy);
+}
+
+int list(const Arguments& asked) {
+  const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
+  const auto events = event::list({pattern, asked.pmu}, event::pmus());
+  if (events.empty() && !pattern.empty()) nothing_found(asked);
+  if (asked.json) {
+    Json json{{"events", Json::array()}};
+    for (const Listed& one : events)
+      json["events"].push_back(to_json(one));
+    fmt::print("{}\n", json.dump(1));
+    return 0;
+  }
+  if (pattern.empty())
+    print_short(events);
+  else
+    for (const Listed& one : events)
+      print_details(one);
+  print_reasons(events);
+  return 0;
+}
+
+/// Empty when the event can be opened here and now, else why not. Only trying tells.
+std::string trial(const Event& event) {
+  try {
+    const Group group(std::vector<Event>{event});
+    return {};
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+}
+
+int encode_name(const Arguments& asked) {
+  const auto events = encode_each(asked.name);
+  Json json{{"events", Json::array()}};
+  for (const Event& event : events) {
+    const std::string reason = trial(event);
+    if (asked.json) {
+      Json one{{"name", event.name}, {"pmu", event.pmu}};
+      one.update(code_json(event.attr));
+      one["domain"] = show(domain(event));
+      one["opens"] = reason.empty();
+      one["reason"] = reason.empty() ? Json(nullptr) : Json(reason);
+      json["events"].push_back(one);
+      continue;
+    }
+    fmt::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
+               paint(Style::strong, event.name), event.pmu, code(event.attr), show(domain(event)),
+               reason.empty() ? "yes" : "no: " + reason);
+  }
+  if (asked.json) fmt::print("{}\n", json.dump(1));
+  return 0;
+}
+
+int run_events(const Arguments& asked) {
+  if (asked.patterns.size() > 1)
+    throw bad_input(asked.patterns[1], "events takes one pattern", "quote a pattern that holds blanks");
+  if (!asked.name.empty() && (!asked.patterns.empty() || !asked.pmu.empty()))
+    throw bad_input("--encode", "goes with neither a pattern nor --pmu");
+  return asked.name.empty() ? list(asked) : encode_name(asked);
+}
+
+} // namespace
+
+Command events_command() {
+  return {"events", "list and search the events that can be counted", [](Options& options) {
+            const auto asked = std::make_shared<Arguments>();
+            options.words("PATTERN", asked->patterns,
+                          "what to search for: a word, or a glob for whole names");
+            options.text("--pmu", asked->pmu, "PMU", "only this PMU or libpfm4 table; a glob for several");
+            options.text("--encode", asked->name, "NAME",
+                         "print the encoding of one event, and whether it opens");
+            options.flag("--json", asked->json, "print one JSON object");
+            return [asked] { return run_events(*asked); };
+          }};
+}
+
+} // namespace recount::cli
