@@ -39,7 +39,7 @@ enum class Derived { none, add, sub, ps, add_ps, compound, postfix, infix };
 
 /// One native event of a loaded preset.
 struct PresetNative {
-  std::string name; ///< as the table writes it (of the row that named it, when it came through a preset)
+  std::string name; ///< as the table first writes it, in whatever row
   int code = 0;     ///< equal codes are one and the same event to PAPI; > 0
 };
 

@@ -168,8 +168,6 @@ bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
     ended = at >= f.size() || f[at].text.empty() || is_description(f[at].text);
     if (ended) break;
     if (!term(f[at], slot, index)) {
-      for (auto& kept : slot.name)
-        kept.clear();
       slot.half_read = slot.count > 0;
       tell(slot.half_read ? What::half_read : What::unknown_term, f[at].place, name, f[at].text);
       if (index < most_) slot.code[static_cast<std::size_t>(slot.count)] = -1;
@@ -202,7 +200,7 @@ bool Reader::term(const Field& field, Slot& slot, int index) {
     const std::string name = slot.symbol.value_or("");
     tell(from->count > 0 ? What::nested : What::nested_unknown, field.place, name, field.text, from->place);
     const int before = slot.count;
-    nest(slot, *from, index, field.text, r_.version);
+    nest(slot, *from, index, r_.version);
     if (!slot.undefined.empty() && out_.undefined.empty()) out_.undefined = slot.undefined;
     if (r_.version == PapiVersion::v7_0) return true;
     if (slot.count >= code_room) {
@@ -210,7 +208,6 @@ bool Reader::term(const Field& field, Slot& slot, int index) {
       return true;
     }
     if (slot.code[static_cast<std::size_t>(before)] <= 0) slot.undefined = "a term without a native event";
-    slot.name[static_cast<std::size_t>(before)] = field.text;
     ++slot.count;
     return true;
   }
@@ -238,8 +235,7 @@ bool Reader::native(const Field& field, Slot& slot) {
     tell(What::refused_twice, field.place, slot.symbol.value_or(""), field.text);
   }
   const auto here = static_cast<std::size_t>(slot.count);
-  slot.code[here] = codes_.of(bare);
-  slot.name[here] = field.text;
+  slot.code[here] = codes_.of(bare, field.text);
   ++slot.count;
   return true;
 }
@@ -266,15 +262,16 @@ void Reader::describe(const Line& line, std::size_t at, Slot& slot) {
   }
 }
 
-Preset finished(const Slot& slot, int most) {
+Preset finished(const Slot& slot, int most, const Codes& codes) {
   Preset preset;
   preset.name = *slot.symbol;
   preset.type = slot.type;
   preset.written = slot.written;
   preset.postfix = slot.postfix.value_or("");
-  for (int k = 0; k < slot.count && k < most; ++k)
-    preset.natives.push_back(
-        {slot.name[static_cast<std::size_t>(k)], slot.code[static_cast<std::size_t>(k)]});
+  for (int k = 0; k < slot.count && k < most; ++k) {
+    const int code = slot.code[static_cast<std::size_t>(k)];
+    preset.natives.push_back({codes.name(code), code});
+  }
   preset.note = slot.note;
   preset.brief = slot.brief;
   preset.text = slot.text;
@@ -287,7 +284,7 @@ Preset finished(const Slot& slot, int most) {
 LoadedTable Reader::result() && {
   for (const auto* slots : {&presets_, &user_})
     for (const Slot& slot : *slots)
-      if (slot.symbol && slot.count > 0) out_.presets.push_back(finished(slot, most_));
+      if (slot.symbol && slot.count > 0) out_.presets.push_back(finished(slot, most_, codes_));
   return std::move(out_);
 }
 

@@ -130,15 +130,16 @@ Native Natives::find(const std::string& name) {
   const std::string event = rest.substr(0, colon);
   const std::string masks = colon < rest.size() ? rest.substr(colon + 1) : std::string{};
   for (; first < last; ++first)
-    if (books_[first]->find(event)) return find_in(*books_[first], event, masks);
+    if (const event::pfm::Entry* entry = books_[first]->find(event))
+      return find_in(*books_[first], *entry, event, masks);
   native.event = event;
   native.part = event;
   return native;
 }
 
-Native Natives::find_in(Book& book, const std::string& event, const std::string& masks) {
+Native Natives::find_in(Book& book, const event::pfm::Entry& entry, const std::string& event,
+                        const std::string& masks) {
   Native native;
-  const event::pfm::Entry& entry = *book.find(event);
   native.pmu = book.table.name;
   native.event = entry.name;
   native.prose = entry.prose;
@@ -170,8 +171,8 @@ std::vector<std::string> Natives::suggest(const std::string& name) {
   std::vector<std::string> candidates;
   if (native.status == Native::Status::unknown_mask) {
     for (const auto& book : books_)
-      if (book->table.name == native.pmu)
-        for (const auto& mask : book->attributes(*book->find(native.event)))
+      if (const event::pfm::Entry* entry = book->find(native.event); entry && book->table.name == native.pmu)
+        for (const auto& mask : book->attributes(*entry))
           if (!mask.modifier) candidates.push_back(mask.name);
     return event::nearest(native.part, candidates, 3);
   }

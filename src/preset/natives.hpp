@@ -55,7 +55,8 @@ public:
 private:
   struct Book;
   Native find(const std::string& name);
-  Native find_in(Book& book, const std::string& event, const std::string& masks);
+  Native find_in(Book& book, const event::pfm::Entry& entry, const std::string& event,
+                 const std::string& masks);
   event::pfm::Table core_;
   std::vector<std::unique_ptr<Book>> books_; ///< the tables PAPI searches there, in its order
   std::size_t unprefixed_ = 0;               ///< how many of them, from the first, an unprefixed name reaches

@@ -125,7 +125,7 @@ void merge(Slot& into, const Slot& from, int replaces) {
 
 } // namespace
 
-void nest(Slot& into, const Slot& from, int index, const std::string& term, PapiVersion version) {
+void nest(Slot& into, const Slot& from, int index, PapiVersion version) {
   if (into.undefined.empty() && !from.undefined.empty()) into.undefined = from.undefined;
   if (into.type == Derived::postfix)
     merge(into, from, index);
@@ -147,7 +147,6 @@ void nest(Slot& into, const Slot& from, int index, const std::string& term, Papi
     if (found != 0) continue;
     if (into.count >= code_room) return overrun(into, "takes over native events");
     const auto here = static_cast<std::size_t>(into.count);
-    into.name[here] = from.name[at].empty() ? term : from.name[at];
     into.code[here] = code;
     if (version == PapiVersion::v7_0) ++into.count; // later releases count once for the whole term
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace recount::preset {
 
@@ -19,7 +20,6 @@ struct Slot {
   std::string written;
   std::optional<std::string> postfix; ///< lingers when the preset is defined again
   std::array<int, code_room + 1> code{};
-  std::array<std::string, code_room + 1> name{}; ///< empty: NULL
   int count = 0;
   std::string note, brief, text;
   Place place;
@@ -30,17 +30,24 @@ struct Slot {
 /// Gives each spelling of a native event its code, from 1.
 class Codes {
 public:
-  int of(const std::string& name) {
-    return codes_.try_emplace(name, static_cast<int>(codes_.size()) + 1).first->second;
+  int of(const std::string& bare, const std::string& spelling) {
+    const auto [at, fresh] = codes_.try_emplace(bare, static_cast<int>(names_.size()) + 1);
+    if (fresh) names_.push_back(spelling);
+    return at->second;
+  }
+  /// The first spelling; empty for what is no code.
+  [[nodiscard]] std::string name(int code) const {
+    return code > 0 ? names_.at(static_cast<std::size_t>(code) - 1) : std::string{};
   }
 
 private:
   std::map<std::string, int> codes_;
+  std::vector<std::string> names_;
 };
 
 /// Puts the natives of the preset `from` into `into`, and reworks its formula, as PAPI does for a term that
 /// names a preset. `index` is the number of that term. PAPI's own reworking goes wrong in many cases; this
 /// goes wrong with it, and says in `into.undefined` where PAPI would write beyond its buffers.
-void nest(Slot& into, const Slot& from, int index, const std::string& term, PapiVersion version);
+void nest(Slot& into, const Slot& from, int index, PapiVersion version);
 
 } // namespace recount::preset
