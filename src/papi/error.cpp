@@ -13,6 +13,7 @@ namespace {
 struct Row {
   int code;
   const char* name;
+  const char* text; // PAPI_strerror has none before PAPI is initialised
   ErrorKind kind;
   const char* remedy;
 };
@@ -22,36 +23,41 @@ constexpr auto here = ErrorKind::unavailable;
 
 // What PAPI's perf_event component makes of errno stands beside the codes that come from Linux.
 constexpr Row rows[] = {
-    {PAPI_EINVAL, "PAPI_EINVAL", bad, ""},
-    {PAPI_ENOMEM, "PAPI_ENOMEM", here, ""},
-    {PAPI_ESYS, "PAPI_ESYS", here, "raise the limit on open files where it is that: ulimit -n 4096"},
-    {PAPI_ECMP, "PAPI_ECMP", here, ""},
-    {PAPI_ECLOST, "PAPI_ECLOST", here, "another user took the counters: stop it and repeat"},
-    {PAPI_EBUG, "PAPI_EBUG", here, ""},
-    {PAPI_ENOEVNT, "PAPI_ENOEVNT", here, ""},
-    {PAPI_ECNFLCT, "PAPI_ECNFLCT", here,
-     "count fewer events in one set, or in several sets one after the other"},
-    {PAPI_ENOTRUN, "PAPI_ENOTRUN", bad, "call start() first"},
-    {PAPI_EISRUN, "PAPI_EISRUN", bad,
+    {PAPI_EINVAL, "PAPI_EINVAL", "Invalid argument", bad, ""},
+    {PAPI_ENOMEM, "PAPI_ENOMEM", "Insufficient memory", here, ""},
+    {PAPI_ESYS, "PAPI_ESYS", "A System/C library call failed", here,
+     "raise the limit on open files where it is that: ulimit -n 4096"},
+    {PAPI_ECMP, "PAPI_ECMP", "Not supported by component", here, ""},
+    {PAPI_ECLOST, "PAPI_ECLOST", "Access to the counters was lost or interrupted", here,
+     "another user took the counters: stop it and repeat"},
+    {PAPI_EBUG, "PAPI_EBUG", "Internal error, please send mail to the developers", here, ""},
+    {PAPI_ENOEVNT, "PAPI_ENOEVNT", "Event does not exist", here, ""},
+    {PAPI_ECNFLCT, "PAPI_ECNFLCT", "Event exists, but cannot be counted due to counter resource limitations",
+     here, "count fewer events in one set, or in several sets one after the other"},
+    {PAPI_ENOTRUN, "PAPI_ENOTRUN", "EventSet is currently not running", bad, "call start() first"},
+    {PAPI_EISRUN, "PAPI_EISRUN", "EventSet is currently counting", bad,
      "stop the set that runs: PAPI runs one set of a component at a time in each thread"},
-    {PAPI_ENOEVST, "PAPI_ENOEVST", bad, ""},
-    {PAPI_ENOTPRESET, "PAPI_ENOTPRESET", bad, ""},
-    {PAPI_ENOCNTR, "PAPI_ENOCNTR", here, ""},
-    {PAPI_EMISC, "PAPI_EMISC", here, ""},
-    {PAPI_EPERM, "PAPI_EPERM", here,
+    {PAPI_ENOEVST, "PAPI_ENOEVST", "No such EventSet Available", bad, ""},
+    {PAPI_ENOTPRESET, "PAPI_ENOTPRESET", "Event in argument is not a valid preset", bad, ""},
+    {PAPI_ENOCNTR, "PAPI_ENOCNTR", "Hardware does not support performance counters", here, ""},
+    {PAPI_EMISC, "PAPI_EMISC", "Unknown error code", here, ""},
+    {PAPI_EPERM, "PAPI_EPERM", "Permission level does not permit operation", here,
      "sudo sysctl kernel.perf_event_paranoid=1 (2 allows user space only: qualify the event with :u)"},
-    {PAPI_ENOINIT, "PAPI_ENOINIT", here, ""},
-    {PAPI_ENOCMP, "PAPI_ENOCMP", bad, "give the set at least one event"},
-    {PAPI_ENOSUPP, "PAPI_ENOSUPP", here, ""},
-    {PAPI_ENOIMPL, "PAPI_ENOIMPL", here, ""},
-    {PAPI_EBUF, "PAPI_EBUF", bad, ""},
-    {PAPI_EINVAL_DOM, "PAPI_EINVAL_DOM", bad, ""},
-    {PAPI_EATTR, "PAPI_EATTR", bad, "recount events NAME lists the attributes of an event"},
-    {PAPI_ECOUNT, "PAPI_ECOUNT", bad, ""},
-    {PAPI_ECOMBO, "PAPI_ECOMBO", bad, ""},
-    {PAPI_ECMP_DISABLED, "PAPI_ECMP_DISABLED", here, "recount doctor tells why the component is disabled"},
-    {PAPI_EDELAY_INIT, "PAPI_EDELAY_INIT", here, ""},
-    {PAPI_EMULPASS, "PAPI_EMULPASS", here, ""},
+    {PAPI_ENOINIT, "PAPI_ENOINIT", "PAPI hasn't been initialized yet", here, ""},
+    {PAPI_ENOCMP, "PAPI_ENOCMP", "Component Index isn't set", bad, "give the set at least one event"},
+    {PAPI_ENOSUPP, "PAPI_ENOSUPP", "Not supported", here, ""},
+    {PAPI_ENOIMPL, "PAPI_ENOIMPL", "Not implemented", here, ""},
+    {PAPI_EBUF, "PAPI_EBUF", "Buffer size exceeded", bad, ""},
+    {PAPI_EINVAL_DOM, "PAPI_EINVAL_DOM", "EventSet domain is not supported for the operation", bad, ""},
+    {PAPI_EATTR, "PAPI_EATTR", "Invalid or missing event attributes", bad,
+     "recount events NAME lists the attributes of an event"},
+    {PAPI_ECOUNT, "PAPI_ECOUNT", "Too many events or attributes", bad, ""},
+    {PAPI_ECOMBO, "PAPI_ECOMBO", "Bad combination of features", bad, ""},
+    {PAPI_ECMP_DISABLED, "PAPI_ECMP_DISABLED", "Component containing event is disabled", here,
+     "recount doctor tells why the component is disabled"},
+    {PAPI_EDELAY_INIT, "PAPI_EDELAY_INIT", "Delayed initialization component", here, ""},
+    {PAPI_EMULPASS, "PAPI_EMULPASS",
+     "Event exists, but cannot be counted due to multiple passes required by hardware", here, ""},
 };
 
 const Row* find(int code) {
@@ -66,7 +72,9 @@ std::string describe(int code) {
   const Row* row = find(code);
   const char* text = PAPI_strerror(code);
   return fmt::format("{} ({}): {}", row != nullptr ? row->name : "PAPI error", code,
-                     text != nullptr ? text : "PAPI has no text for it");
+                     text != nullptr  ? text
+                     : row != nullptr ? row->text
+                                      : "unknown to this version of recount");
 }
 
 Error error(std::string subject, const std::string& call, int code) {

@@ -71,7 +71,7 @@ void EventSet::add(const std::vector<std::string>& names, Domain domain) {
                                   component_name(events.front().component)),
                       "count them in two sets");
     if (const auto twin = std::find(codes.begin(), codes.end(), event.code); twin != codes.end())
-      throw bad_input(name, "is in the set twice", "name it once");
+      throw bad_input(name, "is in the set twice: " + describe(PAPI_ECNFLCT), "name it once");
     events.push_back(event);
     codes.push_back(event.code);
   }

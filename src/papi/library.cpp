@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <papi.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -22,12 +24,18 @@ namespace {
 
 constexpr std::chrono::seconds patience{20};
 
-// Reading one preset makes PAPI's perf_event component read the tables now, not at the first event set.
-void read_tables() {
-  int code = 0;
-  PAPI_event_info_t info;
-  if (PAPI_event_name_to_code("PAPI_TOT_CYC", &code) == PAPI_OK) PAPI_get_event_info(code, &info);
-  PAPI_event_name_to_code("perf::PAGE-FAULTS", &code);
+/// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
+/// Writes which one is next, so that the parent can name it.
+void read_tables(int fd) {
+  int code = PAPI_PRESET_MASK;
+  for (int got = PAPI_enum_event(&code, PAPI_ENUM_FIRST); got == PAPI_OK;
+       got = PAPI_enum_event(&code, PAPI_ENUM_EVENTS)) {
+    std::array<char, PAPI_MAX_STR_LEN> name{};
+    if (PAPI_event_code_to_name(code, name.data()) != PAPI_OK) continue;
+    ::dprintf(fd, "%s\n", name.data());
+    PAPI_event_info_t info{};
+    PAPI_get_event_info(code, &info);
+  }
 }
 
 pthread_t initialiser; // the thread that PAPI counts as its master; never unregistered
@@ -40,6 +48,11 @@ struct Registration {
     if (::pthread_equal(::pthread_self(), initialiser) == 0) PAPI_unregister_thread();
   }
 };
+
+std::string last_line(std::string text) {
+  if (!text.empty()) text.pop_back();
+  return text.substr(text.rfind('\n') + 1); // all of it when there is no line end
+}
 
 std::string name_tables() {
   std::string text;
@@ -96,15 +109,15 @@ Error crashed(const std::string& doing, const process::Exit& exit) {
       "term it does not have all crash PAPI 7.0");
 }
 
-void survive(const std::function<void()>& body, const std::string& doing) {
+void survive(const std::function<void(int)>& body, const std::string& doing) {
   const auto child = process::in_fork(
-      [&](int) {
-        body();
+      [&](int fd) {
+        body(fd);
         return 0;
       },
       patience);
   if (child.exit.how == process::Exit::How::exited) return;
-  throw crashed(doing, child.exit);
+  throw crashed(last_line(child.out).empty() ? doing : doing + ", at " + last_line(child.out), child.exit);
 }
 
 void demand_readable_tables() {
@@ -124,9 +137,9 @@ void initialise() {
   demand_readable_tables();
   if (!private_tables().empty()) {
     survive(
-        [] {
+        [](int fd) {
           initialise_unguarded();
-          read_tables();
+          read_tables(fd);
         },
         "reading its tables");
   }

@@ -30,9 +30,9 @@ void initialise_unguarded();
 void register_thread();
 
 /// Runs `body` in a forked child and throws Error (unavailable) naming the private tables when a signal or a
-/// hang ended it. How it returned or what it threw is of no concern here. `doing` completes "PAPI crashed
-/// while ...".
-void survive(const std::function<void()>& body, const std::string& doing);
+/// hang ended it. How it returned or what it threw is of no concern here. `doing` completes "PAPI does
+/// not survive ..."; the last line that the child wrote to `fd`, if any, is added as the place.
+void survive(const std::function<void(int fd)>& body, const std::string& doing);
 /// The Error of survive(), for a child that ended by a signal or at the limit.
 [[nodiscard]] Error crashed(const std::string& doing, const process::Exit& exit);
 

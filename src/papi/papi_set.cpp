@@ -23,7 +23,7 @@ namespace {
 /// is made on a thread of its own, else a set that runs on this one would be in its way: PAPI would refuse a
 /// second one, and stopping the first in the child would stop it here (the descriptors are shared).
 void try_in_child(const std::vector<std::string>& names, Domain domain) {
-  papi::survive([&] { std::thread([&] { (void)papi::try_once(names, domain); }).join(); },
+  papi::survive([&](int) { std::thread([&] { (void)papi::try_once(names, domain); }).join(); },
                 fmt::format("counting {}", fmt::join(names, ", ")));
 }
 

@@ -9,6 +9,8 @@
 #include <perfmon/pfmlib.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 namespace recount::papi {
@@ -30,13 +32,16 @@ void put(int fd, const std::vector<std::string>& fields) {
   }
 }
 
-/// The core PMU whose rows PAPI looks for in its table. PAPI has initialised libpfm4 by now.
+/// The core PMU whose rows PAPI looks for in its table, by PAPI's own rule; libpfm4's flag is_dfl means
+/// something else. PAPI has initialised libpfm4 by now.
 std::string core_pmu() {
   for (int i = 0; i < PFM_PMU_MAX; ++i) {
     pfm_pmu_info_t info{};
     info.size = sizeof info;
     if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(i), &info) != PFM_SUCCESS) continue;
-    if (info.is_present && info.is_dfl && info.type == PFM_PMU_TYPE_CORE) return info.name;
+    const bool generic =
+        std::string_view(info.name) == "ix86arch" || std::strstr(info.desc, "E-Core") != nullptr;
+    if (info.is_present && info.type == PFM_PMU_TYPE_CORE && !generic) return info.name;
   }
   return {};
 }

@@ -1,0 +1,255 @@
+// What an event set of PAPI does: start, read, accumulate, reset, stop; several sets; threads; errors by
+// name.
+#include "process/child.hpp"
+#include "region.hpp"
+
+#include <recount/error.hpp>
+#include <recount/papi.hpp>
+#include <recount/timers.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace recount;
+using test::Pages;
+
+namespace {
+const std::string faults = "perf::PAGE-FAULTS";
+const std::string switches = "perf::CONTEXT-SWITCHES";
+
+/// The pages that `region` needs besides its own are mapped by running it once before.
+long long count(PapiSet& set, std::size_t pages) {
+  const Pages fresh(pages);
+  std::array<long long, 1> value{};
+  set.start();
+  fresh.touch();
+  set.stop(value);
+  return value[0];
+}
+
+template <class Call>
+Problem problem_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.problem();
+  }
+  BOOST_FAIL("no error");
+  return {};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(set)
+
+BOOST_AUTO_TEST_CASE(start_counts_from_zero_each_time) {
+  PapiSet set({faults});
+  count(set, 10);
+  BOOST_TEST(count(set, 100) == 100);
+  BOOST_TEST(count(set, 7) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(read_goes_on_and_stop_keeps_the_last_values) {
+  PapiSet set({faults, "perf::MINOR-FAULTS"});
+  set.start();
+  set.stop();
+  std::array<long long, 2> a{}, b{}, c{};
+  const Pages first(20), second(30);
+  set.start();
+  first.touch();
+  set.read(a);
+  second.touch();
+  set.read(b);
+  set.stop(c);
+  BOOST_TEST(a[0] == 20);
+  BOOST_TEST(b[0] == 50);
+  BOOST_TEST(c[0] == 50);
+  BOOST_TEST(c[1] == 50);
+  BOOST_TEST(set.read() == (std::vector<long long>{50, 50}));
+  BOOST_TEST(!set.running());
+}
+
+BOOST_AUTO_TEST_CASE(accumulate_adds_and_zeroes) {
+  PapiSet set({faults});
+  count(set, 1);
+  std::vector<long long> total{1000}, rest;
+  const Pages first(20), second(30);
+  set.start();
+  set.accumulate(rest); // an empty vector counts as zeroes; this warms the code as well
+  set.reset();
+  first.touch();
+  set.accumulate(total);
+  BOOST_TEST(total == (std::vector<long long>{1020}));
+  set.reset();
+  second.touch();
+  set.accumulate(total);
+  BOOST_TEST(total == (std::vector<long long>{1050}));
+  BOOST_TEST(set.stop()[0] < 30); // zeroed by accumulate
+}
+
+BOOST_AUTO_TEST_CASE(reset_zeroes_and_goes_on) {
+  PapiSet set({faults});
+  count(set, 1);
+  std::array<long long, 1> value{};
+  const Pages before(64), after(3);
+  set.start();
+  before.touch();
+  set.reset();
+  after.touch();
+  set.stop(value);
+  BOOST_TEST(value[0] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(several_sets_run_one_after_the_other) {
+  PapiSet one({faults}), two({faults, switches}, Domain::all);
+  count(one, 1);
+  BOOST_TEST(count(one, 12) == 12);
+  two.start();
+  test::sleep_often(3);
+  BOOST_TEST(two.stop()[1] >= 3);
+  BOOST_TEST(count(one, 9) == 9);
+  one.start();
+  const auto problem = problem_of([&] { two.start(); });
+  BOOST_TEST(has(problem.cause, "PAPI_EISRUN"));
+  BOOST_TEST(has(problem.remedy, "one set of a component at a time"));
+  one.stop();
+}
+
+BOOST_AUTO_TEST_CASE(a_set_can_be_moved_while_it_runs) {
+  PapiSet set({faults});
+  count(set, 1);
+  const Pages fresh(40);
+  set.start();
+  fresh.touch();
+  PapiSet other = std::move(set);
+  BOOST_TEST(other.stop()[0] >= 40);
+}
+
+BOOST_AUTO_TEST_CASE(threads_count_themselves) {
+  std::array<long long, 3> got{};
+  const auto work = [&](std::size_t i) {
+    PapiSet mine({faults});
+    count(mine, 1);
+    for (int round = 0; round < 20; ++round)
+      got[i] += count(mine, 10 * (i + 1));
+  };
+  std::thread a(work, 0), b(work, 1);
+  work(2);
+  a.join();
+  b.join();
+  BOOST_TEST(got[0] == 200);
+  BOOST_TEST(got[1] == 400);
+  BOOST_TEST(got[2] == 600);
+}
+
+BOOST_AUTO_TEST_CASE(the_domain_decides_about_context_switches) {
+  const auto switched = [](const std::string& name, Domain domain) {
+    PapiSet set({name}, domain);
+    set.start();
+    test::sleep_often(5);
+    return set.stop()[0];
+  };
+  // The trap: they happen inside Linux, so PAPI's default domain sees none of them.
+  BOOST_TEST(switched(switches, Domain::user) == 0);
+  BOOST_TEST(switched(switches, Domain::all) >= 5);
+  BOOST_TEST(switched(switches, Domain::kernel) >= 5);
+  // A qualifier is exact, whatever the set's domain, and in every form.
+  for (const std::string k : {":k", ":k=1", ":uk", ":u=0:k=1"})
+    BOOST_TEST(switched(switches + k, Domain::user) >= 5, k);
+  for (const std::string u : {":u", ":u=1", ":u=1:k=0"})
+    BOOST_TEST(switched(switches + u, Domain::all) == 0, u);
+}
+
+BOOST_AUTO_TEST_CASE(one_set_may_mix_domains) {
+  PapiSet set({switches + ":u", switches + ":k", switches}, Domain::all);
+  set.start();
+  test::sleep_often(4);
+  const auto got = set.stop();
+  BOOST_TEST(got[0] == 0);
+  BOOST_TEST(got[1] >= 4);
+  BOOST_TEST(got[2] == got[1]);
+}
+
+BOOST_AUTO_TEST_CASE(errors_tell_their_name) {
+  PapiSet set({faults});
+  BOOST_TEST(has(problem_of([&] { set.stop(); }).cause, "PAPI_ENOTRUN"));
+  BOOST_TEST(has(problem_of([&] { (void)set.read(); }).cause, "PAPI_ENOTRUN"));
+  BOOST_TEST(has(problem_of([&] { set.reset(); }).cause, "PAPI_ENOTRUN"));
+  std::vector<long long> total;
+  BOOST_TEST(has(problem_of([&] { set.accumulate(total); }).cause, "PAPI_ENOTRUN"));
+  set.start();
+  BOOST_TEST(has(problem_of([&] { set.start(); }).cause, "PAPI_EISRUN"));
+  BOOST_TEST(has(problem_of([&] { set.read(std::span<long long>{}); }).cause, "room for 0"));
+  set.stop();
+}
+
+BOOST_AUTO_TEST_CASE(names_that_cannot_be_counted_say_why) {
+  const auto named = [](std::vector<std::string> names) {
+    return problem_of([&] { PapiSet set(std::move(names)); });
+  };
+  BOOST_TEST(has(named({"PAPI_L1_DMC"}).remedy, "PAPI_L1_DCM"));
+  BOOST_TEST(has(named({"perf::PAGE-FALTS"}).remedy + named({"perf::PAGE-FALTS"}).cause, "PAGE-FAULTS"));
+  BOOST_TEST(has(named({"msr/tsc/"}).cause, "libpfm4's names only"));
+  BOOST_TEST(has(named({"mem:0x1000/4:w"}).cause, "libpfm4's names only"));
+  BOOST_TEST(has(named({}).cause, "no events"));
+  BOOST_TEST(has(named({faults, faults}).cause, "twice"));
+  BOOST_TEST(has(named({faults, faults}).cause, "PAPI_ECNFLCT"));
+}
+
+BOOST_AUTO_TEST_CASE(what_linux_refuses_has_papis_name) {
+  PapiSet spare({faults}); // PAPI's own first descriptors are open by now
+  const auto child = process::in_fork(
+      [](int fd) {
+        const rlimit few{static_cast<rlim_t>(fd) + 1, static_cast<rlim_t>(fd) + 1};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        const auto problem = problem_of([] {
+          PapiSet set({faults, "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS"});
+        });
+        const std::string text = problem.cause + "\n" + problem.remedy;
+        return ::write(fd, text.data(), text.size()) > 0 ? 0 : 1;
+      },
+      std::chrono::seconds(20));
+  BOOST_TEST(has(child.out, "PAPI_E"), child.out << child.err);
+}
+
+BOOST_AUTO_TEST_CASE(hardware_without_a_pmu_is_said) {
+  bool bad = true;
+  try {
+    PapiSet set({"perf::INSTRUCTIONS"});
+    set.start();
+    const auto got = set.stop();
+    std::fprintf(stderr, "SKIP: this machine counts instructions (%lld): nothing is missing to be said\n",
+                 got[0]);
+    return;
+  } catch (const Error& e) {
+    bad = e.kind() == ErrorKind::bad_input;
+    BOOST_TEST(has(e.problem().cause, "PAPI_"));
+    BOOST_TEST(has(e.problem().setting, "/sys/bus/event_source/devices holds"));
+  }
+  BOOST_TEST(!bad);
+}
+
+BOOST_AUTO_TEST_CASE(timers_tell_wall_from_processor_time) {
+  const auto real = papi::real_ns(), processor = papi::virtual_ns();
+  const auto real_us = papi::real_us(), ticks = papi::real_cycles();
+  test::sleep_often(100); // 20 ms asleep at least
+  BOOST_TEST(papi::real_ns() - real >= 20'000'000);
+  BOOST_TEST(papi::real_us() - real_us >= 20'000);
+  BOOST_TEST(papi::real_cycles() > ticks);
+  BOOST_TEST(papi::virtual_ns() - processor < papi::real_ns() - real);
+  const auto before_us = papi::virtual_us(), cycles = papi::virtual_cycles(), before = papi::virtual_ns();
+  while (papi::virtual_ns() - before < 5'000'000) {
+  }
+  BOOST_TEST(papi::virtual_us() - before_us >= 4'999);
+  BOOST_TEST(papi::virtual_cycles() > cycles);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
