@@ -34,6 +34,13 @@ std::string trial(const std::string& name, Domain domain = Domain::user) {
   }
 }
 
+/// "ENOENT" of a cause that ends in "(ENOENT)"; the whole cause where it ends otherwise.
+std::string short_cause(const std::string& cause) {
+  const auto open = cause.rfind("(E");
+  return open != std::string::npos && cause.ends_with(')') ? cause.substr(open + 1, cause.size() - open - 2)
+                                                           : cause;
+}
+
 std::vector<host::Pmu> core_pmus(const std::vector<host::Pmu>& all) {
   std::vector<host::Pmu> cores;
   std::copy_if(all.begin(), all.end(), std::back_inserter(cores), [](const auto& p) { return p.core(); });
@@ -50,16 +57,13 @@ std::string names(const std::vector<host::Pmu>& pmus) {
 Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
   const auto& m = host::this_machine();
   const std::string remedy =
-      m.virtualised()
-          ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; cloud: a "
-            "bare-metal instance); until then count software events and breakpoints, and use the "
-            "clock and model witnesses"
-          : "look for the PMU driver in `dmesg | grep -i pmu`; until then count software events and "
-            "breakpoints, and use the clock and model witnesses";
+      m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
+                        "a cloud: a bare-metal instance)"
+                      : "look for the reason with: dmesg | grep -i pmu";
   return {State::missing, "core PMU",
-          fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
-                      "perf::CYCLES fails: {}",
-                      names(all), why),
+          fmt::format("this machine has no core PMU that Linux can use, as sysfs lists only {} and opening "
+                      "perf::CYCLES gives {}",
+                      names(all), short_cause(why)),
           remedy};
 }
 
@@ -116,7 +120,8 @@ Finding breakpoints() {
   if (open.empty()) return {State::missing, "breakpoints", why, {}};
   return {State::works,
           "breakpoints",
-          fmt::format("{} hardware breakpoints can be open at once (the next one: {})", open.size(), why),
+          fmt::format("{} hardware breakpoints can be open at once (the next gives {})", open.size(),
+                      short_cause(why)),
           {}};
 }
 

@@ -42,7 +42,7 @@ Finding beliefs(const papi::Inventory& papi) {
   for (const auto& c : papi.components) {
     if (c.counters_claimed > 0 && !c.pmus.empty())
       text = fmt::format(
-          "PAPI says \"{} hardware counters\" and libpfm4 says that {} is present: both only mean that "
+          "PAPI says \"{} hardware counters\" and libpfm4 counts {} as present: both only mean that "
           "they know the CPUID",
           c.counters_claimed, fmt::join(c.pmus, ", "));
     if (c.name == "perf_event" && !text.empty()) break;

@@ -43,7 +43,7 @@ Scope try_scope() {
 }
 
 std::string describe(const Scope& s) {
-  if (s.cpu) return "whole CPUs, the kernel, and its own processes";
+  if (s.cpu) return "everything: whole CPUs, the kernel, its own processes";
   if (s.kernel) return "its own processes, in the kernel too, but not whole CPUs";
   if (s.user) return "its own processes in user mode only (events end in :u)";
   return "nothing at all: " + s.why;
