@@ -1,0 +1,169 @@
+// The engine with real processes: crashes, hangs, noise, stops; every run accounted for.
+#include "kernels.hpp"
+#include "result/line.hpp"
+#include "sweep/engine.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+using namespace recount;
+using namespace recount::sweep;
+
+namespace {
+
+struct Made {
+  std::vector<result::Observation> observations;
+  std::vector<result::Failure> failures;
+  Outcome outcome;
+};
+
+Plan plan(const std::string& n, const std::string& fault, const std::string& how,
+          std::vector<std::string> witnesses = {"clock"}, int repeat = 2) {
+  const auto& kernel = test::steps_kernel();
+  Plan plan;
+  plan.kernel = "steps";
+  plan.axes = {parse_axis(kernel, "n", n), parse_axis(kernel, "fault", fault),
+               parse_axis(kernel, "how", how)};
+  plan.witnesses = std::move(witnesses);
+  plan.repeat = repeat;
+  return plan;
+}
+
+Made make(const Plan& plan, Execution how = {}, Listener listener = {}) {
+  how.program = {SWEEP_RUNNER, "run-point"};
+  how.run = "R";
+  if (how.limit == Execution().limit) how.limit = std::chrono::milliseconds(20'000);
+  Made made;
+  listener.observation = [&](const result::Observation& o) { made.observations.push_back(o); };
+  listener.failure = [&](const result::Failure& f) { made.failures.push_back(f); };
+  const auto jobs = schedule(plan, expand(plan, test::steps_kernel()));
+  made.outcome = execute(plan.kernel, jobs, how, listener);
+  return made;
+}
+
+std::int64_t n_of(const result::Params& point) {
+  return std::get<std::int64_t>(point.at("n"));
+}
+
+/// Which points came through, and what was said of n = 2.
+void check_only_two_failed(const Made& made, const std::string& reason, std::size_t repeat = 2) {
+  BOOST_TEST(made.failures.size() == repeat);
+  for (const auto& failure : made.failures) {
+    BOOST_TEST(n_of(failure.params) == 2);
+    BOOST_TEST(failure.run == "R");
+    BOOST_TEST(failure.witness == "clock");
+    BOOST_TEST(failure.reason.find(reason) != std::string::npos, failure.reason);
+  }
+  std::multiset<std::int64_t> points;
+  for (const auto& o : made.observations)
+    points.insert(n_of(o.params));
+  for (const std::int64_t n : {1, 3})
+    BOOST_TEST(points.count(n) == 2 * repeat); // seconds and tsc_cycles
+  BOOST_TEST(points.count(2) == 0U);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(engine)
+
+BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
+  const Made made = make(plan("1:4:1", "0", "segv", {"clock", "model:i7-9700"}, 3));
+  std::set<std::string> seen;
+  for (const auto& o : made.observations) {
+    BOOST_TEST(o.run == "R");
+    seen.insert(result::params_json(o.params) + o.witness + o.metric + std::to_string(o.repetition));
+  }
+  BOOST_TEST(seen.size() == made.observations.size());
+  BOOST_TEST(seen.size() == 4U * 3 * 2 + 4U * 2); // the model is asked once a point
+  BOOST_TEST(made.outcome.runs == 4U * 3 + 4);
+  BOOST_TEST(made.outcome.overheads.size() == made.outcome.runs);
+  BOOST_TEST(made.failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_and_the_sweep_goes_on) {
+  check_only_two_failed(make(plan("1:3:1", "2", "segv")), "killed by signal 11 (SIGSEGV)");
+}
+
+BOOST_AUTO_TEST_CASE(last_words_are_kept) {
+  const Made made = make(plan("1:3:1", "2", "words"));
+  check_only_two_failed(made, "SIGABRT");
+  check_only_two_failed(made, "it said: last words");
+}
+
+BOOST_AUTO_TEST_CASE(an_exit_without_an_answer_is_a_failure) {
+  check_only_two_failed(make(plan("1:3:1", "2", "exit")), "ended without an answer");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_the_kernel_is_told_in_its_words) {
+  check_only_two_failed(make(plan("1:3:1", "2", "throw")), "steps: refused by the test");
+}
+
+BOOST_AUTO_TEST_CASE(nonsense_is_a_failure) {
+  check_only_two_failed(make(plan("1:3:1", "2", "noise")), "is not a line of an answer");
+}
+
+BOOST_AUTO_TEST_CASE(a_hang_is_killed_at_its_limit) {
+  Execution how;
+  how.limit = std::chrono::milliseconds(1000);
+  check_only_two_failed(make(plan("1:3:1", "2", "hang", {"clock"}, 1), how), "still running after 1 s", 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_hang_with_closed_outputs_is_killed_as_well) {
+  Execution how;
+  how.limit = std::chrono::milliseconds(1000);
+  check_only_two_failed(make(plan("1:3:1", "2", "closed", {"clock"}, 1), how), "still running after 1 s", 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_run_in_flight_and_keeps_the_rest) {
+  std::size_t done = 0;
+  Listener listener;
+  listener.progress = [&](const Progress& p) {
+    done = p.done;
+    BOOST_TEST(p.total == 40U);
+    BOOST_TEST(p.remaining.has_value());
+  };
+  listener.stop = [&] { return done >= 5; };
+  const Made made = make(plan("1:20:1", "0", "segv"), {}, listener);
+  BOOST_TEST(made.outcome.stopped);
+  BOOST_TEST(made.outcome.runs == 5U);
+  BOOST_TEST(made.observations.size() == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_does_not_wait_for_a_hanging_run) {
+  const auto begin = std::chrono::steady_clock::now();
+  Listener listener;
+  listener.stop = [&] { return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(300); };
+  const Made made = make(plan("2", "2", "hang"), {}, listener);
+  BOOST_TEST(made.outcome.stopped);
+  BOOST_TEST(made.outcome.runs == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_listener_that_fails_ends_the_sweep) {
+  Execution how;
+  how.program = {SWEEP_RUNNER, "run-point"};
+  Listener listener;
+  listener.observation = [](const result::Observation&) { throw unavailable("disk", "full"); };
+  const Plan p = plan("1:3:1", "0", "segv");
+  const auto jobs = schedule(p, expand(p, test::steps_kernel()));
+  BOOST_CHECK_THROW(execute(p.kernel, jobs, how, listener), Error);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
+  Execution how;
+  how.program = {"/no/such/program"};
+  const Plan p = plan("1", "0", "segv");
+  const auto jobs = schedule(p, expand(p, test::steps_kernel()));
+  BOOST_CHECK_THROW(execute(p.kernel, jobs, how, {}), Error);
+}
+
+BOOST_AUTO_TEST_CASE(timed_runs_are_alone_on_their_cpu) {
+  Execution how;
+  how.cpu = 0;
+  const Made made = make(plan("1", "0", "segv", {"clock"}, 1), how);
+  BOOST_REQUIRE(made.observations.size() == 2U);
+  for (const auto& o : made.observations)
+    for (const auto& flag : o.flags)
+      BOOST_TEST(flag != "migrated");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

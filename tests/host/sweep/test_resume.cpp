@@ -1,0 +1,172 @@
+// Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
+#include "result/line.hpp"
+#include "result/read.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <process/child.hpp>
+#include <random>
+#include <unistd.h>
+
+using namespace recount;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("recount-sweep-" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+struct Sweep {
+  std::string file, n = "1:6:1", repeat = "2", fault = "0", how = "segv";
+  [[nodiscard]] process::Spawn spawn(const std::string& limit = {}) const {
+    process::Spawn s;
+    s.argv = {SWEEP_RUNNER, "sweep", file, n, repeat, fault, how};
+    if (!limit.empty()) s.argv.push_back(limit);
+    return s;
+  }
+  [[nodiscard]] process::Captured finish(const std::string& limit = {}) const {
+    return process::capture(spawn(limit), {}, std::chrono::minutes(2));
+  }
+};
+
+std::string key(const result::Params& params, int repetition, const std::string& witness,
+                const std::string& metric) {
+  return result::params_json(params) + ' ' + std::to_string(repetition) + ' ' + witness + ' ' + metric;
+}
+
+/// Everything but what a clock shows, which no two runs share: there it is only whether there is a value.
+std::map<std::string, std::string> content(const std::string& file) {
+  const auto results = result::read(file);
+  BOOST_TEST(results.warnings.empty());
+  std::map<std::string, std::string> all;
+  for (const auto& o : results.observations) {
+    const auto* whole = std::get_if<std::int64_t>(&o.value);
+    const std::string value =
+        o.witness == "clock" ? (o.value.index() == 0 ? "none" : "some") : std::to_string(whole ? *whole : -1);
+    BOOST_TEST(all.emplace(key(o.params, o.repetition, o.witness, o.metric), value).second, "twice");
+  }
+  for (const auto& f : results.failures)
+    BOOST_TEST(all.emplace(key(f.params, f.repetition, f.witness, "failed"), f.reason).second, "twice");
+  return all;
+}
+
+void check_equal(const std::string& file, const std::map<std::string, std::string>& whole) {
+  const auto resumed = content(file);
+  BOOST_TEST(resumed.size() == whole.size());
+  for (const auto& [what, value] : whole) {
+    const auto found = resumed.find(what);
+    BOOST_TEST((found != resumed.end()), what << " is missing");
+    if (found != resumed.end())
+      BOOST_TEST(found->second == value, what << ": " << found->second << " for " << value);
+  }
+}
+
+std::size_t lines(const std::string& file) {
+  std::ifstream in(file);
+  std::size_t count = 0;
+  for (std::string line; std::getline(in, line);)
+    ++count;
+  return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(resume)
+
+BOOST_AUTO_TEST_CASE(killed_at_random_moments_and_resumed) {
+  const Folder folder;
+  Sweep whole{(folder.path / "whole").string()};
+  whole.fault = "3"; // a crashing point is part of it
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(whole.finish().exit.ok());
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  const auto expected = content(whole.file);
+  // 6 n x 2 m less (1, 2), 2 repetitions: clock 18 runs of 2 metrics and 4 failures, model 11 of 2
+  BOOST_TEST(expected.size() == 18U * 2 + 4 + 11 * 2);
+
+  std::mt19937 random(std::random_device{}());
+  int killed = 0;
+  for (int round = 0; round < 5; ++round) {
+    Sweep broken = whole;
+    broken.file = (folder.path / ("broken" + std::to_string(round))).string();
+    for (int kill = 0; kill < 4; ++kill) {
+      process::Child child(broken.spawn());
+      const auto moment = std::chrono::milliseconds(random() % static_cast<unsigned>(took.count() / 2 + 1));
+      if (child.wait_for(moment)) break; // it was done sooner
+      ::kill(child.pid(), SIGKILL);
+      BOOST_TEST((child.wait().how == process::Exit::How::signalled));
+      ++killed;
+    }
+    BOOST_TEST(broken.finish().exit.ok());
+    check_equal(broken.file, expected);
+    BOOST_TEST(broken.finish().out == "0 of 33, 33 there\n"); // nothing is left to do
+  }
+  BOOST_TEST(killed >= 5);
+}
+
+BOOST_AUTO_TEST_CASE(every_torn_end_is_resumed) {
+  const Folder folder;
+  Sweep whole{(folder.path / "whole").string()};
+  whole.n = "1:2:1";
+  whole.repeat = "1";
+  BOOST_TEST(whole.finish().exit.ok());
+  const auto expected = content(whole.file);
+  const auto size = fs::file_size(whole.file);
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    Sweep torn = whole;
+    torn.file = (folder.path / "torn").string();
+    fs::copy_file(whole.file, torn.file, fs::copy_options::overwrite_existing);
+    fs::resize_file(torn.file, random() % size);
+    BOOST_TEST(torn.finish().exit.ok());
+    check_equal(torn.file, expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing_that_was_measured) {
+  const Folder folder;
+  Sweep whole{(folder.path / "whole").string()};
+  BOOST_TEST(whole.finish().exit.ok());
+  const auto expected = content(whole.file);
+  const auto size = fs::file_size(whole.file);
+  for (const unsigned part : {1U, 30U, 50U, 90U}) {
+    Sweep full = whole;
+    full.file = (folder.path / ("full" + std::to_string(part))).string();
+    const auto ended = full.finish(std::to_string(size * part / 100));
+    BOOST_TEST((ended.exit.how == process::Exit::How::exited));
+    BOOST_TEST(ended.exit.code == 3);
+    BOOST_TEST(ended.err.find("limit on file sizes") != std::string::npos, ended.err);
+    const std::size_t kept = part == 1 ? 0 : lines(full.file);
+    if (part > 1) BOOST_TEST(kept > 1U);
+    BOOST_TEST(full.finish().exit.ok());
+    check_equal(full.file, expected);
+    BOOST_TEST(lines(full.file) >= kept);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_plan_is_refused_and_named) {
+  const Folder folder;
+  Sweep first{(folder.path / "file").string()};
+  first.n = "1,2";
+  BOOST_TEST(first.finish().exit.ok());
+  const std::size_t before = lines(first.file);
+  Sweep second = first;
+  second.n = "1,2,3";
+  const auto refused = second.finish();
+  BOOST_TEST(refused.exit.code == 2);
+  BOOST_TEST(refused.err.find("--n was 1,2 in the file and is 1,2,3 now") != std::string::npos, refused.err);
+  second = first;
+  second.repeat = "3";
+  BOOST_TEST(second.finish().err.find("repeat was 2 in the file and is 3 now") != std::string::npos);
+  BOOST_TEST(lines(first.file) == before);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,66 @@
+// What is left to do, what goes to a run and what comes back.
+#include "sweep/answer.hpp"
+#include "sweep/engine.hpp"
+#include "sweep/serve.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <recount/error.hpp>
+
+using namespace recount;
+using namespace recount::sweep;
+
+namespace {
+Job job(std::int64_t n, int repetition) {
+  return {{{"n", n}}, repetition, "clock", {"seconds", "tsc_cycles"}};
+}
+result::Observation seen(const Job& job, const std::string& metric) {
+  result::Observation o;
+  o.params = job.point;
+  o.repetition = job.repetition;
+  o.witness = job.witness;
+  o.metric = metric;
+  o.value = 1.0;
+  return o;
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(left_over)
+
+BOOST_AUTO_TEST_CASE(what_is_there_is_left_out_metric_by_metric) {
+  const std::vector<Job> jobs{job(1, 0), job(1, 1), job(2, 0), job(2, 1)};
+  result::Results there;
+  BOOST_TEST(remaining(jobs, there).size() == 4U);
+  for (const char* metric : {"seconds", "tsc_cycles"})
+    there.observations.push_back(seen(jobs[0], metric));
+  there.observations.push_back(seen(jobs[2], "seconds")); // killed between two lines
+  there.failures.push_back({"R", "k", jobs[3].point, 1, "clock", "crashed"});
+  const auto left = remaining(jobs, there);
+  BOOST_REQUIRE(left.size() == 2U);
+  BOOST_TEST((left[0].point == jobs[1].point && left[0].repetition == 1));
+  BOOST_TEST(left[0].metrics.size() == 2U);
+  BOOST_TEST((left[1].metrics == std::vector<std::string>{"tsc_cycles"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_survives) {
+  const witness::Task task{"R", "k",    {{"n", std::int64_t{3}}, {"how", std::string("a \"b\"")}},
+                           7,   "perf", {"x", "y"}};
+  const witness::Task back = parse_request(to_request(task));
+  BOOST_TEST((back.point == task.point && back.metrics == task.metrics));
+  BOOST_TEST((back.run == "R" && back.kernel == "k" && back.repetition == 7 && back.witness == "perf"));
+  for (const char* bad : {"", "{}", "[1]", "nonsense", R"({"run":1})"})
+    BOOST_CHECK_THROW(static_cast<void>(parse_request(bad)), Error);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_survives) {
+  const Answer done = parse_answer(done_line(0.25) + '\n');
+  BOOST_TEST(done.kernel_seconds.value() == 0.25);
+  const Answer failed = parse_answer(failed_line("no \"such\" thing"));
+  BOOST_TEST(failed.failed == "no \"such\" thing");
+  BOOST_TEST(!failed.kernel_seconds.has_value());
+  BOOST_TEST(!parse_answer("").kernel_seconds.has_value());
+  for (const char* bad :
+       {"\n", "[]", "{}", R"({"type":"observation","type":"run","schema":"recount-results/1","run":"R"})"})
+    BOOST_CHECK_THROW(static_cast<void>(parse_answer(bad)), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
