@@ -1,0 +1,97 @@
+// Coming down to what an older kernel knows, before kernels made of functions.
+#include "perf/try_open.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cerrno>
+#include <fcntl.h>
+#include <vector>
+
+using namespace recount::perf;
+
+namespace {
+
+std::vector<perf_event_attr> seen;
+
+int some_fd() {
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int fail(int error) {
+  errno = error;
+  return -1;
+}
+
+perf_event_attr attr(std::uint32_t size = sizeof(perf_event_attr)) {
+  seen.clear();
+  perf_event_attr value{};
+  value.size = size;
+  value.type = PERF_TYPE_SOFTWARE;
+  return value;
+}
+
+/// Linux 5.19: no PERF_FORMAT_LOST.
+int before_lost(perf_event_attr* a, pid_t, int, int, unsigned long) {
+  seen.push_back(*a);
+  return (a->read_format & ~std::uint64_t{0xf}) != 0 ? fail(EINVAL) : some_fd();
+}
+
+/// Knows 112 bytes of perf_event_attr.
+int small(perf_event_attr* a, pid_t, int, int, unsigned long) {
+  seen.push_back(*a);
+  if (a->size <= PERF_ATTR_SIZE_VER5) return some_fd();
+  a->size = PERF_ATTR_SIZE_VER5;
+  return fail(E2BIG);
+}
+
+int refuses(perf_event_attr* a, pid_t, int, int, unsigned long) {
+  seen.push_back(*a);
+  return fail(EINVAL);
+}
+
+int forbids(perf_event_attr* a, pid_t, int, int, unsigned long) {
+  seen.push_back(*a);
+  return fail(EACCES);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(try_open)
+
+BOOST_AUTO_TEST_CASE(lost_is_dropped_where_it_is_unknown) {
+  const Attempt attempt = open_leader(attr(), {}, before_lost);
+  BOOST_TEST(static_cast<bool>(attempt.fd));
+  BOOST_TEST(attempt.error == 0);
+  BOOST_TEST_REQUIRE(seen.size() == 2U);
+  BOOST_TEST((seen[0].read_format & PERF_FORMAT_LOST) != 0U);
+  BOOST_TEST(attempt.attr.read_format == (PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+                                          PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
+}
+
+BOOST_AUTO_TEST_CASE(the_size_written_back_is_taken) {
+  const Attempt attempt = open_sized(attr(), {}, small);
+  BOOST_TEST(static_cast<bool>(attempt.fd));
+  BOOST_TEST(attempt.attr.size == unsigned{PERF_ATTR_SIZE_VER5});
+  BOOST_TEST(seen.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_asked_for_is_cut_off) {
+  perf_event_attr wanted = attr();
+  wanted.sig_data = 1; // lies beyond 112 bytes
+  const Attempt attempt = open_sized(wanted, {}, small);
+  BOOST_TEST(!attempt.fd);
+  BOOST_TEST(attempt.error == E2BIG);
+  BOOST_TEST(seen.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_event_stays_bad) {
+  const Attempt attempt = open_leader(attr(), {}, refuses);
+  BOOST_TEST(attempt.error == EINVAL);
+  BOOST_TEST(seen.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(other_errors_are_not_retried) {
+  BOOST_TEST(open_leader(attr(), {}, forbids).error == EACCES);
+  BOOST_TEST(seen.size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
