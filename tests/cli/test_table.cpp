@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <iterator>
 #include <regex>
+#include <sstream>
 #include <sys/stat.h>
 
 namespace {
@@ -26,8 +26,9 @@ std::string variable(const char* name) {
 }
 
 std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 /// "NAME TEXT" with the two-letter \n of the text made a line end.
@@ -63,7 +64,7 @@ struct Scene {
     process::Spawn s;
     s.argv = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.path().string()};
     for (const auto& word : words(command))
-      s.argv.push_back(s.argv.size() == 4 && word == "recount" ? program : word);
+      s.argv.push_back(word == "recount" ? program : word);
     for (const auto& setting : row.all("env")) {
       const auto equals = setting.find('=');
       s.environment.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
