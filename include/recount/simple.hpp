@@ -77,6 +77,7 @@ struct Ipc {
   double real_seconds = 0, processor_seconds = 0;
   std::optional<std::uint64_t> instructions, cycles;
   std::optional<double> ipc; ///< nothing when either was not counted
+  double share = 0;          ///< of the interval counted: less than 1 when multiplexed (estimates then)
   std::string reason;        ///< why not
 };
 /// Counts user-space instructions and cycles of the calling thread from its construction on.
@@ -96,6 +97,7 @@ struct Flops {
   std::optional<std::uint64_t> operations; ///< a packed operation on n elements counts n
   std::optional<double> per_second;        ///< of wall time
   std::optional<double> per_processor_second;
+  double share = 0;   ///< of the interval counted, the least of all events
   std::string events; ///< what was counted, "skl::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE + 2 x …"
   std::string reason; ///< why not
 };

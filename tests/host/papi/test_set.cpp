@@ -2,12 +2,15 @@
 // name.
 #include "process/child.hpp"
 #include "region.hpp"
+#include "skip.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
 #include <recount/timers.hpp>
 
 #include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
 
 #include <array>
 #include <string>
@@ -226,8 +229,7 @@ BOOST_AUTO_TEST_CASE(hardware_without_a_pmu_is_said) {
     PapiSet set({"perf::INSTRUCTIONS"});
     set.start();
     const auto got = set.stop();
-    std::fprintf(stderr, "SKIP: this machine counts instructions (%lld): nothing is missing to be said\n",
-                 got[0]);
+    test::skip(fmt::format("this machine counts instructions ({}): nothing is missing to be said", got[0]));
     return;
   } catch (const Error& e) {
     bad = e.kind() == ErrorKind::bad_input;

@@ -3,13 +3,13 @@
 #include "papi/library.hpp"
 #include "process/child.hpp"
 #include "region.hpp"
+#include "skip.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -87,7 +87,7 @@ std::string count(const std::vector<std::string>& names, std::size_t pages) {
 
 bool no_core_pmu() {
   if (!here().core_pmu.empty()) return false;
-  std::fputs("SKIP: libpfm4 does not know this CPU, so no table can have rows for it\n", stderr);
+  test::skip("libpfm4 does not know this CPU, so no table can have rows for it");
   return true;
 }
 

@@ -1,0 +1,118 @@
+#include <recount/error.hpp>
+#include <recount/simple.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <utility>
+
+namespace recount::simple {
+namespace {
+
+double seconds(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// A name, and where its counts are: several of them on a hybrid CPU, one for each kind of core.
+struct Asked {
+  std::string name;
+  std::vector<std::size_t> at;
+  std::string reason; // why it is not opened at all
+};
+
+/// The counts of one name as one value. The parts of a hybrid CPU run in turns, so their times add up.
+Value value_of(const Asked& asked, const std::vector<Count>& counts) {
+  Value out{asked.name, {}, 0, asked.reason};
+  if (!asked.reason.empty()) return out;
+  Count sum;
+  for (const std::size_t i : asked.at) {
+    const Count& count = counts[i];
+    if (count.value)
+      sum.value = sum.value.value_or(0) + *count.value;
+    else if (out.reason.empty())
+      out.reason = count.reason;
+    sum.enabled_ns = std::max(sum.enabled_ns, count.enabled_ns);
+    sum.running_ns += count.running_ns;
+  }
+  sum.running_ns = std::min(sum.running_ns, sum.enabled_ns);
+  if (!sum.value) return out;
+  out.reason.clear();
+  out.share = share(sum);
+  out.count =
+      multiplexed(sum) ? static_cast<std::uint64_t>(std::llround(scale(sum).value_or(0))) : *sum.value;
+  return out;
+}
+
+} // namespace
+
+struct Meter::State {
+  std::vector<Asked> asked;
+  std::optional<Counters> counters; // none when nothing can be counted
+  std::vector<Count> before;
+  double real = 0, processor = 0;
+
+  Reading read(bool from_here);
+};
+
+Reading Meter::State::read(bool from_here) {
+  const std::vector<Count> now = counters ? counters->read() : std::vector<Count>{};
+  const double real_now = seconds(CLOCK_MONOTONIC), processor_now = seconds(CLOCK_THREAD_CPUTIME_ID);
+  Reading out{real_now - real, processor_now - processor, {}};
+  std::vector<Count> passed;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    passed.push_back(difference(now[i], before[i]));
+  for (const auto& one : asked)
+    out.values.push_back(value_of(one, passed));
+  if (from_here) {
+    before = now;
+    real = real_now;
+    processor = processor_now;
+  }
+  return out;
+}
+
+Meter::Meter(std::vector<std::string> events, Domain domain) : state_(std::make_unique<State>()) {
+  std::vector<Event> open;
+  for (auto& name : events) {
+    Asked asked{std::move(name), {}, {}};
+    const auto parts = encode_each(asked.name, domain);
+    try {
+      for (const auto& part : parts)
+        const Group alone({part}); // can it be counted at all?
+      for (const auto& part : parts) {
+        asked.at.push_back(open.size());
+        open.push_back(part);
+      }
+    } catch (const Error& e) {
+      asked.reason = e.problem().cause;
+    }
+    state_->asked.push_back(std::move(asked));
+  }
+  if (!open.empty()) {
+    state_->counters.emplace(std::move(open));
+    state_->counters->start();
+    state_->before = state_->counters->read();
+    // Before the first interval nothing has run: that is a beginning, not a count that is missing.
+    for (Count& count : state_->before)
+      count.value = count.value.value_or(0);
+  }
+  state_->real = seconds(CLOCK_MONOTONIC);
+  state_->processor = seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+Meter::Meter(Meter&&) noexcept = default;
+Meter& Meter::operator=(Meter&&) noexcept = default;
+Meter::~Meter() = default;
+
+Reading Meter::read() {
+  return state_->read(false);
+}
+Reading Meter::read_and_reset() {
+  return state_->read(true);
+}
+void Meter::accumulate(Reading& total) {
+  total += state_->read(true);
+}
+
+} // namespace recount::simple
