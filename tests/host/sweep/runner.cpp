@@ -19,7 +19,7 @@ const kernel::Kernel& lookup(const std::string& name) {
   return name == "steps" ? test::steps_kernel() : kernel::find(name);
 }
 
-int sweep(int argc, char** argv) {
+int conduct_sweep(int argc, char** argv) {
   const auto& kernel = lookup("steps");
   if (argc > 7) {
     const auto most = static_cast<rlim_t>(std::atoll(argv[7]));
@@ -48,7 +48,7 @@ int sweep(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     if (argc == 2 && std::strcmp(argv[1], "run-point") == 0) return sweep::serve(0, 1, lookup);
-    if (argc >= 7 && std::strcmp(argv[1], "sweep") == 0) return sweep(argc, argv);
+    if (argc >= 7 && std::strcmp(argv[1], "sweep") == 0) return conduct_sweep(argc, argv);
     return 2;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
