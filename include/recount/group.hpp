@@ -5,6 +5,7 @@
 #include <recount/event.hpp>
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <sys/types.h>
@@ -38,6 +39,8 @@ public:
   /// As above, names encoded with `domain` where they give none.
   explicit Group(const std::vector<std::string>& names, Domain domain = Domain::all,
                  const GroupOptions& options = {});
+  Group(std::initializer_list<const char*> names, Domain domain = Domain::all,
+        const GroupOptions& options = {});
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
   ~Group();
@@ -59,7 +62,16 @@ private:
 
 /// Any number of events, in as few kernel groups as they fit in. Where there are several groups the kernel
 /// takes turns among them when counters are short: each Count then says how long it ran (see scale()).
-/// Same costs as Group, once for each group. Movable. One thread at a time may use an object.
+/// Same costs as Group, once for each group.
+///
+///     recount::Counters counters({"perf::PAGE-FAULTS", "perf::TASK-CLOCK"});
+///     counters.start();
+///     work();
+///     counters.stop();
+///     for (const recount::Count& count : counters.read())
+///       if (const auto value = recount::scale(count)) fmt::print("{}\n", *value);
+///
+/// Movable. One thread at a time may use an object.
 class Counters {
 public:
   /// Throws Error when an event cannot be opened even alone. Not fitting in one group is no error.
@@ -68,6 +80,8 @@ public:
   /// one event for each kind of core (see events()).
   explicit Counters(const std::vector<std::string>& names, Domain domain = Domain::all,
                     const GroupOptions& options = {});
+  Counters(std::initializer_list<const char*> names, Domain domain = Domain::all,
+           const GroupOptions& options = {});
   Counters(Counters&&) noexcept;
   Counters& operator=(Counters&&) noexcept;
   ~Counters();

@@ -35,6 +35,9 @@ Counters::Counters(std::vector<Event> events, const GroupOptions& options)
 Counters::Counters(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
     : Counters(encode_all(names, domain), options) {}
 
+Counters::Counters(std::initializer_list<const char*> names, Domain domain, const GroupOptions& options)
+    : Counters(std::vector<std::string>(names.begin(), names.end()), domain, options) {}
+
 Counters::Counters(Counters&&) noexcept = default;
 Counters& Counters::operator=(Counters&&) noexcept = default;
 Counters::~Counters() = default;

@@ -45,6 +45,9 @@ Group::Group(std::vector<Event> events, const GroupOptions& options)
 Group::Group(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
     : Group(encode_all(names, domain), options) {}
 
+Group::Group(std::initializer_list<const char*> names, Domain domain, const GroupOptions& options)
+    : Group(std::vector<std::string>(names.begin(), names.end()), domain, options) {}
+
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;
 Group::~Group() = default;

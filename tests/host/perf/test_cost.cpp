@@ -1,0 +1,47 @@
+// Starting, stopping and reading allocate nothing.
+#include <recount/group.hpp>
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+BOOST_AUTO_TEST_SUITE(cost)
+
+BOOST_AUTO_TEST_CASE(nothing_is_allocated_while_counting) {
+  recount::Counters counters({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::TASK-CLOCK"});
+  recount::Group group({"perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"});
+  const auto before = allocations.load();
+  std::uint64_t sum = 0;
+  for (int i = 0; i < 10; ++i) {
+    counters.start();
+    group.start();
+    counters.reset();
+    group.reset();
+    group.stop();
+    counters.stop();
+    sum += counters.read()[2].value.value() + group.read()[0].value.value();
+  }
+  const auto after = allocations.load();
+  BOOST_TEST(after == before);
+  BOOST_TEST(sum > 0U);
+  BOOST_TEST(before > 0U); // the counting of allocations itself works
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,180 @@
+// Who is counted: threads and children to come, another process, a CPU.
+#include "helpers.hpp"
+
+#include <recount/group.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <sched.h>
+#include <thread>
+
+using namespace recount;
+
+namespace {
+
+constexpr std::size_t pages = 100;
+
+/// Faults of threads and processes include what starting them costs, so a count is compared with that of the
+/// same work on no page.
+std::uint64_t faults_of(const std::function<void(std::size_t)>& work, std::size_t amount, bool inherit) {
+  GroupOptions options;
+  options.inherit = inherit;
+  Group group({"perf::PAGE-FAULTS"}, Domain::all, options);
+  group.start();
+  work(amount);
+  group.stop();
+  return group.read()[0].value.value();
+}
+
+void in_thread(std::size_t amount) {
+  FreshPages memory(pages);
+  std::thread([&] { memory.touch(0, amount); }).join();
+}
+
+void in_fork(std::size_t amount) {
+  FreshPages memory(pages);
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.touch(0, amount);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+/// The least of several differences: noise only adds.
+std::uint64_t added(const std::function<void(std::size_t)>& work, bool inherit) {
+  (void)faults_of(work, pages, inherit);
+  std::uint64_t full = ~0ULL, empty = ~0ULL;
+  for (int i = 0; i < 5; ++i) {
+    full = std::min(full, faults_of(work, pages, inherit));
+    empty = std::min(empty, faults_of(work, 0, inherit));
+  }
+  return full - empty;
+}
+
+/// Stops itself, then touches pages, for the parent to attach meanwhile.
+pid_t stopped_child(std::size_t amount) {
+  const pid_t child = fork();
+  if (child == 0) {
+    FreshPages memory(amount + 1);
+    memory.touch(0, 1);
+    raise(SIGSTOP);
+    memory.touch(1, amount + 1);
+    _exit(0);
+  }
+  waitpid(child, nullptr, WUNTRACED);
+  return child;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(targets)
+
+BOOST_AUTO_TEST_CASE(threads_to_come_are_counted_when_inherited) {
+  BOOST_TEST(added(in_thread, true) == pages);
+  BOOST_TEST(added(in_thread, false) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(processes_to_come_are_counted_when_inherited) {
+  BOOST_TEST(added(in_fork, true) == pages);
+  BOOST_TEST(added(in_fork, false) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(reset_also_forgets_what_ended_children_counted) {
+  GroupOptions options;
+  options.inherit = true;
+  Group group({"perf::PAGE-FAULTS"}, Domain::all, options);
+  FreshPages memory(11);
+  group.start();
+  in_thread(pages);
+  memory.touch(0, 1);
+  group.reset();
+  memory.touch(1, 11);
+  group.stop();
+  BOOST_TEST(group.read()[0].value.value() == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(two_groups_on_one_stopped_process_agree_exactly) {
+  const pid_t child = stopped_child(300);
+  GroupOptions options;
+  options.pid = child;
+  Group one({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS"}, Domain::all, options);
+  Counters two({"perf::PAGE-FAULTS"}, Domain::all, options);
+  one.start();
+  two.start();
+  BOOST_TEST(one.read()[0].value.value_or(0) == 0U); // it has not run yet
+  kill(child, SIGCONT);
+  waitpid(child, nullptr, 0);
+  one.stop();
+  two.stop();
+  BOOST_TEST(one.read()[0].value.value() >= 300U);
+  BOOST_TEST(one.read()[0].value.value() == two.read()[0].value.value());
+}
+
+BOOST_AUTO_TEST_CASE(enable_on_exec_starts_with_the_new_program) {
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGSTOP);
+    FreshPages memory(5000); // before the exec: must not be counted
+    memory.touch(0, 5000);
+    execl("/bin/true", "true", nullptr);
+    _exit(127);
+  }
+  waitpid(child, nullptr, WUNTRACED);
+  GroupOptions options;
+  options.pid = child;
+  options.enable_on_exec = true;
+  Group group({"perf::PAGE-FAULTS", "perf::TASK-CLOCK"}, Domain::all, options);
+  kill(child, SIGCONT);
+  waitpid(child, nullptr, 0);
+  const auto& counts = group.read();
+  BOOST_TEST(counts[0].value.value() > 0U);
+  BOOST_TEST(counts[0].value.value() < 5000U);
+  BOOST_TEST(counts[1].value.value() > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cpu_counts_whoever_runs_there) {
+  GroupOptions options;
+  options.pid = -1;
+  options.cpu = sched_getcpu();
+  const std::string reason = message([&] { Group group({"perf::PAGE-FAULTS"}, Domain::all, options); });
+  if (!reason.empty()) return skip(reason);
+  cpu_set_t before, here;
+  sched_getaffinity(0, sizeof before, &before);
+  CPU_ZERO(&here);
+  CPU_SET(static_cast<std::size_t>(options.cpu), &here);
+  sched_setaffinity(0, sizeof here, &here);
+  Group group({"perf::PAGE-FAULTS", "perf::CPU-CLOCK"}, Domain::all, options);
+  group.start();
+  in_fork(pages); // another process, not inherited, on the same CPU
+  group.stop();
+  sched_setaffinity(0, sizeof before, &before);
+  BOOST_TEST(group.read()[0].value.value() >= pages);
+  BOOST_TEST(group.read()[0].running_ns == group.read()[0].enabled_ns);
+}
+
+BOOST_AUTO_TEST_CASE(another_thread_of_this_process) {
+  FreshPages memory(pages + 1);
+  std::atomic<pid_t> id{0};
+  std::atomic<int> step{0};
+  std::thread worker([&] {
+    memory.touch(0, 1);
+    id = gettid();
+    step.wait(0);
+    memory.touch(1, pages + 1);
+  });
+  while (id == 0)
+    std::this_thread::yield();
+  GroupOptions options;
+  options.pid = id;
+  Group group({"perf::PAGE-FAULTS"}, Domain::all, options);
+  group.start();
+  step = 1;
+  step.notify_all();
+  worker.join();
+  group.stop();
+  BOOST_TEST(group.read()[0].value.value() >= pages);
+  BOOST_TEST(group.read()[0].value.value() < 2 * pages);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
