@@ -1,0 +1,177 @@
+#include "cli/sweep_options.hpp"
+#include "host/cgroup.hpp"
+#include "host/text.hpp"
+#include "model/machine.hpp"
+#include "sweep/cpu.hpp"
+#include "sweep/header.hpp"
+#include "sweep/range.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <random>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+namespace {
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const auto* kernel : kernel::all())
+    names.push_back(kernel->name());
+  return names;
+}
+
+const kernel::Kernel& kernel_of(const SweepOptions& o) {
+  if (o.kernel.empty())
+    throw bad_input("recount sweep", "no kernel given",
+                    fmt::format("the kernels are {}; recount sweep stride --size 4K:64K:x2", //
+                                fmt::join(kernel_names(), ", ")));
+  if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
+  return kernel::find(o.kernel[0]);
+}
+
+/// Whether a witness may be left out of the default ones, and the reason for the user's eyes.
+bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet) {
+  auto metrics = witness.default_metrics;
+  if (!plan.metrics.empty()) {
+    metrics.clear();
+    std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
+    if (metrics.empty()) return false; // nothing of its kind was asked for
+  }
+  const std::string why = witness.missing(metrics);
+  if (!why.empty() && !quiet) fmt::print(stderr, "recount sweep: without {}: {}\n", witness.name, why);
+  return why.empty();
+}
+
+void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
+  plan.witnesses = list_words(o.witnesses);
+  for (const auto& name : plan.witnesses) {
+    const auto& witness = witness::find(name);
+    if (witness.name == "model") static_cast<void>(model::machine(name == "model" ? "host" : name.substr(6)));
+    const auto metrics = metrics_of(plan, name);
+    if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
+      fmt::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
+  }
+  if (!plan.witnesses.empty()) return;
+  for (const auto& witness : witness::all())
+    if (usable(plan, witness, o.quiet)) plan.witnesses.push_back(witness.name);
+  if (plan.witnesses.empty())
+    throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
+                      "no witness can give any of these here", {},
+                      "recount doctor tells what can be counted");
+}
+
+std::uint64_t seed_of(const std::string& text) {
+  if (text.empty()) return std::random_device{}();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw bad_input("--seed " + text, "is not a whole number");
+  return seed;
+}
+
+std::optional<int> cpu_of(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const auto candidates = sweep::candidates();
+  if (text.empty()) {
+    const int best = sweep::best_cpu(candidates);
+    return best < 0 ? std::nullopt : std::optional(best);
+  }
+  std::vector<int> allowed;
+  for (const auto& candidate : candidates) {
+    allowed.push_back(candidate.cpu);
+    if (text == std::to_string(candidate.cpu)) return candidate.cpu;
+  }
+  throw bad_input("--cpu " + text, "is no CPU that this process may run on",
+                  fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
+}
+
+std::chrono::milliseconds timeout_of(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
+    throw bad_input("--timeout " + text, "is not a number of seconds above 0");
+  return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+}
+
+void check_memory(const sweep::Session& session, const std::string& limit) {
+  const std::int64_t available = host::memory_available();
+  const std::int64_t own = limit.empty() ? available : sweep::parse_size(limit, "--max-memory");
+  sweep::check_memory(session, std::min(own, available),
+                      own < available ? "--max-memory " + limit
+                                      : fmt::format("available memory = {} bytes", available));
+}
+
+/// The command line as it was typed, from /proc/self/cmdline.
+std::vector<std::string> command_line() {
+  const std::string text = host::read_file("/proc/self/cmdline").value_or("");
+  std::vector<std::string> words;
+  for (const auto word : host::split(text, '\0'))
+    words.emplace_back(word);
+  if (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
+} // namespace
+
+std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists)
+    for (const auto word : host::split(list, ','))
+      if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+        words.emplace_back(word);
+  return words;
+}
+
+std::string quoted(const std::vector<std::string>& words) {
+  const std::string safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./+@%";
+  std::string line;
+  for (const auto& word : words) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(safe) == word.npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+sweep::Session sweep_session(const SweepOptions& o) {
+  const auto& kernel = kernel_of(o);
+  sweep::Plan plan;
+  plan.kernel = kernel.name();
+  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2) {
+    const std::string name = o.parameters[i].substr(2);
+    const auto twice = [&](const sweep::Axis& axis) { return axis.name == name; };
+    if (std::any_of(plan.axes.begin(), plan.axes.end(), twice))
+      throw bad_input("--" + name, "is given twice", "a range may be a list: --" + name + " 4K,1M:4M:x2");
+    plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
+  }
+  for (const auto& text : o.conditions)
+    plan.conditions.push_back(sweep::parse_condition(kernel, text));
+  if (o.repeat < 1 || o.repeat > 1'000'000)
+    throw bad_input("--repeat " + std::to_string(o.repeat), "is not from 1 to 1000000");
+  plan.repeat = static_cast<int>(o.repeat);
+  plan.seed = seed_of(o.seed);
+  plan.metrics = list_words(o.metrics);
+
+  sweep::Execution how;
+  how.cpu = cpu_of(o.cpu);
+  how.limit = timeout_of(o.timeout);
+  how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
+  auto grid = expand(plan, kernel);
+  choose_witnesses(plan, o);
+  sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
+  check_memory(session, o.memory);
+  session.header = sweep::header(plan, command_line(), RECOUNT_VERSION, how.cpu);
+  return session;
+}
+
+} // namespace recount::cli

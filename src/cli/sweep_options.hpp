@@ -1,0 +1,34 @@
+// What the user asked of `recount sweep`, and the plan that it comes to.
+#pragma once
+
+#include "sweep/session.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::cli {
+
+/// The options as typed.
+struct SweepOptions {
+  std::vector<std::string> kernel;     ///< the positional argument
+  std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
+  std::vector<std::string> witnesses, metrics, conditions;
+  std::string seed, cpu, timeout = "120", memory, output, plot, figure;
+  long repeat = 5;
+  bool resume = false, json = false, quiet = false, dry_run = false;
+};
+
+/// Everything checked and filled in. Throws recount::Error.
+[[nodiscard]] sweep::Session sweep_session(const SweepOptions& options);
+
+/// Words of a command line that a shell reads back as they are.
+[[nodiscard]] std::string quoted(const std::vector<std::string>& words);
+
+/// The words of comma-separated lists, empty ones left out, each once.
+[[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
+
+/// The page of a kernel's parameters, for `recount sweep --help KERNEL`.
+[[nodiscard]] std::string kernel_help(const std::string& kernel);
+
+} // namespace recount::cli

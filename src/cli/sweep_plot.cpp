@@ -1,0 +1,79 @@
+#include "cli/sweep_plot.hpp"
+#include "figure/figure.hpp"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+figure::TextSize size_of_terminal() {
+  figure::TextSize size;
+  winsize window{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 2)
+    size = {window.ws_col, window.ws_row - 2, false}; // room for the line of progress
+  return size;
+}
+
+void check_name(const std::string& figure) {
+  std::vector<std::string> names;
+  for (const auto& entry : figure::names()) {
+    if (entry.name == figure) return;
+    names.push_back(entry.name);
+  }
+  if (!figure.empty())
+    throw bad_input("--figure " + figure, "no such figure",
+                    did_you_mean(figure, names, "recount plot --list names the figures"));
+}
+
+} // namespace
+
+SweepPlot::SweepPlot(std::string path, std::string figure)
+    : path_(std::move(path)), figure_(std::move(figure)) {
+  check_name(figure_);
+  if (path_.empty() && !figure_.empty())
+    throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
+  if (!path_.empty() && path_ != "-" && !figure::format_of(path_))
+    throw bad_input("--plot " + path_, "no format is known by this suffix",
+                    "end it in .pdf, .svg, .png, .tikz, .tex or .txt; or - for the terminal");
+  live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::string SweepPlot::text(const result::Results& results) const {
+  return figure::draw_text(figure_.empty() ? figure::suitable(results) : figure_, results, {},
+                           size_of_terminal());
+}
+
+void SweepPlot::refresh(const result::Results& results) {
+  if (!live_ || Clock::now() < next_) return;
+  try {
+    fmt::print("\033[H\033[2J{}", text(results));
+    std::fflush(stdout);
+  } catch (const Error&) { // too few points, most likely; finish() will tell
+  }
+  next_ = Clock::now() + std::chrono::seconds(2);
+}
+
+void SweepPlot::finish(const result::Results& results) {
+  if (path_.empty()) return;
+  if (path_ == "-") {
+    fmt::print("{}{}", live_ ? "\033[H\033[2J" : "", text(results));
+    return;
+  }
+  figure::Options options;
+  options.targets = {{*figure::format_of(path_), path_}};
+  const std::string name = figure_.empty() ? figure::suitable(results) : figure_;
+  const auto drawn = figure::draw(name, results, options);
+  for (const auto& warning : drawn.warnings)
+    fmt::print(stderr, "recount sweep: warning: {}\n", warning);
+  for (const auto& file : drawn.files)
+    fmt::print(stderr, "{}: {}\n", name, file);
+}
+
+} // namespace recount::cli

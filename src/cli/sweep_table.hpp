@@ -1,0 +1,19 @@
+// What a sweep found, for the eyes and as JSON.
+#pragma once
+
+#include "sweep/session.hpp"
+
+#include <string>
+
+namespace recount::cli {
+
+/// Median, minimum and spread of each point, metric and witness; what was not counted, with its reasons.
+[[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
+/// The same as one JSON object, documented in recount-sweep(1).
+[[nodiscard]] std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended);
+/// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.
+[[nodiscard]] std::string skipped_text(const sweep::Grid& grid);
+/// A line for each reason that runs failed for; empty when none did.
+[[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
+
+} // namespace recount::cli
