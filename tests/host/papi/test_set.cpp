@@ -171,6 +171,22 @@ BOOST_AUTO_TEST_CASE(the_domain_decides_about_context_switches) {
     BOOST_TEST(switched(switches + u, Domain::all) == 0, u);
 }
 
+BOOST_AUTO_TEST_CASE(a_qualifier_narrows_as_well) {
+  // User code takes these faults: a kernel-only count must not have them, whatever else the set counts.
+  for (const Domain domain : {Domain::user, Domain::all}) {
+    PapiSet set({faults + ":k", faults + ":u"}, domain);
+    std::array<long long, 2> got{};
+    for (int round = 0; round < 2; ++round) {
+      const Pages fresh(64);
+      set.start();
+      fresh.touch();
+      set.stop(got);
+    }
+    BOOST_TEST(got[0] == 0);
+    BOOST_TEST(got[1] == 64);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_set_may_mix_domains) {
   PapiSet set({switches + ":u", switches + ":k", switches}, Domain::all);
   set.start();
