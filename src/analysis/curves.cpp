@@ -81,7 +81,9 @@ Curve finish(const Key& key, Series&& series) {
 }
 } // namespace
 
-std::optional<double> value(const result::Observation& o) { return result::as_double(o.value); }
+std::optional<double> value(const result::Observation& o) {
+  return result::as_double(o.value);
+}
 
 std::optional<double> per_access(const result::Observation& o) {
   const auto number = result::as_double(o.value);

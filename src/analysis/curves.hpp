@@ -33,9 +33,9 @@ struct Point {
 struct Curve {
   std::string machine; ///< "CPU on HOST", from the run header
   std::string kernel, witness, metric;
-  result::Params params;     ///< the point without x
-  std::vector<Point> points; ///< by ascending x
-  std::string reason;        ///< first reason for a value that is missing; empty: none is
+  result::Params params;              ///< the point without x
+  std::vector<Point> points;          ///< by ascending x
+  std::string reason;                 ///< first reason for a value that is missing; empty: none is
   [[nodiscard]] bool counted() const; ///< at least one point has a summary
 };
 

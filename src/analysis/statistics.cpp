@@ -39,7 +39,9 @@ double median(std::span<const double> values) {
   return stats::median(copy);
 }
 
-double mean(std::span<const double> values) { return stats::mean(checked(values)); }
+double mean(std::span<const double> values) {
+  return stats::mean(checked(values));
+}
 
 double median_absolute_deviation(std::span<const double> values) {
   auto copy = checked(values);

@@ -15,9 +15,9 @@ struct Summary {
 };
 
 /// The p-quantile (0 <= p <= 1) by linear interpolation between the order statistics around 1 + (n - 1) p:
-/// type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996),
-/// the default of R and NumPy. Throws std::invalid_argument when there are no values, one is not finite, or p
-/// is out of range.
+/// type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50
+/// (1996), the default of R and NumPy. Throws std::invalid_argument when there are no values, one is not
+/// finite, or p is out of range.
 [[nodiscard]] double quantile(std::span<const double> values, double p);
 [[nodiscard]] double median(std::span<const double> values);
 [[nodiscard]] double mean(std::span<const double> values);

@@ -21,6 +21,8 @@ enum class Format { pdf, svg, png, tikz, cairolatex, dumb };
 [[nodiscard]] std::string with_suffix(const std::string& path, Format format);
 
 /// Text that LaTeX will set: its special characters need escaping.
-[[nodiscard]] inline bool is_tex(Format f) { return f == Format::tikz || f == Format::cairolatex; }
+[[nodiscard]] inline bool is_tex(Format f) {
+  return f == Format::tikz || f == Format::cairolatex;
+}
 
 } // namespace recount::figure

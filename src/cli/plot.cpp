@@ -1,0 +1,143 @@
+// recount plot: figures from results files.
+#include "cli/command.hpp"
+#include "figure/figure.hpp"
+#include "result/read.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+
+struct Settings {
+  std::vector<std::string> files, metrics, witnesses, formats;
+  std::string figure, output, width, script;
+  bool list = false;
+};
+
+std::vector<std::string> split(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists) {
+    for (std::size_t from = 0; from <= list.size();) {
+      const auto comma = std::min(list.find(',', from), list.size());
+      if (comma > from) words.push_back(list.substr(from, comma - from));
+      from = comma + 1;
+    }
+  }
+  return words;
+}
+
+double parse_width(const std::string& text) {
+  double inches = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, inches);
+  if (error != std::errc{} || at != end)
+    throw bad_input("--width " + text, "not a number of inches",
+                    "3.33 for a column of a paper, 7 for its width");
+  return inches;
+}
+
+/// The files that -o and --format ask for together.
+std::vector<figure::Target> targets(const Settings& s) {
+  const auto named = figure::format_of(s.output);
+  std::vector<figure::Format> formats;
+  for (const auto& name : split(s.formats))
+    formats.push_back(figure::parse_format(name));
+  if (s.output.empty()) return {};
+  if (formats.empty()) {
+    if (!named)
+      throw bad_input("-o " + s.output, "no format is known by this suffix",
+                      "end it in .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
+    return {{*named, s.output}};
+  }
+  if (formats.size() == 1) return {{formats[0], s.output == "-" ? "/dev/stdout" : s.output}};
+  std::vector<figure::Target> list;
+  for (const auto format : formats)
+    list.push_back({format, format == named ? s.output : figure::with_suffix(s.output, format)});
+  return list;
+}
+
+void list_figures() {
+  for (const auto& entry : figure::names())
+    fmt::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
+}
+
+long variable(const char* name, long fallback) {
+  const char* const text = std::getenv(name);
+  const long value = text ? std::strtol(text, nullptr, 10) : 0;
+  return value > 0 ? value : fallback;
+}
+
+figure::TextSize terminal_size() {
+  figure::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
+  winsize window{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {
+    size.columns = window.ws_col;
+    size.rows = window.ws_row - 1;
+  }
+  const char* const no_color = std::getenv("NO_COLOR");
+  size.colour = ::isatty(STDOUT_FILENO) == 1 && !(no_color && *no_color);
+  return size;
+}
+
+void warn(const std::vector<std::string>& warnings) {
+  for (const auto& text : warnings)
+    fmt::print(stderr, "recount plot: warning: {}\n", text);
+}
+
+int run(const Settings& s) {
+  if (s.list) {
+    list_figures();
+    return 0;
+  }
+  if (s.files.empty())
+    throw bad_input("plot", "no results file given", "recount plot FILE, or recount plot --list");
+  figure::Options options;
+  options.choice = {split(s.metrics), split(s.witnesses)};
+  if (!s.width.empty()) options.width = parse_width(s.width);
+  if (!s.script.empty()) options.script = s.script;
+  options.targets = targets(s);
+  const auto results = result::read(s.files);
+  warn(results.warnings);
+  const std::string name = s.figure.empty() ? figure::suitable(results, options.choice) : s.figure;
+  const bool text = options.targets.empty() && s.script.empty();
+  if (text) {
+    if (!s.formats.empty() && split(s.formats) != std::vector<std::string>{"dumb"})
+      throw bad_input("--format", "there is no file to write the figure to", "add -o FILE");
+    fmt::print("{}", figure::draw_text(name, results, options.choice, terminal_size()));
+    return 0;
+  }
+  const auto drawn = figure::draw(name, results, options);
+  warn(drawn.warnings);
+  for (const auto& file : drawn.files)
+    fmt::print(stderr, "{}: {}\n", name, file);
+  return 0;
+}
+} // namespace
+
+Command plot_command() {
+  return {
+      "plot", "draw figures from results", [](Options& o) -> std::function<int()> {
+        auto s = std::make_shared<Settings>();
+        o.words("FILE", s->files, "results files, merged")
+            .text("--figure", s->figure, "NAME", "which figure; default: the first that the results can fill")
+            .text("-o,--output", s->output, "FILE", "where to; without it, text on the terminal")
+            .list("--format", s->formats, "LIST", "pdf, svg, png, tikz, cairolatex, dumb; several at once")
+            .text("--width", s->width, "INCHES", "3.33 (default) or 7, or any from 2 to 20")
+            .text("--script", s->script, "FILE", "also write a gnuplot script that holds the data")
+            .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
+            .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
+            .flag("--list", s->list, "list the figures and what each needs");
+        return [s] { return run(*s); };
+      }};
+}
+
+} // namespace recount::cli

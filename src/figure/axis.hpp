@@ -1,0 +1,34 @@
+// Axes: ranges and the places of tics.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace recount::figure {
+
+struct Tic {
+  double at = 0;
+  std::string text;
+};
+
+/// From `low` to `high`, both included in what is drawn.
+struct Axis {
+  double low = 0, high = 1;
+  bool log2 = false;
+  std::vector<Tic> tics;
+
+  /// Where a value lies, 0 at `low` and 1 at `high`.
+  [[nodiscard]] double place(double value) const;
+};
+
+/// Round steps (1, 2 or 5 times a power of ten), about `wanted` of them, from 0 or below `low` to `high`.
+[[nodiscard]] Axis linear_axis(double low, double high, int wanted);
+
+/// Powers of two around low to high (both > 0), with a tic at every 2nd, 3rd, ... power so that the texts of
+/// neighbours stay `gap` apart on an axis of `length`; `wide` measures a text, `name` writes a value.
+[[nodiscard]] Axis log2_axis(double low, double high, double length, double gap,
+                             const std::function<std::string(double)>& name,
+                             const std::function<double(const std::string&)>& wide);
+
+} // namespace recount::figure

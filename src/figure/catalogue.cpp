@@ -1,0 +1,75 @@
+// The figures, as data.
+#include "figure/select.hpp"
+
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+namespace recount::figure {
+const std::vector<Recipe>& recipes() {
+  using enum Recipe::Quantity;
+  static const std::vector<Recipe> all{
+      {{"access-time", "mean access time against stride, one curve a size",
+        "times (witness clock) of a kernel with size and stride, at two strides or more"},
+       "stride",
+       {"size", "stride"},
+       time,
+       true,
+       false},
+      {{"misses", "average misses per access against stride, one curve a size",
+        "cache misses (witness perf, papi or model) of a kernel with size and stride, at two strides or "
+        "more"},
+       "stride",
+       {"size", "stride"},
+       count,
+       true,
+       false},
+      {{"working-set", "access time against the size of the working set, with the stated cache capacities",
+        "times (witness clock) of a kernel with size, at two sizes or more"},
+       "size",
+       {"size"},
+       time,
+       false,
+       true},
+      {{"working-set-misses",
+        "misses per access against the size of the working set, with the stated capacities",
+        "cache misses (witness perf, papi or model) of a kernel with size, at two sizes or more"},
+       "size",
+       {"size"},
+       count,
+       false,
+       true},
+  };
+  return all;
+}
+
+const std::vector<Entry>& names() {
+  static const std::vector<Entry> entries = [] {
+    std::vector<Entry> list;
+    for (const auto& r : recipes())
+      list.push_back(r.entry);
+    return list;
+  }();
+  return entries;
+}
+
+const Recipe& recipe(const std::string& name) {
+  std::vector<std::string> all;
+  for (const auto& r : recipes()) {
+    if (r.entry.name == name) return r;
+    all.push_back(r.entry.name);
+  }
+  throw bad_input(name, "no such figure", did_you_mean(name, all, "recount plot --list"));
+}
+
+std::string suitable(const result::Results& results, const Choice& choice) {
+  for (const auto& r : recipes()) {
+    if (drawable(select(r, results, choice))) return r.entry.name;
+  }
+  std::string needs;
+  for (const auto& r : recipes())
+    needs += "\n    " + r.entry.name + " needs " + r.entry.needs;
+  throw bad_input("nothing to draw", "the results hold " + inventory(results),
+                  "no figure can be made of that:" + needs);
+}
+
+} // namespace recount::figure

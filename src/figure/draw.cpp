@@ -1,0 +1,104 @@
+#include "figure/figure.hpp"
+
+#include "figure/fonts.hpp"
+#include "figure/gnuplot.hpp"
+#include "figure/output.hpp"
+#include "figure/panels.hpp"
+#include "figure/script.hpp"
+#include "figure/terminal.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace recount::figure {
+namespace {
+
+/// What stands at the end of a whole file of the format.
+std::string ending(Format format) {
+  switch (format) {
+  case Format::pdf: return "%%EOF";
+  case Format::svg: return "</svg>";
+  case Format::png: return "IEND";
+  case Format::tikz: return "\\end{tikzpicture}";
+  case Format::cairolatex: return "\\endgroup";
+  case Format::dumb: break;
+  }
+  return "\n";
+}
+
+void check(const Options& options) {
+  if (!(options.width >= 2 && options.width <= 20))
+    throw bad_input(fmt::format("width {}", options.width), "not between 2 and 20 inches",
+                    "3.33 for a column of a paper, 7 for its width");
+  for (const auto& a : options.targets) {
+    const auto same = std::count_if(options.targets.begin(), options.targets.end(),
+                                    [&](const auto& b) { return a.path == b.path; });
+    if (same > 1) throw bad_input(a.path, "two formats would be written to this file", "name them apart");
+  }
+}
+
+/// The script draws what was drawn, or an SVG when nothing was.
+void save(const Sheet& sheet, const Options& options) {
+  std::vector<Drawing> drawings;
+  for (const auto& t : options.targets) {
+    const auto layout = lay_out(sheet, canvas_of(t.format, options.width));
+    drawings.push_back({t.format, std::filesystem::path(t.path).filename().string(), {}, layout, false});
+  }
+  if (drawings.empty()) {
+    const auto name = std::filesystem::path(*options.script).stem().string() + ".svg";
+    drawings.push_back({Format::svg, name, {}, lay_out(sheet, canvas_of(Format::svg, options.width)), false});
+  }
+  save_script(*options.script, sheet, drawings);
+}
+} // namespace
+
+Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
+  check(options);
+  const Sheet sheet = compose(recipe(name), results, options.choice);
+  Drawn drawn{{}, sheet.warnings};
+  if (options.script) {
+    save(sheet, options);
+    drawn.files.push_back(*options.script);
+  }
+  if (options.targets.empty()) return drawn;
+
+  std::vector<std::unique_ptr<Delivery>> deliveries;
+  std::vector<Drawing> drawings;
+  bool named_font = false;
+  for (const auto& t : options.targets) {
+    deliveries.push_back(std::make_unique<Delivery>(t.path));
+    drawings.push_back({t.format, deliveries.back()->name(), deliveries.back()->folder(),
+                        lay_out(sheet, canvas_of(t.format, options.width)), false});
+    named_font = named_font || t.format == Format::pdf || t.format == Format::svg || t.format == Format::png;
+  }
+  const auto said = run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, drawings); });
+  if (!said.empty()) drawn.warnings.push_back("gnuplot says: " + said);
+  for (std::size_t i = 0; i < deliveries.size(); ++i)
+    deliveries[i]->verify(ending(options.targets[i].format));
+  for (const auto& delivery : deliveries) {
+    const auto paths = delivery->deliver();
+    drawn.files.insert(drawn.files.end(), paths.begin(), paths.end());
+  }
+  if (const auto warning = named_font ? font_warning() : std::nullopt) drawn.warnings.push_back(*warning);
+  return drawn;
+}
+
+std::string draw_text(const std::string& name, const result::Results& results, const Choice& choice,
+                      TextSize size) {
+  const Sheet sheet = compose(recipe(name), results, choice);
+  size.columns = std::clamp(size.columns, 40L, 400L);
+  size.rows = std::clamp(size.rows, 12L, 200L);
+  const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
+  const Drawing drawing{Format::dumb, delivery.name(), delivery.folder(),
+                        lay_out(sheet, canvas_of(Format::dumb, 0, size)), size.colour};
+  run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
+  delivery.verify("\n");
+  return file_contents(delivery.draft());
+}
+
+} // namespace recount::figure

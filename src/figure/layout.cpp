@@ -1,0 +1,55 @@
+#include "figure/layout.hpp"
+
+#include "figure/panel_look.hpp"
+#include "figure/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recount::figure {
+namespace {
+
+struct Grid {
+  std::size_t columns = 1, rows = 1;
+};
+
+/// Two panels fit side by side on the width of a page; on that of a column they are stacked.
+Grid grid_of(std::size_t panels, const Canvas& canvas) {
+  const std::size_t columns = !canvas.cells && canvas.width >= 400 && panels > 1 ? 2 : 1;
+  return {columns, (panels + columns - 1) / columns};
+}
+
+double panel_height(const Canvas& canvas, const Grid& grid) {
+  const double width = canvas.width / static_cast<double>(grid.columns);
+  if (grid.rows > 1) return std::min(width * 0.58, 200.0);
+  return std::min(width * 0.66, 250.0);
+}
+} // namespace
+
+double Canvas::wide(std::string_view text) const {
+  return cells ? 4.0 * static_cast<double>(characters(text)) : text_width(text, 7);
+}
+
+Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
+  const Grid grid = grid_of(sheet.panels.size(), canvas);
+  Layout layout;
+  layout.width = canvas.width;
+  layout.caption =
+      wrap(sheet.caption, "; ", canvas.width - 8, [&](std::string_view t) { return canvas.wide(t); });
+  const double small_print =
+      canvas.tall() * static_cast<double>(layout.caption.size()) + (canvas.cells ? 0 : 3);
+  const auto rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);
+  const double each =
+      canvas.height > 0 ? std::floor((canvas.height - small_print) / rows) : panel_height(canvas, grid);
+  layout.height = canvas.height > 0 ? canvas.height : each * rows + small_print;
+  layout.caption_top = small_print - (canvas.cells ? 0 : 1);
+  for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
+    const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(i / grid.columns);
+    const double left = column * canvas.width / columns, top = layout.height - row * each;
+    layout.panels.push_back(
+        look_of(sheet.panels[i], {left, top - each, left + canvas.width / columns, top}, canvas));
+  }
+  return layout;
+}
+
+} // namespace recount::figure

@@ -1,0 +1,178 @@
+#include "figure/panel_look.hpp"
+
+#include "figure/style.hpp"
+#include "figure/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace recount::figure {
+namespace {
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void take(double v) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+};
+
+Axis y_axis(const Panel& panel, const Box& plot) {
+  Range middle, band;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples) {
+      if (std::isnan(s.y)) continue;
+      middle.take(s.y);
+      band.take(s.high);
+    }
+  }
+  // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
+  double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
+  double low = std::min(0.0, middle.low);
+  if (panel.y_is_share) {
+    high = std::max(high, 1.03);
+    low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
+  }
+  return linear_axis(low, std::max(high, panel.least_high),
+                     std::max(2, static_cast<int>(plot.height() / 24)));
+}
+
+Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
+  Range x;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples)
+      x.take(s.x);
+  }
+  // The axis ends a little outside the data, so that no marker sits on the border.
+  const double room = std::pow(std::max(x.high / x.low, 2.0), 0.02);
+  return log2_axis(
+      x.low / room, x.high * room, length, canvas.cells ? 8 : 7, [](double v) { return bytes_text(v); },
+      [&](const std::string& t) { return canvas.wide(t); });
+}
+
+int linetype(const Panel& panel, std::size_t i) {
+  const auto n = static_cast<int>(panel.series.size()), k = static_cast<int>(i);
+  if (n <= categories) return 1 + k;
+  if (n <= steps) return first_step + k * (steps - 1) / (n - 1);
+  return first_step + k % steps;
+}
+
+/// How names are shown, from the most to the least welcome.
+struct Attempt {
+  bool compact = false, beside = false; ///< beside: the right margin has room for labels
+};
+
+class PanelLayout {
+public:
+  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas)
+      : panel_(panel), cell_(cell), canvas_(canvas) {}
+
+  PanelLook made() {
+    // One curve is named by the title.
+    if (panel_.series.size() == 1 && panel_.series[0].label.empty()) {
+      set_axes(8);
+      return look_;
+    }
+    for (const Attempt attempt : {Attempt{false, false}, {false, true}, {true, false}, {true, true}}) {
+      if (try_labels(attempt)) return look_;
+    }
+    set_axes(widest(false) + (canvas_.cells ? 20 : 26));
+    look_.labelled = false;
+    for (std::size_t i = 0; i < panel_.series.size(); ++i)
+      look_.curves[i].label = panel_.series[i].label;
+    return look_;
+  }
+
+private:
+  [[nodiscard]] double widest(bool compact) const {
+    double most = 0;
+    for (const auto& s : panel_.series)
+      most = std::max(most, canvas_.wide(compact ? s.compact : s.label));
+    return most;
+  }
+
+  /// Axes, titles and marks for a right margin of this width.
+  void set_axes(double right) {
+    const double line = canvas_.tall();
+    const bool cells = canvas_.cells;
+    const double bottom = cell_.bottom + 2 * line + (cells ? 8 : 7);
+    double top = cell_.top - line - (cells ? 8 : 4);
+    if (!panel_.marks.empty()) top -= line;
+    look_ = {};
+    look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
+    look_.y = y_axis(panel_, look_.plot);
+    double tic = 0;
+    for (const auto& t : look_.y.tics)
+      tic = std::max(tic, canvas_.wide(t.text));
+    look_.plot.left = cell_.left + tic + (cells ? 8 : line + 8);
+    look_.x = x_axis(panel_, look_.plot.width(), canvas_);
+    look_.title = {cells ? cell_.left : look_.plot.left, cell_.top - line / 2 - (cells ? 0 : 1)};
+    look_.x_title = {look_.plot.centre().x, cell_.bottom + line / 2 + (cells ? 0 : 1)};
+    look_.y_title = {cell_.left + line / 2 + 1, look_.plot.centre().y};
+    for (std::size_t i = 0; i < panel_.series.size(); ++i)
+      look_.curves.push_back({panel_.series[i].label, linetype(panel_, i), {}});
+    set_marks();
+  }
+
+  void set_marks() {
+    double right = -1e9;
+    auto marks = panel_.marks;
+    std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.x < b.x; });
+    for (const auto& mark : marks) {
+      if (mark.x <= look_.x.low || mark.x >= look_.x.high) continue;
+      const double half = canvas_.wide(mark.label) / 2;
+      const double wanted = look_.plot.left + look_.x.place(mark.x) * look_.plot.width();
+      // Neighbours are pushed apart; none leaves the cell.
+      const double x = std::min(std::max(wanted, right + 5 + half), cell_.right - 1 - half);
+      right = x + half;
+      look_.marks.push_back(
+          {mark.x, mark.label, {x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 0 : 1)}});
+    }
+  }
+
+  [[nodiscard]] Vec at(const Sample& s) const {
+    const Box& p = look_.plot;
+    return {p.left + look_.x.place(s.x) * p.width(), p.bottom + look_.y.place(s.y) * p.height()};
+  }
+
+  bool try_labels(Attempt attempt) {
+    set_axes(attempt.beside ? widest(attempt.compact) + 7 : 8);
+    std::vector<Labelled> curves;
+    for (const auto& series : panel_.series) {
+      Labelled curve;
+      for (const auto& s : series.samples) {
+        if (!std::isnan(s.y)) curve.line.push_back(at(s));
+      }
+      curve.width = canvas_.wide(attempt.compact ? series.compact : series.label);
+      curve.height = canvas_.cells ? 7.5 : text_size * 0.82; // capitals and digits, hardly a descender
+      curves.push_back(std::move(curve));
+    }
+    const Box& p = look_.plot;
+    Field field{
+        {p.left + 2, p.bottom + 1.5, cell_.right - 0.5, p.top + 1}, {}, 1.6, canvas_.cells ? 0.5 : 1.3};
+    for (const auto& mark : look_.marks) {
+      const double x = p.left + look_.x.place(mark.x) * p.width();
+      field.taken.push_back({x - 0.3, p.bottom, x + 0.3, p.top});
+    }
+    const auto places = place_labels(curves, field);
+    if (!places) return false;
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      look_.curves[i].label = attempt.compact ? panel_.series[i].compact : panel_.series[i].label;
+      look_.curves[i].place = (*places)[i];
+    }
+    return true;
+  }
+
+  const Panel& panel_;
+  const Box& cell_;
+  const Canvas& canvas_;
+  PanelLook look_;
+};
+} // namespace
+
+PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas) {
+  return PanelLayout(panel, cell, canvas).made();
+}
+
+} // namespace recount::figure

@@ -1,0 +1,212 @@
+#include "figure/script.hpp"
+
+#include "figure/output.hpp"
+#include "figure/style.hpp"
+#include "figure/terminal.hpp"
+#include "figure/text.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <gnuplot-iostream.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iomanip>
+#include <locale>
+#include <tuple>
+
+namespace recount::figure {
+namespace {
+using gnuplotio::Gnuplot;
+
+std::string block(std::size_t panel, std::size_t curve) {
+  return fmt::format("$panel{}curve{}", panel + 1, curve + 1);
+}
+
+/// Data blocks: unlike '-', they can be drawn several times, in several formats.
+void write_data(Gnuplot& gp, const Sheet& sheet) {
+  gp << "# Data: x in bytes, median, p10, p90\n";
+  for (std::size_t p = 0; p < sheet.panels.size(); ++p) {
+    for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
+      const Series& series = sheet.panels[p].series[c];
+      std::vector<std::tuple<double, double, double, double>> rows;
+      for (const auto& s : series.samples)
+        rows.emplace_back(s.x, s.y, s.low, s.high);
+      gp << "# " << series.label << "\n" << block(p, c) << " << e\n";
+      gp.send1d(rows); // ends with a line "e"
+    }
+  }
+}
+
+/// The commands for one panel of one drawing.
+class PanelScript {
+public:
+  PanelScript(Gnuplot& gp, const Sheet& sheet, const Drawing& drawing, std::size_t index)
+      : gp_(gp),
+        panel_(sheet.panels[index]),
+        look_(drawing.layout.panels[index]),
+        drawing_(drawing),
+        index_(index),
+        tex_(is_tex(drawing.format)),
+        cells_(drawing.format == Format::dumb) {}
+
+  void write() {
+    gp_ << "unset label; unset arrow\n";
+    write_axes();
+    write_text();
+    if (index_ == 0) write_caption();
+    if (look_.labelled) write_labels();
+    write_plot();
+  }
+
+private:
+  [[nodiscard]] std::string screen(Vec v) const {
+    return fmt::format("screen {:.5f}, screen {:.5f}", v.x / drawing_.layout.width,
+                       v.y / drawing_.layout.height);
+  }
+
+  void label(const std::string& text, Vec at, const std::string& how) {
+    gp_ << "set label " << quoted(text, tex_) << " at " << screen(at) << " " << how << "\n";
+  }
+
+  void write_tics(const char* axis, const Axis& a) {
+    gp_ << "set " << axis << "tics (";
+    for (std::size_t i = 0; i < a.tics.size(); ++i)
+      gp_ << fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(a.tics[i].text, tex_), a.tics[i].at);
+    gp_ << ")\n";
+  }
+
+  void write_axes() {
+    const Box& b = look_.plot;
+    const double w = drawing_.layout.width, h = drawing_.layout.height;
+    gp_ << fmt::format("set lmargin at screen {:.5f}; set rmargin at screen {:.5f}\n", b.left / w,
+                       b.right / w)
+        << fmt::format("set bmargin at screen {:.5f}; set tmargin at screen {:.5f}\n", b.bottom / h,
+                       b.top / h)
+        << "set logscale x 2\n"
+        << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
+                       look_.y.high);
+    write_tics("x", look_.x);
+    write_tics("y", look_.y);
+  }
+
+  void write_text() {
+    const std::string grey = fmt::format("tc lt {}", grey_text);
+    label(panel_.title, look_.title, "left " + grey);
+    label(panel_.x_title, look_.x_title, "center " + grey);
+    // A text terminal cannot turn its letters: there the title of the y axis stands above it.
+    if (cells_) {
+      label(panel_.y_title, {look_.title.x, look_.plot.top + 4}, "left " + grey);
+    } else {
+      label(panel_.y_title, look_.y_title, "center rotate by 90 " + grey);
+    }
+    for (const auto& m : look_.marks) {
+      gp_ << fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead back lt {1}\n", m.x,
+                         line_of_capacity);
+      label(m.label, m.at, "center " + grey);
+    }
+  }
+
+  void write_caption() {
+    double y = drawing_.layout.caption_top - (cells_ ? 4 : 4.25);
+    for (const auto& line : drawing_.layout.caption) {
+      label(line, {cells_ ? 0.0 : 4.0, y}, fmt::format("left tc lt {}", line_of_capacity));
+      y -= cells_ ? 8 : 8.5;
+    }
+  }
+
+  void write_labels() {
+    for (const auto& curve : look_.curves) {
+      if (curve.label.empty()) continue;
+      const auto& place = curve.place;
+      label(curve.label, place.box.centre(), fmt::format("center front tc lt {}", curve.linetype));
+      if (!place.leader || cells_) continue;
+      const Vec from = *place.leader,
+                to{from.x, place.box.bottom > from.y ? place.box.bottom : place.box.top};
+      gp_ << fmt::format("set arrow from {} to {} nohead lt {} lw 0.5 dt solid\n", screen(from), screen(to),
+                         curve.linetype);
+    }
+  }
+
+  void write_plot() {
+    if (look_.labelled) {
+      gp_ << "unset key\n";
+    } else {
+      const Vec corner{look_.plot.right + 4, look_.plot.top};
+      gp_ << "set key at " << screen(corner) << " left top Left reverse samplen 1.2 spacing 0.95 tc lt "
+          << grey_text;
+      if (!panel_.series_title.empty()) gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
+      gp_ << "\n";
+    }
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < panel_.series.size() && !cells_; ++i) {
+      if (panel_.series[i].band)
+        parts.push_back(fmt::format("{} using 1:3:4 with filledcurves lt {} notitle", block(index_, i),
+                                    look_.curves[i].linetype));
+    }
+    for (std::size_t i = 0; i < panel_.series.size(); ++i)
+      parts.push_back(curve(i));
+    gp_ << "plot ";
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      gp_ << (i > 0 ? ", \\\n     " : "") << parts[i];
+    gp_ << "\n";
+  }
+
+  [[nodiscard]] std::string curve(std::size_t i) const {
+    const auto& look = look_.curves[i];
+    const int lt = look.linetype + (panel_.series[i].modelled ? modelled : 0);
+    return fmt::format("{} using 1:2 with linespoints lt {} lw 1.3 ps {:.3f} {}", block(index_, i), lt,
+                       0.3 * marker_scale(drawing_.format),
+                       look_.labelled ? std::string("notitle") : "title " + quoted(look.label, tex_));
+  }
+
+  Gnuplot& gp_;
+  const Panel& panel_;
+  const PanelLook& look_;
+  const Drawing& drawing_;
+  std::size_t index_;
+  bool tex_, cells_;
+};
+
+void write_drawing(Gnuplot& gp, const Sheet& sheet, const Drawing& drawing) {
+  if (!drawing.folder.empty()) gp << "cd " << quoted(drawing.folder) << "\n";
+  gp << "# " << name_of(drawing.format) << "\nset terminal "
+     << terminal(drawing.format, drawing.layout, drawing.colour) << "\nset output " << quoted(drawing.file)
+     << "\n";
+  if (sheet.panels.size() > 1) gp << "set multiplot\n";
+  for (std::size_t i = 0; i < sheet.panels.size(); ++i)
+    PanelScript(gp, sheet, drawing, i).write();
+  if (sheet.panels.size() > 1) gp << "unset multiplot\n";
+  gp << "unset output\n";
+}
+} // namespace
+
+void write_script(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& drawings) {
+  gp.imbue(std::locale::classic());
+  gp << std::defaultfloat << std::setprecision(17);
+  gp << "# Figure " << sheet.name
+     << ", drawn by recount from the data below; gnuplot -d FILE draws it again.\n";
+  for (const auto& piece : sheet.caption)
+    gp << "#   " << piece << "\n";
+  gp << style_script;
+  write_data(gp, sheet);
+  for (const auto& drawing : drawings)
+    write_drawing(gp, sheet, drawing);
+}
+
+void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings) {
+  const Delivery delivery(path);
+  std::FILE* file = std::fopen(delivery.draft().c_str(), "we");
+  if (!file) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+  {
+    Gnuplot gp(file); // closes the file
+    write_script(gp, sheet, drawings);
+    gp.flush();
+    if (!gp.good()) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+  }
+  delivery.deliver();
+}
+
+} // namespace recount::figure

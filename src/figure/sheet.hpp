@@ -1,0 +1,45 @@
+// What a figure shows, before it is laid out: panels of series, and what must be said about them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace recount::figure {
+
+/// One point of a series; y is NaN where nothing was counted, which breaks the line.
+struct Sample {
+  double x = 0, y = 0, low = 0, high = 0; ///< low and high bound the band
+};
+
+struct Series {
+  std::string label, compact; ///< the same in fewer characters
+  std::vector<Sample> samples;
+  bool modelled = false; ///< drawn dashed with open markers, and called so
+  bool band = false;     ///< several repetitions stand behind the points
+};
+
+/// A vertical line: a capacity that the system states.
+struct Mark {
+  double x = 0;
+  std::string label;
+};
+
+struct Panel {
+  std::string title;            ///< what was run and who counted
+  std::string x_title, y_title; ///< with units
+  std::vector<Series> series;
+  std::string series_title; ///< what tells the series apart: "size"
+  std::vector<Mark> marks;
+  bool ordered = false;    ///< the series follow one another (sizes): shades rather than distinct colours
+  double least_high = 0;   ///< the y axis reaches at least here
+  bool y_is_share = false; ///< 0 to 1 where it can
+};
+
+struct Sheet {
+  std::string name;
+  std::vector<Panel> panels;
+  std::vector<std::string> caption;  ///< pieces of the small print: machine, statistics, what is missing
+  std::vector<std::string> warnings; ///< for stderr, whole sentences
+};
+
+} // namespace recount::figure

@@ -1,0 +1,21 @@
+// The text of plots/style.gp, so that a script holds everything it needs.
+#pragma once
+
+namespace recount::figure {
+
+extern const char* const style_script;
+
+/// Linetypes that style.gp defines.
+inline constexpr int categories = 7;  ///< 1 to 7
+inline constexpr int first_step = 21; ///< 21 to 32: an ordered scale
+inline constexpr int steps = 12;
+inline constexpr int line_of_capacity = 43;
+inline constexpr int grey_text = 44;
+inline constexpr int modelled = 100; ///< added to the linetype of a curve
+
+/// The font that labels are set in; metric-compatible with Arial and Helvetica.
+inline constexpr const char* font = "Liberation Sans";
+/// Points at final size.
+inline constexpr double text_size = 7, title_size = 8;
+
+} // namespace recount::figure
