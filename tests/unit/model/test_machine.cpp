@@ -42,9 +42,9 @@ const std::vector<Wrong> wrongs = {
     {R"({"name": "m", "levels": [3]})", {"levels[0] is not an object"}},
     {one_level(R"("size": "32K", "line": 64, "wyas": 8)"), {"levels[0].ways: missing"}},
     {one_level(R"("size": "32K", "line": 64, "ways": 8, "polisy": "lru")"),
-     {"levels[0].polisy: unknown field", "\"policy\""}},
+     {"levels[0].polisy: unknown field", "policy"}},
     {one_level(R"("size": "32K", "line": 64, "ways": 8, "policy": "plur")"),
-     {"levels[0].policy: unknown value \"plur\"", "\"plru\""}},
+     {"levels[0].policy: unknown value \"plur\"", "plru"}},
     {one_level(R"("size": "32Q", "line": 64, "ways": 8)"), {"levels[0].size: is not a size", "32Q"}},
     {one_level(R"("size": -1, "line": 64, "ways": 8)"), {"levels[0].size: must be at least 1"}},
     {one_level(R"("size": 1.5, "line": 64, "ways": 8)"), {"levels[0].size: is not an integer"}},
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_co
 
 BOOST_AUTO_TEST_CASE(an_unknown_machine_is_told_the_nearest) {
   BOOST_CHECK_EXCEPTION((void)machine("i7-9770"), recount::Error, [](const recount::Error& e) {
-    return is_bad_input(e) && std::string(e.what()).find("\"i7-9700\"") != std::string::npos;
+    return is_bad_input(e) && std::string(e.what()).find("did you mean i7-9700?") != std::string::npos;
   });
 }
 

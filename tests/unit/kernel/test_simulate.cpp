@@ -1,0 +1,86 @@
+// simulate() against the accesses written out, over random points and small caches.
+#include "kernel/kernel.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <random>
+
+using namespace recount;
+
+namespace {
+
+model::MachineDescription small_machine(std::mt19937_64& engine) {
+  model::MachineDescription machine;
+  machine.name = "small";
+  std::int64_t size = 64;
+  for (int i = 0; i < 3; ++i) {
+    model::LevelDescription level;
+    level.name = "L" + std::to_string(i + 1);
+    level.line = 32;
+    level.ways = static_cast<std::int64_t>(1 + engine() % 4);
+    level.size = size = size / 32 * 32 * level.ways * static_cast<std::int64_t>(1 + engine() % 3);
+    level.policy = static_cast<model::Policy>(engine() % 4);
+    if (level.policy == model::Policy::plru && level.ways == 3) level.policy = model::Policy::fifo;
+    machine.levels.push_back(level);
+  }
+  return machine;
+}
+
+result::Params random_point(std::mt19937_64& engine, std::int64_t least_stride) {
+  const auto size = static_cast<std::int64_t>(64 + engine() % 3000);
+  const auto stride = least_stride + static_cast<std::int64_t>(engine() % 64);
+  return {{"size", std::max(size, stride)},
+          {"stride", stride},
+          {"rounds", std::int64_t{0}},
+          {"passes", static_cast<std::int64_t>(1 + engine() % 30)},
+          {"offset", static_cast<std::int64_t>(engine() % 4096)}};
+}
+
+std::int64_t of(const result::Params& p, const char* name) {
+  return std::get<std::int64_t>(p.at(name));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(simulate)
+
+BOOST_AUTO_TEST_CASE(stride_is_its_loop) {
+  std::mt19937_64 engine(1);
+  for (int i = 0; i < RECOUNT_PROPERTY_CASES / 4; ++i) {
+    const auto machine = small_machine(engine);
+    const auto p = random_point(engine, 1);
+    model::Hierarchy fast(machine), plain(machine);
+    std::int64_t accesses = 0;
+    for (std::int64_t pass = 0; pass < of(p, "passes"); ++pass)
+      for (std::int64_t x = 0; x + of(p, "stride") <= of(p, "size"); x += of(p, "stride"), ++accesses) {
+        plain.load(kernel::assumed_base + static_cast<std::uint64_t>(of(p, "offset") + x), 1);
+        plain.store(kernel::assumed_base + static_cast<std::uint64_t>(of(p, "offset") + x), 1);
+      }
+    BOOST_TEST(kernel::find("stride").simulate(p, fast) == accesses);
+    BOOST_TEST((fast.counts() == plain.counts()));
+    BOOST_TEST(fast.is(plain.state()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(chase_follows_the_pointers_that_lie_in_memory) {
+  std::mt19937_64 engine(2);
+  for (int i = 0; i < RECOUNT_PROPERTY_CASES / 10; ++i) {
+    const auto machine = small_machine(engine);
+    auto p = random_point(engine, 8);
+    p["seed"] = static_cast<std::int64_t>(engine() % 1000);
+    const auto instance = kernel::find("chase").prepare(p);
+    const std::uint64_t start = instance->placement().base;
+    model::Hierarchy fast(machine), plain(machine);
+    std::uint64_t at = start;
+    for (std::int64_t step = 0; step < instance->accesses(); ++step) {
+      plain.load(kernel::assumed_base + static_cast<std::uint64_t>(of(p, "offset")) + (at - start), 8);
+      std::memcpy(&at, reinterpret_cast<const void*>(at), sizeof at);
+    }
+    BOOST_TEST(kernel::find("chase").simulate(p, fast) == instance->accesses());
+    BOOST_TEST((fast.counts() == plain.counts()));
+    BOOST_TEST(fast.is(plain.state()));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
