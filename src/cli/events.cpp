@@ -13,6 +13,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 namespace recount::cli {
 namespace {
@@ -135,13 +136,13 @@ int list(const Arguments& asked) {
   return 0;
 }
 
-/// Empty when the event can be opened here and now, else why not. Only trying tells.
-std::string trial(const Event& event) {
+/// Nothing when the event can be opened here and now, else why not. Only trying tells.
+std::optional<Problem> trial(const Event& event) {
   try {
     const Group group(std::vector<Event>{event});
     return {};
   } catch (const Error& error) {
-    return error.problem().cause;
+    return error.problem();
   }
 }
 
@@ -149,19 +150,23 @@ int encode_name(const Arguments& asked) {
   const auto events = encode_each(asked.name);
   Json json{{"events", Json::array()}};
   for (const Event& event : events) {
-    const std::string reason = trial(event);
+    const auto problem = trial(event);
     if (asked.json) {
       Json one{{"name", event.name}, {"pmu", event.pmu}};
       one.update(code_json(event.attr));
       one["domain"] = show(domain(event));
-      one["opens"] = reason.empty();
-      one["reason"] = reason.empty() ? Json(nullptr) : Json(reason);
+      one["opens"] = !problem;
+      one["reason"] = problem ? Json(problem->cause) : Json(nullptr);
+      one["setting"] = problem && !problem->setting.empty() ? Json(problem->setting) : Json(nullptr);
+      one["remedy"] = problem && !problem->remedy.empty() ? Json(problem->remedy) : Json(nullptr);
       json["events"].push_back(one);
       continue;
     }
     fmt::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
                paint(Style::strong, event.name), event.pmu, code(event.attr), show(domain(event)),
-               reason.empty() ? "yes" : "no: " + reason);
+               problem ? "no: " + problem->cause : "yes");
+    if (problem && !problem->setting.empty()) fmt::print("  setting {}\n", problem->setting);
+    if (problem && !problem->remedy.empty()) fmt::print("  remedy  {}\n", problem->remedy);
   }
   if (asked.json) fmt::print("{}\n", json.dump(1));
   return 0;
