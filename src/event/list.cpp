@@ -1,6 +1,7 @@
 #include "event/list.hpp"
 
 #include "event/encode.hpp"
+#include "event/generic_prose.hpp"
 #include "event/glob.hpp"
 #include "event/nearest.hpp"
 
@@ -43,6 +44,9 @@ public:
   void table(const pfm::Table& table) {
     for (const pfm::Entry& entry : pfm::entries(table)) {
       Listed one{table.name + "::" + entry.name, table.name, entry.prose, entry.equivalent, {}, {}, {}};
+      if (const auto prose = generic_prose(entry.equivalent.empty() ? entry.name : entry.equivalent);
+          !prose.empty())
+        one.prose = prose;
       one.attributes = pfm::attributes(entry);
       if (!matches(one) && !narrow(one)) continue;
       const pfm::Encoded code = pfm::encode(one.name, Domain::all);

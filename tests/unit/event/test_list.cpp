@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(without_a_core_pmu_the_generic_hardware_events_say_so) {
 
 BOOST_AUTO_TEST_CASE(search) {
   BOOST_TEST(find(list({"TSC", ""}, pmus()), "msr/tsc/") != nullptr);
+  BOOST_TEST(find(list({"input from disk", "perf"}, pmus()), "perf::MAJOR-FAULTS") != nullptr); // in prose
   BOOST_TEST(list({"*fault*", "perf"}, pmus()).size() >= 3U);
   BOOST_TEST(list({"no-such-thing", ""}, pmus()).empty());
   BOOST_CHECK_THROW((void)list({"", "prf"}, pmus()), Error);
