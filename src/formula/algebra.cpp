@@ -75,12 +75,19 @@ std::optional<Quotient> combine(const Quotient& a, const Quotient& b, Op op) {
 }
 
 std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Variable> variables) {
+  std::vector<Quotient> operands;
+  for (const Variable v : variables)
+    operands.push_back(variable(v));
+  return meaning(rpn, operands);
+}
+
+std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands) {
   if (rpn.flaw != Flaw::none) return {};
   std::vector<Quotient> stack;
   for (const Step& step : rpn.steps) {
     if (step.op == Op::native) {
-      if (step.value < 0 || static_cast<std::size_t>(step.value) >= variables.size()) return {};
-      stack.push_back(variable(variables[static_cast<std::size_t>(step.value)]));
+      if (step.value < 0 || static_cast<std::size_t>(step.value) >= operands.size()) return {};
+      stack.push_back(operands[static_cast<std::size_t>(step.value)]);
     } else if (step.op == Op::number) {
       stack.push_back(number(step.value));
     } else if (step.op == Op::clock) {

@@ -43,6 +43,9 @@ struct Linear {
 /// exactly one value, uses an N without a variable, or grows too large.
 [[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Variable> variables);
 
+/// The same over whole expressions: N0 stands for the first, and so on.
+[[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands);
+
 /// As a linear form, when it is one with whole coefficients.
 [[nodiscard]] std::optional<Linear> linear(const Quotient& q);
 

@@ -32,6 +32,17 @@ const std::vector<Table>& all_tables() {
   return tables;
 }
 
+// Intel's Software Developer's Manual, volume 3, "Predefined Architectural Performance Events". libpfm4 finds
+// out on the CPU itself which there are, so elsewhere its table of them is empty.
+constexpr std::pair<std::string_view, std::uint64_t> architectural[] = {
+    {"UNHALTED_CORE_CYCLES", 0x3c},
+    {"INSTRUCTION_RETIRED", 0xc0},
+    {"UNHALTED_REFERENCE_CYCLES", 0x13c},
+    {"LLC_REFERENCES", 0x4f2e},
+    {"LLC_MISSES", 0x412e},
+    {"BRANCH_INSTRUCTIONS_RETIRED", 0xc4},
+    {"MISPREDICTED_BRANCH_RETIRED", 0xc5}};
+
 bool starts(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
@@ -51,9 +62,17 @@ struct Natives::Book {
   std::unordered_map<std::string, event::pfm::Entry> entries; // by name in small letters
   std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
 
+  std::unordered_map<std::string, std::uint64_t> fixed; // codes that libpfm4 has only on an Intel CPU
+
   explicit Book(const Table& of) : table(of) {
     for (auto& entry : event::pfm::entries(of))
       entries.emplace(lower(entry.name), std::move(entry));
+    if (of.name != "ix86arch" || !entries.empty()) return;
+    for (const auto& [name, code] : architectural) {
+      entries.emplace(lower(name),
+                      event::pfm::Entry{std::string(name), "Intel's architectural event", "", -1});
+      fixed.emplace(lower(name), code);
+    }
   }
   const event::pfm::Entry* find(const std::string& name) const {
     const auto at = entries.find(lower(name));
@@ -143,6 +162,12 @@ Native Natives::find_in(Book& book, const event::pfm::Entry& entry, const std::s
   native.pmu = book.table.name;
   native.event = entry.name;
   native.prose = entry.prose;
+  if (const auto code = book.fixed.find(lower(event)); code != book.fixed.end() && masks.empty()) {
+    native.status = Native::Status::ok;
+    native.type = PERF_TYPE_RAW;
+    native.config = code->second;
+    return native;
+  }
   if (!masks.empty())
     for (const std::string& mask : split(masks, ':')) {
       const std::string bare = mask.substr(0, mask.find('='));

@@ -1,0 +1,66 @@
+// What the checker of preset tables can find: the rules, and findings.
+#pragma once
+
+#include <recount/preset.hpp>
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::preset {
+
+enum class Severity {
+  error,   ///< PAPI dies on it, loses the preset, or counts something else than the row says
+  warning, ///< most likely not what was meant
+  note     ///< worth knowing; may well be right
+};
+[[nodiscard]] std::string_view name_of(Severity severity) noexcept;
+
+struct Rule {
+  std::string_view id; ///< "half-read", as in `# recount: allow half-read because …`
+  Severity severity;
+  int rank;             ///< among the findings of a severity: lower comes first
+  std::string_view why; ///< one sentence: why it matters
+};
+[[nodiscard]] std::span<const Rule> rules() noexcept;
+/// Null for a name that is no rule.
+[[nodiscard]] const Rule* rule_named(std::string_view id) noexcept;
+
+/// One cause, wherever it shows.
+struct Finding {
+  const Rule* rule = nullptr;
+  std::string message;    ///< what is wrong, one sentence
+  std::string suggestion; ///< the likely correct text; may be empty
+  std::vector<Place> places;
+  std::vector<std::string> presets;
+  std::vector<std::string> cpus;      ///< libpfm4's or the table's names; empty: whatever the CPU
+  std::vector<std::string> relations; ///< of identities: those that fail for this one reason
+  std::size_t living = 0;             ///< how many of `cpus` this build of libpfm4 knows; they come first
+};
+
+/// Gathers findings; those with the same rule and key become one.
+class Findings {
+public:
+  struct Where {
+    Place place;
+    std::string preset = {};
+    std::string cpu = {};
+  };
+  /// `key` is what makes it the same cause; the message of the first stands.
+  Finding& add(std::string_view rule, const std::string& key, const Where& where, std::string message,
+               std::string suggestion = {});
+  /// Where the place and the words make the cause.
+  Finding& add_here(std::string_view rule, const Where& where, std::string message,
+                    std::string suggestion = {});
+  /// What concerns CPUs that libpfm4 knows (`living`) first, then the worst, then by rank and number of CPUs.
+  [[nodiscard]] std::vector<Finding> ranked(const std::set<std::string>& living) &&;
+
+private:
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  std::vector<Finding> found_;
+};
+
+} // namespace recount::preset

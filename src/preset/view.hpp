@@ -1,0 +1,49 @@
+// One kind of CPU as a table serves it: what PAPI loads, and what each preset means in algebra.
+#pragma once
+
+#include "formula/algebra.hpp"
+#include "preset/identities.hpp"
+#include "preset/load.hpp"
+#include "preset/natives.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::preset {
+
+struct CpuView {
+  std::string cpu;                         ///< libpfm4's name, or the table's where libpfm4 has none
+  const event::pfm::Table* core = nullptr; ///< null: this build of libpfm4 does not know the CPU
+  std::shared_ptr<Natives> natives;        ///< null likewise: every name counts as known
+  CpuKind kind = CpuKind::any;
+  PapiVersion version = PapiVersion::v7_0;
+  LoadedTable loaded;
+  std::vector<Met> met;
+  std::vector<std::string> names; ///< of each variable, without the CPU's own prefix
+  std::vector<Native> codes;      ///< of each variable, in step with names; empty when not known
+  std::map<std::string, formula::Quotient> meanings; ///< by preset name; missing when it has none
+
+  /// The variables behind N0, N1 … of a preset.
+  [[nodiscard]] std::vector<formula::Variable> variables(const Preset& preset) const;
+  /// The sum of presets; no value when one of them is not there or has no meaning.
+  [[nodiscard]] std::optional<formula::Quotient> sum(const std::vector<std::string>& presets) const;
+  [[nodiscard]] std::map<int, formula::Variable>& by_code() { return by_code_; }
+
+private:
+  std::map<int, formula::Variable> by_code_;
+};
+
+/// Loads the table for one CPU. `core` may be null: then names are taken on trust.
+[[nodiscard]] CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
+                           PapiVersion version);
+
+/// What a derived type makes of operands; no value when it has no single meaning.
+[[nodiscard]] std::optional<formula::Quotient> meaning(Derived type, const std::string& postfix,
+                                                       const std::vector<formula::Quotient>& operands);
+/// What a preset means, by its type and formula; no value when it has no single meaning.
+[[nodiscard]] std::optional<formula::Quotient> meaning(const Preset& preset,
+                                                       const std::vector<formula::Variable>& variables);
+
+} // namespace recount::preset
