@@ -29,6 +29,18 @@ bool covered(const CpuView& view, const std::set<int>& known_rows) {
   });
 }
 
+/// The names of PAPI before libpfm4, where they stand alone.
+void check_obsolete(const Document& table, const std::vector<CpuView>& views, const std::set<int>& known_rows,
+                    Findings& findings) {
+  for (const CpuView& view : views) {
+    if (!impossible_name(view.cpu) || covered(view, known_rows)) continue;
+    for (const Line& line : table.lines)
+      if (line.kind == Kind::cpu && line.fields.size() > 1 && same_word(line.fields[1].text, view.cpu))
+        findings.add("unknown-cpu", {}, {line.fields[1].place, {}, view.cpu},
+                     "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
+  }
+}
+
 int presets_in_force(const std::vector<CpuView>& views) {
   std::size_t count = 0;
   for (const CpuView& view : views)
@@ -69,6 +81,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
     check_family(one, findings);
     check_identities(one, options.identities ? *options.identities : identities(), findings);
   }
+  check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
   result.presets = presets_in_force(views);
   result.findings = std::move(findings).ranked(living);

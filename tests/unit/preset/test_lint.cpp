@@ -1,0 +1,108 @@
+// Every rule has a table that triggers it and a near miss that does not; and mistakes that shipped once.
+#include "preset/report.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+using namespace recount;
+using namespace recount::preset;
+
+namespace {
+
+const std::filesystem::path data = PRESET_TEST_DATA;
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  BOOST_TEST_REQUIRE(file.good(), path.string());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+LintResult check(const std::filesystem::path& path) {
+  const std::string text = text_of(path);
+  LintOptions options;
+  if (text.find("# papi: 7.3") != std::string::npos) options.version = PapiVersion::v7_3;
+  return lint(PresetTable::of(text, path.string()), options);
+}
+
+bool finds(const LintResult& result, std::string_view rule) {
+  return std::ranges::any_of(result.findings, [&](const Finding& f) { return f.rule->id == rule; });
+}
+
+std::string all(const LintResult& result) {
+  return as_annotations("table", result);
+}
+
+bool x86_tables() {
+  if (core_pmu("skl")) return true;
+  std::cerr << "SKIP: this build of libpfm4 has no x86 tables\n";
+  return false;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
+  if (!x86_tables()) return;
+  for (const Rule& rule : rules()) {
+    const std::string id(rule.id);
+    BOOST_TEST_CONTEXT(id) {
+      const LintResult bad = check(data / (id + ".bad.csv"));
+      BOOST_TEST(finds(bad, rule.id), all(bad));
+      const LintResult good = check(data / (id + ".good.csv"));
+      BOOST_TEST(!finds(good, rule.id), all(good));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_that_shipped_are_found) {
+  if (!x86_tables()) return;
+  int tables = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(data)) {
+    if (!entry.path().filename().string().starts_with("history-")) continue;
+    const std::string text = text_of(entry.path());
+    const std::string expected = text.substr(10, text.find('\n') - 10);
+    BOOST_TEST_CONTEXT(entry.path().filename().string()) {
+      const LintResult result = check(entry.path());
+      BOOST_TEST(finds(result, expected), all(result));
+    }
+    ++tables;
+  }
+  BOOST_TEST(tables >= 9);
+}
+
+BOOST_AUTO_TEST_CASE(findings_say_where) {
+  if (!x86_tables()) return;
+  const auto table =
+      PresetTable::of("CPU,skl\nCPU,skx\nPRESET,PAPI_LST_INS,DERIVED_ADD,MEM_INST_RETIRED:ALL_LOADS,NOPE\n");
+  const LintResult result = lint(table, {});
+  BOOST_TEST_REQUIRE(result.findings.size() == 1U);
+  const Finding& f = result.findings.front();
+  BOOST_TEST(f.rule->id == "half-read");
+  BOOST_TEST((f.places.front() == Place{3, 60}));
+  BOOST_TEST(f.cpus.size() == 2U);
+  BOOST_TEST(
+      as_annotations("t.csv", result).find("t.csv:3: error: PAPI_LST_INS counts without its term NOPE") ==
+      0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_allowance_needs_a_rule_and_a_reason) {
+  const auto table = PresetTable::of("CPU,x\n# recount: allow one-term\nPRESET,PAPI_LD_INS,DERIVED_ADD,A\n"
+                                     "# recount: allow nonsense why\nPRESET,PAPI_SR_INS,NOT_DERIVED,B\n");
+  const LintResult result = lint(table, {});
+  BOOST_TEST(finds(result, "one-term"));
+  BOOST_TEST(std::ranges::count_if(result.findings,
+                                   [](const Finding& f) { return f.rule->id == "unused-allowance"; }) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_cpu_that_libpfm4_does_not_know_is_named) {
+  const LintResult result = lint(PresetTable::of("CPU,no_such_pmu\nPRESET,PAPI_LD_INS,NOT_DERIVED,A\n"), {});
+  BOOST_TEST_REQUIRE(result.unchecked.size() == 1U);
+  BOOST_TEST(result.unchecked.front() == "no_such_pmu");
+  BOOST_TEST(as_text("t", result, {}).find("not checked") != std::string::npos);
+}
