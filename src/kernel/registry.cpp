@@ -37,7 +37,7 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 } // namespace
 
 std::span<const Kernel* const> all() {
-  static const Kernel* const kernels[] = {&stride_kernel(), &chase_kernel()};
+  static const Kernel* const kernels[] = {&stride_kernel(), &chase_kernel(), &matmul_kernel()};
   return kernels;
 }
 

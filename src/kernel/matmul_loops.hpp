@@ -1,0 +1,112 @@
+// The loops of `matmul`, one text a variant, for any memory they may run over. Matrices are n x n, by rows.
+//
+// `memory.loop(first, last, step, body)` is a plain for loop; x = memory.a(i) loads an element of a;
+// memory.add_c(i, v) loads and stores c[i]. Loads stand in statements of their own: their order is told.
+#pragma once
+
+#include <cstdint>
+
+namespace recount::kernel {
+
+/// c = a b, the sum in a register: two loads a step.
+template <class Memory>
+inline void matmul_ijk(Memory memory, std::int64_t n) {
+  memory.loop(0, n, 1, [&](auto i) {
+    memory.loop(0, n, 1, [&](auto j) {
+      auto sum = memory.zero();
+      memory.loop(0, n, 1, [&](auto k) {
+        const auto x = memory.a(i * n + k);
+        const auto y = memory.b(k * n + j);
+        sum += x * y;
+      });
+      memory.set_c(i * n + j, sum);
+    });
+  });
+}
+
+/// c += a b, the sum in memory as the source text says: three loads and a store a step.
+template <class Memory>
+inline void matmul_ijk_mem(Memory memory, std::int64_t n) {
+  memory.loop(0, n, 1, [&](auto i) {
+    memory.loop(0, n, 1, [&](auto j) {
+      memory.loop(0, n, 1, [&](auto k) {
+        const auto x = memory.a(i * n + k);
+        const auto y = memory.b(k * n + j);
+        memory.keep_in_c(i * n + j, x * y);
+      });
+    });
+  });
+}
+
+/// c += a b along rows, an element of a in a register: two loads and a store a step.
+template <class Memory>
+inline void matmul_ikj(Memory memory, std::int64_t n) {
+  memory.loop(0, n, 1, [&](auto i) {
+    memory.loop(0, n, 1, [&](auto k) {
+      const auto x = memory.a(i * n + k);
+      memory.loop(0, n, 1, [&](auto j) {
+        const auto y = memory.b(k * n + j);
+        memory.add_c(i * n + j, x * y);
+      });
+    });
+  });
+}
+
+/// t = b with rows and columns exchanged.
+template <class Memory>
+inline void matmul_transpose(Memory memory, std::int64_t n) {
+  memory.loop(0, n, 1, [&](auto i) {
+    memory.loop(0, n, 1, [&](auto j) {
+      const auto x = memory.b(j * n + i);
+      memory.set_t(i * n + j, x);
+    });
+  });
+}
+
+/// c += a b with b already in t, the sum in memory: three loads and a store a step.
+template <class Memory>
+inline void matmul_by_transposed(Memory memory, std::int64_t n) {
+  memory.loop(0, n, 1, [&](auto i) {
+    memory.loop(0, n, 1, [&](auto j) {
+      memory.loop(0, n, 1, [&](auto k) {
+        const auto x = memory.a(i * n + k);
+        const auto y = memory.t(j * n + k);
+        memory.keep_in_c(i * n + j, x * y);
+      });
+    });
+  });
+}
+
+/// One block of `blocked`: its rows of c and a, its columns of c and b, its columns of a and rows of b.
+template <class Memory, class First, class Last>
+inline void matmul_block(Memory memory, std::int64_t n, First i_first, Last i_last, First j_first,
+                         Last j_last, First k_first, Last k_last) {
+  memory.loop(i_first, i_last, 1, [&](auto i) {
+    memory.loop(k_first, k_last, 1, [&](auto k) {
+      const auto x = memory.a(i * n + k);
+      memory.loop(j_first, j_last, 1, [&](auto j) {
+        const auto y = memory.b(k * n + j);
+        memory.add_c(i * n + j, x * y);
+      });
+    });
+  });
+}
+
+/// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and a store a step. The last blocks
+/// of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f where no register
+/// is taken by the loops around it.
+template <class Memory>
+inline void matmul_blocked(Memory memory, std::int64_t n, std::int64_t block) {
+  memory.loop(0, n, block, [&](auto ii) {
+    memory.loop(0, n, block, [&](auto jj) {
+      memory.loop(0, n, block, [&](auto kk) {
+        memory.apart([=] {
+          matmul_block(memory, n, ii, memory.least(ii + block, n), jj, memory.least(jj + block, n), kk,
+                       memory.least(kk + block, n));
+        });
+      });
+    });
+  });
+}
+
+} // namespace recount::kernel

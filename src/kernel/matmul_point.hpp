@@ -1,0 +1,36 @@
+// A point of `matmul`, checked, and where its matrices lie.
+#pragma once
+
+#include "kernel/kernel.hpp"
+#include "kernel/memory.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace recount::kernel {
+
+struct MatmulPoint {
+  enum class Variant { ijk, ijk_mem, ikj, transposed, blocked };
+  Variant variant = Variant::ijk;
+  std::int64_t element = 8; ///< bytes
+  std::int64_t n = 0, block = 0, offset = 0;
+  bool transposes = true; ///< whether the transposition belongs to the region
+  Memory::Pages pages = Memory::Pages::small;
+
+  /// a, b, c and, for transposed, t.
+  [[nodiscard]] std::int64_t matrices() const { return variant == Variant::transposed ? 4 : 3; }
+  /// From the first element of a matrix to that of the next: whole pages, as malloc(3) maps large blocks each
+  /// for itself.
+  [[nodiscard]] std::int64_t pitch() const;
+  /// Of the memory from the first element of a to the end of the last matrix.
+  [[nodiscard]] std::int64_t bytes() const;
+  /// Loads and stores of the region.
+  [[nodiscard]] std::int64_t accesses() const;
+};
+
+[[nodiscard]] std::vector<Parameter> matmul_parameters();
+
+/// Completes and checks a point. Throws recount::Error (bad_input).
+[[nodiscard]] MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given);
+
+} // namespace recount::kernel

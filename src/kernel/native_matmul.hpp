@@ -1,0 +1,31 @@
+// The measured functions of `matmul`.
+#pragma once
+
+#include <cstdint>
+
+namespace recount::kernel::native {
+
+/// Matrices of n x n elements by rows; `t` only for the transposed variants, `block` only for blocked.
+struct Matmul {
+  void *a = nullptr, *b = nullptr, *c = nullptr, *t = nullptr;
+  std::int64_t n = 0, block = 0;
+};
+
+/// C names, so that a disassembler finds them; the argument is the structure above. f64: double. i16: 16-bit
+/// integers, products and sums modulo 65536.
+extern "C" void recount_kernel_matmul_ijk_f64(void* context);
+extern "C" void recount_kernel_matmul_ijk_i16(void* context);
+extern "C" void recount_kernel_matmul_ijk_mem_f64(void* context);
+extern "C" void recount_kernel_matmul_ijk_mem_i16(void* context);
+extern "C" void recount_kernel_matmul_ikj_f64(void* context);
+extern "C" void recount_kernel_matmul_ikj_i16(void* context);
+extern "C" void recount_kernel_matmul_transpose_f64(void* context);
+extern "C" void recount_kernel_matmul_transpose_i16(void* context);
+extern "C" void recount_kernel_matmul_by_transposed_f64(void* context);
+extern "C" void recount_kernel_matmul_by_transposed_i16(void* context);
+extern "C" void recount_kernel_matmul_transposed_f64(void* context); ///< transpose, then by_transposed
+extern "C" void recount_kernel_matmul_transposed_i16(void* context);
+extern "C" void recount_kernel_matmul_blocked_f64(void* context);
+extern "C" void recount_kernel_matmul_blocked_i16(void* context);
+
+} // namespace recount::kernel::native
