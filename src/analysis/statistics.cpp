@@ -44,9 +44,12 @@ double mean(std::span<const double> values) {
 }
 
 double median_absolute_deviation(std::span<const double> values) {
-  auto copy = checked(values);
-  const double centre = stats::median(copy);
-  return stats::median_absolute_deviation(copy, centre);
+  // Boost 1.74 has a function of this name that returns a value in place of its deviation.
+  auto deviations = checked(values);
+  const double centre = median(values);
+  for (double& d : deviations)
+    d = std::abs(d - centre);
+  return stats::median(deviations);
 }
 
 Summary summarise(std::span<const double> values) {
@@ -60,7 +63,7 @@ Summary summarise(std::span<const double> values) {
   s.p10 = quantile_of_sorted(sorted, 0.1);
   s.p90 = quantile_of_sorted(sorted, 0.9);
   s.median = quantile_of_sorted(sorted, 0.5);
-  s.mad = stats::median_absolute_deviation(sorted, s.median); // last: it reorders
+  s.mad = median_absolute_deviation(sorted);
   return s;
 }
 

@@ -124,20 +124,20 @@ int run(const Settings& s) {
 } // namespace
 
 Command plot_command() {
-  return {
-      "plot", "draw figures from results", [](Options& o) -> std::function<int()> {
-        auto s = std::make_shared<Settings>();
-        o.words("FILE", s->files, "results files, merged")
-            .text("--figure", s->figure, "NAME", "which figure; default: the first that the results can fill")
-            .text("-o,--output", s->output, "FILE", "where to; without it, text on the terminal")
-            .list("--format", s->formats, "LIST", "pdf, svg, png, tikz, cairolatex, dumb; several at once")
-            .text("--width", s->width, "INCHES", "3.33 (default) or 7, or any from 2 to 20")
-            .text("--script", s->script, "FILE", "also write a gnuplot script that holds the data")
-            .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
-            .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
-            .flag("--list", s->list, "list the figures and what each needs");
-        return [s] { return run(*s); };
-      }};
+  return {"plot", "draw figures from results", [](Options& o) -> std::function<int()> {
+            auto s = std::make_shared<Settings>();
+            o.words("FILE", s->files, "results files, merged")
+                .text("--figure", s->figure, "NAME", "which figure; default: the one that suits the results")
+                .text("-o,--output", s->output, "FILE", "where to; without it, text on the terminal")
+                .list("--format", s->formats, "LIST",
+                      "pdf, svg, png, tikz, cairolatex, dumb; several at once")
+                .text("--width", s->width, "INCHES", "3.33 (default) or 7, or any from 2 to 20")
+                .text("--script", s->script, "FILE", "also write a gnuplot script that holds the data")
+                .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
+                .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
+                .flag("--list", s->list, "list the figures and what each needs");
+            return [s] { return run(*s); };
+          }};
 }
 
 } // namespace recount::cli

@@ -15,6 +15,13 @@ const std::vector<Recipe>& recipes() {
        time,
        true,
        false},
+      {{"working-set", "access time against the size of the working set, with the stated cache capacities",
+        "times (witness clock) of a kernel with size, at two sizes or more"},
+       "size",
+       {"size"},
+       time,
+       false,
+       true},
       {{"misses", "average misses per access against stride, one curve a size",
         "cache misses (witness perf, papi or model) of a kernel with size and stride, at two strides or "
         "more"},
@@ -23,13 +30,6 @@ const std::vector<Recipe>& recipes() {
        count,
        true,
        false},
-      {{"working-set", "access time against the size of the working set, with the stated cache capacities",
-        "times (witness clock) of a kernel with size, at two sizes or more"},
-       "size",
-       {"size"},
-       time,
-       false,
-       true},
       {{"working-set-misses",
         "misses per access against the size of the working set, with the stated capacities",
         "cache misses (witness perf, papi or model) of a kernel with size, at two sizes or more"},
@@ -62,9 +62,19 @@ const Recipe& recipe(const std::string& name) {
 }
 
 std::string suitable(const result::Results& results, const Choice& choice) {
+  // Times before counts; of the two axes the one along which the curves are longer.
+  const Recipe* best = nullptr;
+  std::size_t longest = 0;
   for (const auto& r : recipes()) {
-    if (drawable(select(r, results, choice))) return r.entry.name;
+    const auto selected = select(r, results, choice);
+    if (!drawable(selected) || (best && best->quantity != r.quantity)) continue;
+    for (const auto& curve : selected.curves) {
+      if (best && curve.points.size() <= longest) continue;
+      best = &r;
+      longest = curve.points.size();
+    }
   }
+  if (best) return best->entry.name;
   std::string needs;
   for (const auto& r : recipes())
     needs += "\n    " + r.entry.name + " needs " + r.entry.needs;

@@ -23,10 +23,11 @@ struct Entry {
   std::string needs; ///< what a results file must hold for it, one line
 };
 
-/// All figures, the one that is preferred for a file that suits several first.
+/// All figures.
 [[nodiscard]] const std::vector<Entry>& names();
-/// The first figure that these results can fill under the choice. Throws recount::Error (bad_input), saying
-/// what the results hold and what each figure needs, when there is none.
+/// The figure that suits these results under the choice: times before counts, and the axis with more points.
+/// Throws recount::Error (bad_input), saying what the results hold and what each figure needs, when there is
+/// none.
 [[nodiscard]] std::string suitable(const result::Results& results, const Choice& choice = {});
 
 /// One file to draw.

@@ -8,6 +8,8 @@
 namespace recount::figure {
 namespace {
 constexpr double far_away = 1e9;
+/// How much nearer the own line must be than any other, in points.
+constexpr double clear = 1.5;
 
 double to_line(const std::vector<Vec>& line, const Box& b) {
   if (line.size() == 1) return distance(line[0], b);
@@ -43,13 +45,22 @@ public:
       if (near < field_.gap * 0.5) return {};
       (i == self ? own : other) = std::min(i == self ? own : other, near);
     }
-    // The own line must read as the nearest; a leader says so by itself, but is one more line.
-    double cost = leader ? 25 : (other < own + 2 ? 30 + 8 * (own + 2 - other) : 40 / (1 + other - own));
-    if (leader) cost += leader_cost(self, anchor, box);
+    // What the label belongs to must be plain: its own line is the nearest by far enough, or a leader ends
+    // where no other line is.
+    if (leader ? !alone(self, anchor) : other < own + clear) return {};
+    double cost = leader ? 25 + leader_cost(self, anchor, box) : 40 / (1 + other - own);
     return cost;
   }
 
 private:
+  [[nodiscard]] bool alone(std::size_t self, Vec anchor) const {
+    const Box spot = box_around(anchor, 0, 0);
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      if (i != self && to_line(curves_[i].line, spot) < field_.marker + clear) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] double leader_cost(std::size_t self, Vec anchor, const Box& box) const {
     const double end = box.bottom > anchor.y ? box.bottom : box.top;
     double cost = std::abs(end - anchor.y);

@@ -27,9 +27,9 @@ struct Placed {
   std::optional<Vec> leader; ///< set when the label stands off: a thin line from here to the box joins them
 };
 
-/// A place for each label such that none overlaps another, a line, a marker or what is taken, and no leader
-/// crosses a label. Prefers the ends of lines and places where the own line is the nearest. Nothing when no
-/// such places were found (then a key is needed). Deterministic.
+/// A place for each label such that none overlaps another, a line, a marker or what is taken, no leader
+/// crosses a label, and nobody can take it for the label of another line. Prefers the ends of lines. Nothing
+/// when no such places were found (then a key is needed). Deterministic.
 [[nodiscard]] std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves,
                                                               const Field& field);
 

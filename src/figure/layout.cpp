@@ -21,8 +21,8 @@ Grid grid_of(std::size_t panels, const Canvas& canvas) {
 
 double panel_height(const Canvas& canvas, const Grid& grid) {
   const double width = canvas.width / static_cast<double>(grid.columns);
-  if (grid.rows > 1) return std::min(width * 0.58, 200.0);
-  return std::min(width * 0.66, 250.0);
+  const double wanted = grid.rows > 1 ? std::min(width * 0.58, 200.0) : std::min(width * 0.66, 250.0);
+  return std::max(wanted, 110.0); // room for a short key
 }
 } // namespace
 
@@ -43,12 +43,19 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
       canvas.height > 0 ? std::floor((canvas.height - small_print) / rows) : panel_height(canvas, grid);
   layout.height = canvas.height > 0 ? canvas.height : each * rows + small_print;
   layout.caption_top = small_print - (canvas.cells ? 0 : 1);
-  for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
-    const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(i / grid.columns);
-    const double left = column * canvas.width / columns, top = layout.height - row * each;
-    layout.panels.push_back(
-        look_of(sheet.panels[i], {left, top - each, left + canvas.width / columns, top}, canvas));
-  }
+  const auto draw_up = [&](bool key) {
+    layout.panels.clear();
+    for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
+      const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(i / grid.columns);
+      const double left = column * canvas.width / columns, top = layout.height - row * each;
+      const Box cell{left, top - each, left + canvas.width / columns, top};
+      layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key));
+    }
+  };
+  draw_up(false);
+  // Panels side by side or stacked are read together: a key in one means a key in all.
+  if (!std::all_of(layout.panels.begin(), layout.panels.end(), [](const auto& p) { return p.labelled; }))
+    draw_up(true);
   return layout;
 }
 

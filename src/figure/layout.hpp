@@ -38,6 +38,7 @@ struct PanelLook {
   std::vector<CurveLook> curves;
   std::vector<MarkLook> marks;
   bool labelled = true; ///< false: the names stand in a key, right of the plot
+  int key_rows = 0;     ///< at most, in each column of the key
   Vec title, x_title, y_title;
 };
 

@@ -84,13 +84,13 @@ std::string Delivery::draft() const {
 }
 
 void Delivery::verify(const std::string& ending) const {
-  std::error_code error;
-  const auto size = fs::file_size(draft(), error);
-  const auto space = fs::space(folder_, error);
+  std::error_code missing, unknown;
+  const auto size = fs::file_size(draft(), missing);
+  const auto space = fs::space(folder_, unknown);
   const std::string room =
-      error ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
+      unknown ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
   const std::string remedy = "make room there, or write elsewhere with -o";
-  if (error || size == 0) throw unavailable(shown_, "gnuplot wrote nothing", room, remedy);
+  if (missing || size == 0) throw unavailable(shown_, "gnuplot wrote nothing", room, remedy);
   const std::string bytes = file_contents(draft());
   if (bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) == std::string::npos)
     throw unavailable(shown_, "gnuplot wrote only a part of it", room, remedy);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace recount::figure {
 namespace {
@@ -35,7 +36,7 @@ Axis y_axis(const Panel& panel, const Box& plot) {
     low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
   }
   return linear_axis(low, std::max(high, panel.least_high),
-                     std::max(2, static_cast<int>(plot.height() / 24)));
+                     std::max(2, static_cast<int>(plot.height() / 18)));
 }
 
 Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
@@ -54,7 +55,8 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
 int linetype(const Panel& panel, std::size_t i) {
   const auto n = static_cast<int>(panel.series.size()), k = static_cast<int>(i);
   if (n <= categories) return 1 + k;
-  if (n <= steps) return first_step + k * (steps - 1) / (n - 1);
+  if (n <= steps || panel.ordered)
+    return first_step + k * (steps - 1) / (n - 1); // neighbours may share a shade
   return first_step + k % steps;
 }
 
@@ -68,23 +70,44 @@ public:
   PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas)
       : panel_(panel), cell_(cell), canvas_(canvas) {}
 
-  PanelLook made() {
+  PanelLook made(bool key) {
     // One curve is named by the title.
     if (panel_.series.size() == 1 && panel_.series[0].label.empty()) {
       set_axes(8);
       return look_;
     }
-    for (const Attempt attempt : {Attempt{false, false}, {false, true}, {true, false}, {true, true}}) {
-      if (try_labels(attempt)) return look_;
-    }
-    set_axes(widest(false) + (canvas_.cells ? 20 : 26));
-    look_.labelled = false;
-    for (std::size_t i = 0; i < panel_.series.size(); ++i)
-      look_.curves[i].label = panel_.series[i].label;
+    if (!key && !canvas_.cells && try_labels()) return look_;
+    use_key();
     return look_;
   }
 
 private:
+  /// Names right of the plot, in columns where they are many; a shade that several curves share is named
+  /// once.
+  void use_key() {
+    set_axes(8); // for the height of the plot and the linetypes
+    std::vector<std::string> names;
+    double wide = 0;
+    for (std::size_t i = 0; i < panel_.series.size(); ++i) {
+      std::size_t last = i;
+      while (last + 1 < panel_.series.size() && look_.curves[last + 1].linetype == look_.curves[i].linetype)
+        ++last;
+      names.resize(last + 1);
+      names[i] = panel_.series[i].label + (last > i ? " – " + panel_.series[last].label : "");
+      wide = std::max(wide, canvas_.wide(names[i]));
+      i = last;
+    }
+    const auto shown = static_cast<double>(
+        std::count_if(names.begin(), names.end(), [](const auto& n) { return !n.empty(); }));
+    const double rows = std::max(1.0, std::floor(look_.plot.height() / (canvas_.tall() + 0.2)) -
+                                          (panel_.series_title.empty() ? 0 : 1));
+    set_axes(std::ceil(shown / rows) * (wide + (canvas_.cells ? 20 : 26)));
+    look_.labelled = false;
+    look_.key_rows = static_cast<int>(rows);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      look_.curves[i].label = names[i];
+  }
+
   [[nodiscard]] double widest(bool compact) const {
     double most = 0;
     for (const auto& s : panel_.series)
@@ -96,8 +119,8 @@ private:
   void set_axes(double right) {
     const double line = canvas_.tall();
     const bool cells = canvas_.cells;
-    const double bottom = cell_.bottom + 2 * line + (cells ? 8 : 7);
-    double top = cell_.top - line - (cells ? 8 : 4);
+    const double bottom = cell_.bottom + 2 * line + (cells ? 4 : 7);
+    double top = cell_.top - line - (cells ? line + 4 : 4); // text: the y title takes a line
     if (!panel_.marks.empty()) top -= line;
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
@@ -127,13 +150,27 @@ private:
       const double x = std::min(std::max(wanted, right + 5 + half), cell_.right - 1 - half);
       right = x + half;
       look_.marks.push_back(
-          {mark.x, mark.label, {x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 0 : 1)}});
+          {mark.x, mark.label, {x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1)}});
     }
   }
 
   [[nodiscard]] Vec at(const Sample& s) const {
     const Box& p = look_.plot;
     return {p.left + look_.x.place(s.x) * p.width(), p.bottom + look_.y.place(s.y) * p.height()};
+  }
+
+  /// The first way in which every label touches its curve; else the first in which some stand off.
+  bool try_labels() {
+    std::optional<PanelLook> fallback;
+    for (const Attempt attempt : {Attempt{false, false}, {false, true}, {true, false}, {true, true}}) {
+      if (!try_labels(attempt)) continue;
+      const bool close = std::none_of(look_.curves.begin(), look_.curves.end(),
+                                      [](const auto& c) { return c.place.leader.has_value(); });
+      if (close) return true;
+      if (!fallback) fallback = look_;
+    }
+    if (fallback) look_ = *fallback;
+    return fallback.has_value();
   }
 
   bool try_labels(Attempt attempt) {
@@ -171,8 +208,8 @@ private:
 };
 } // namespace
 
-PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas) {
-  return PanelLayout(panel, cell, canvas).made();
+PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key) {
+  return PanelLayout(panel, cell, canvas).made(key);
 }
 
 } // namespace recount::figure

@@ -5,6 +5,7 @@
 
 namespace recount::figure {
 
-[[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas);
+/// `key`: names stand in a key even where labels would fit.
+[[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key);
 
 } // namespace recount::figure

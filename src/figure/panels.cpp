@@ -98,6 +98,8 @@ std::string title_of(const CurvesOfPanel& curves, const Differences& d, const st
   std::string text;
   for (const auto& part : parts)
     text += (text.empty() ? "" : ", ") + part;
+  for (std::size_t i = 0; i < d.params.size(); ++i)
+    text += (i == 0 ? "; by " : ", ") + d.params[i];
   return text;
 }
 
@@ -160,7 +162,8 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   if (!drawable(selected)) {
     std::string holds = "the results hold " + inventory(results);
     for (const auto& missing : selected.missing)
-      holds += "; not counted: " + missing;
+      holds +=
+          fmt::format("; {} by {} was not counted ({})", missing.metric, missing.witness, missing.reason);
     throw bad_input("figure " + recipe.entry.name, holds, "this figure needs " + recipe.entry.needs);
   }
   const auto panels = split(recipe, selected.curves);

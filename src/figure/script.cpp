@@ -98,7 +98,7 @@ private:
     label(panel_.x_title, look_.x_title, "center " + grey);
     // A text terminal cannot turn its letters: there the title of the y axis stands above it.
     if (cells_) {
-      label(panel_.y_title, {look_.title.x, look_.plot.top + 4}, "left " + grey);
+      label(panel_.y_title, {look_.title.x, look_.title.y - 8}, "left " + grey);
     } else {
       label(panel_.y_title, look_.y_title, "center rotate by 90 " + grey);
     }
@@ -136,8 +136,9 @@ private:
     } else {
       const Vec corner{look_.plot.right + 4, look_.plot.top};
       gp_ << "set key at " << screen(corner) << " left top Left reverse samplen 1.2 spacing 0.95 tc lt "
-          << grey_text;
+          << grey_text << " maxrows " << look_.key_rows;
       if (!panel_.series_title.empty()) gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
+      if (panel_.ordered) gp_ << " invert"; // the largest on top, as the curves mostly are
       gp_ << "\n";
     }
     std::vector<std::string> parts;
@@ -157,9 +158,10 @@ private:
   [[nodiscard]] std::string curve(std::size_t i) const {
     const auto& look = look_.curves[i];
     const int lt = look.linetype + (panel_.series[i].modelled ? modelled : 0);
-    return fmt::format("{} using 1:2 with linespoints lt {} lw 1.3 ps {:.3f} {}", block(index_, i), lt,
+    return fmt::format("{} using 1:2 with linespoints lt {} lw 1.5 ps {:.3f} {}", block(index_, i), lt,
                        0.3 * marker_scale(drawing_.format),
-                       look_.labelled ? std::string("notitle") : "title " + quoted(look.label, tex_));
+                       look_.labelled || look.label.empty() ? std::string("notitle")
+                                                            : "title " + quoted(look.label, tex_));
   }
 
   Gnuplot& gp_;

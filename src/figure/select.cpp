@@ -101,15 +101,15 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     const auto metrics = default_metrics(recipe, s.curves);
     std::erase_if(s.curves, [&](const Curve& c) { return !contains(metrics, c.metric); });
   }
-  std::map<std::string, std::string> missing; // a reason for each metric and witness that gave no curve
+  std::map<std::pair<std::string, std::string>, std::string> missing;
   for (const auto& c : s.curves) {
-    if (!c.counted()) missing.emplace(c.metric + " by " + c.witness, c.reason);
+    if (!c.counted()) missing.emplace(std::pair(c.witness, c.metric), c.reason);
   }
   std::erase_if(s.curves, [](const Curve& c) { return !c.counted(); });
   for (const auto& c : s.curves)
-    missing.erase(c.metric + " by " + c.witness); // partly counted: a gap in the curves shows it
-  for (const auto& [what, reason] : missing)
-    s.missing.push_back(what + " (" + reason + ")");
+    missing.erase({c.witness, c.metric}); // partly counted: a gap in the curves shows it
+  for (const auto& [who, reason] : missing)
+    s.missing.push_back({who.second, who.first, reason});
   if (choice.witnesses.empty()) keep_preferred(s);
   return s;
 }

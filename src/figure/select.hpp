@@ -25,9 +25,14 @@ struct Recipe {
 /// Throws recount::Error (bad_input) with the nearest names.
 [[nodiscard]] const Recipe& recipe(const std::string& name);
 
+/// A metric that a witness was asked for and never counted.
+struct Missing {
+  std::string metric, witness, reason;
+};
+
 struct Selected {
   std::vector<analysis::Curve> curves; ///< each with at least one value
-  std::vector<std::string> missing;    ///< "PAPI_L2_DCM by perf (reason)": asked for and not counted
+  std::vector<Missing> missing;
   std::vector<std::string> warnings;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace recount::figure {
@@ -76,10 +77,13 @@ void write_small_print(Sheet& sheet, const result::Results& results, const Selec
     sheet.caption.push_back(doubt);
     sheet.warnings.push_back(doubt + " (see their flags in the results)");
   }
-  for (const auto& missing : selected.missing) {
-    sheet.caption.push_back("not counted: " + missing.substr(0, missing.find(" (")));
-    sheet.warnings.push_back("not counted, not drawn: " + missing);
+  std::map<std::string, std::vector<std::string>> metrics; // by witness
+  for (const auto& [metric, witness, reason] : selected.missing) {
+    metrics[witness].push_back(metric);
+    sheet.warnings.push_back(fmt::format("not counted, not drawn: {} by {} ({})", metric, witness, reason));
   }
+  for (const auto& [witness, names] : metrics)
+    sheet.caption.push_back(fmt::format("not counted by {}: {}", witness, fmt::join(names, ", ")));
   for (const auto& curve : selected.curves) {
     const auto gaps =
         std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });

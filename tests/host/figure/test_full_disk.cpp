@@ -1,0 +1,34 @@
+// Started by test_draw.cpp in a mount namespace of its own: draws onto a file system of 16 KiB.
+#include "figure/figure.hpp"
+#include "unit/figure/synthetic.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <sys/mount.h>
+
+BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
+  const char* const folder = std::getenv("RECOUNT_TEST_SMALL_DISK");
+  BOOST_TEST_REQUIRE(folder != nullptr);
+  if (::mount("none", folder, "tmpfs", 0, "size=16k") != 0) {
+    std::cerr << "SKIP: cannot mount a small file system here: " << std::strerror(errno) << "\n";
+    return;
+  }
+  recount::figure::Options options;
+  options.width = 7;
+  options.targets = {{recount::figure::Format::png, std::string(folder) + "/fig.png"}};
+  try {
+    recount::figure::draw("access-time", recount::figure::timed_sweep(), options);
+    BOOST_ERROR("16 KiB held the figure");
+  } catch (const recount::Error& error) {
+    BOOST_CHECK(error.kind() == recount::ErrorKind::unavailable);
+    BOOST_TEST_MESSAGE(error.what());
+  }
+  BOOST_TEST(std::filesystem::is_empty(folder));
+}

@@ -1,0 +1,139 @@
+// What of the results gets into a figure, and what is said about the rest.
+#include "figure/panels.hpp"
+#include "unit/figure/synthetic.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace recount;
+using namespace recount::figure;
+
+namespace {
+bool said(const std::vector<std::string>& lines, const std::string& text) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const auto& line) { return line.find(text) != std::string::npos; });
+}
+
+std::string problem(const std::string& name, const result::Results& results, const Choice& choice = {}) {
+  try {
+    static_cast<void>(compose(recipe(name), results, choice));
+  } catch (const Error& error) {
+    BOOST_CHECK(error.kind() == ErrorKind::bad_input);
+    return error.what();
+  }
+  return {};
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(composition)
+
+BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
+  const Sheet sheet = compose(recipe("access-time"), timed_sweep(), {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
+  const Panel& panel = sheet.panels[0];
+  BOOST_TEST_REQUIRE(panel.series.size() == 5U);
+  BOOST_TEST(panel.series[0].label == "4 KiB");
+  BOOST_TEST(panel.series[4].label == "64 KiB");
+  BOOST_TEST(panel.series[0].samples.size() == 5U);
+  BOOST_TEST(panel.series[0].samples[2].y == 1.26, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(panel.series[0].band);
+  BOOST_TEST(panel.title.find("clock") != std::string::npos);
+  BOOST_TEST(said(sheet.caption, "Some CPU @ 3 GHz"));
+  BOOST_TEST(said(sheet.caption, "median of 3 repetitions, band p10–p90"));
+  BOOST_TEST(!said(sheet.caption, "modelled"));
+}
+
+BOOST_AUTO_TEST_CASE(modelled_misses_are_called_so_and_what_was_not_counted_is_named) {
+  const Sheet sheet = compose(recipe("misses"), missing_sweep(), {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  for (const auto& panel : sheet.panels) {
+    BOOST_TEST(panel.title.find("modelled") != std::string::npos);
+    for (const auto& s : panel.series)
+      BOOST_TEST(s.modelled);
+  }
+  BOOST_TEST(sheet.panels[0].series[4].samples[0].y == 1.0);
+  BOOST_TEST(said(sheet.caption, "modelled, not measured"));
+  BOOST_TEST(said(sheet.caption, "not counted by perf: PAPI_L1_DCM, PAPI_L2_DCM"));
+  BOOST_TEST(said(sheet.warnings, "no such PMU on this machine"));
+}
+
+BOOST_AUTO_TEST_CASE(a_counted_witness_goes_before_the_model_and_the_other_is_named) {
+  auto results = missing_sweep();
+  for (auto& o : results.observations) {
+    if (o.witness == "perf") o.value = std::int64_t{5};
+  }
+  const Sheet sheet = compose(recipe("misses"), results, {});
+  BOOST_TEST(!sheet.panels[0].series[0].modelled);
+  BOOST_TEST(said(sheet.warnings, "not drawn, choose with --witness: model"));
+  const Sheet both = compose(recipe("working-set-misses"), results, {{"PAPI_L1_DCM"}, {"perf", "model"}});
+  BOOST_TEST(said(both.caption, "dashed: modelled, not measured"));
+}
+
+BOOST_AUTO_TEST_CASE(only_perf_asked_for_and_nothing_counted_is_no_picture) {
+  const auto text = problem("misses", missing_sweep(), {{}, {"perf"}});
+  BOOST_TEST(text.find("not counted") != std::string::npos);
+  BOOST_TEST(text.find("no such PMU on this machine") != std::string::npos);
+  BOOST_TEST(text.find("this figure needs cache misses") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_wrong_results_are_told_what_they_hold) {
+  const auto text = problem("misses", timed_sweep());
+  BOOST_TEST(text.find("kernel stride with seconds by clock") != std::string::npos);
+  BOOST_TEST(problem("access-time", {}).find("no observations") != std::string::npos);
+  BOOST_CHECK_THROW(static_cast<void>(suitable({}, {})), Error);
+}
+
+BOOST_AUTO_TEST_CASE(unknown_figures_name_the_nearest) {
+  try {
+    static_cast<void>(recipe("acces-time"));
+    BOOST_ERROR("accepted");
+  } catch (const Error& error) {
+    BOOST_TEST(std::string(error.what()).find("access-time") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_working_set_shows_stated_capacities_of_this_machine_only) {
+  const Sheet sheet = compose(recipe("working-set"), timed_sweep(), {});
+  BOOST_TEST_REQUIRE(sheet.panels[0].marks.size() == 2U);
+  BOOST_TEST(sheet.panels[0].marks[0].label == "L1d 32 KiB");
+  BOOST_TEST(said(sheet.caption, "as the system states them"));
+  auto described = missing_sweep();
+  for (auto& o : described.observations)
+    o.witness = "model:i7-9700";
+  std::erase_if(described.observations, [](const auto& o) { return !result::as_double(o.value); });
+  BOOST_TEST(compose(recipe("working-set-misses"), described, {}).panels[0].marks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_point_without_a_value_breaks_the_line) {
+  auto results = timed_sweep(1);
+  results.observations[2].value = std::monostate{};
+  results.observations[2].reason = "lost";
+  const Sheet sheet = compose(recipe("access-time"), results, {});
+  BOOST_TEST(std::isnan(sheet.panels[0].series[0].samples[2].y));
+  BOOST_TEST(said(sheet.warnings, "leave gaps (lost)"));
+}
+
+BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_stand_in_the_figure) {
+  auto results = timed_sweep();
+  results.observations[0].flags = {"steal 3 ms"};
+  results.observations[1].enabled_ns = 100;
+  results.observations[1].running_ns = 40;
+  const Sheet sheet = compose(recipe("access-time"), results, {});
+  BOOST_TEST(said(sheet.caption, "1 of 75 repetitions in doubt"));
+  BOOST_TEST(said(sheet.caption, "counted 40 % of the time at least"));
+}
+
+BOOST_AUTO_TEST_CASE(the_figure_that_suits_is_chosen) {
+  BOOST_TEST(suitable(timed_sweep()) == "access-time");
+  BOOST_TEST(suitable(missing_sweep()) == "misses");
+  auto one_stride = timed_sweep();
+  std::erase_if(one_stride.observations,
+                [](const auto& o) { return std::get<std::int64_t>(o.params.at("stride")) != 64; });
+  BOOST_TEST(suitable(one_stride) == "working-set");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

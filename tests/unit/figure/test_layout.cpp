@@ -1,0 +1,77 @@
+// Everything stands on the page, at every width, for few curves and for many.
+#include "figure/layout.hpp"
+#include "figure/panels.hpp"
+#include "figure/style.hpp"
+#include "figure/terminal.hpp"
+#include "unit/figure/synthetic.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string_view>
+
+using namespace recount;
+using namespace recount::figure;
+
+BOOST_AUTO_TEST_SUITE(layout)
+
+BOOST_AUTO_TEST_CASE(plots_labels_and_captions_stay_on_the_page) {
+  for (const auto& results : {timed_sweep(), missing_sweep()}) {
+    for (const double inches : {2.0, 3.33, 7.0, 20.0}) {
+      for (const auto& r : recipes()) {
+        if (!drawable(select(r, results, {}))) continue;
+        const Canvas canvas = canvas_of(Format::pdf, inches);
+        const Sheet sheet = compose(r, results, {});
+        const Layout l = lay_out(sheet, canvas);
+        const Box page{0, 0, l.width, l.height};
+        BOOST_TEST(l.width == inches * 72);
+        for (const auto& panel : l.panels) {
+          BOOST_TEST(inside(panel.plot, page));
+          BOOST_TEST(panel.plot.width() > 0.4 * inches * 72 / (l.panels.size() > 1 ? 2.0 : 1.0));
+          for (const auto& curve : panel.curves)
+            if (panel.labelled && !curve.label.empty()) BOOST_TEST(inside(curve.place.box, page));
+          for (const auto& m : panel.marks)
+            BOOST_TEST(inside(box_around(m.at, canvas.wide(m.label), 7), page));
+        }
+        for (std::size_t i = 0; i < l.panels.size(); ++i)
+          for (std::size_t j = 0; j < i; ++j)
+            BOOST_TEST(!overlap(l.panels[i].plot, l.panels[j].plot));
+        BOOST_TEST(l.caption_top < l.panels.back().plot.bottom);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
+  auto results = timed_sweep(1);
+  std::vector<result::Observation> many;
+  for (const auto& o : results.observations) {
+    for (std::int64_t k = 0; k < 20; ++k) {
+      many.push_back(o);
+      many.back().params["size"] = std::get<std::int64_t>(o.params.at("size")) + k * 64;
+    }
+  }
+  results.observations = many;
+  const Layout l = lay_out(compose(recipe("access-time"), results, {}), canvas_of(Format::pdf, 3.33));
+  const auto& panel = l.panels[0];
+  BOOST_TEST(!panel.labelled);
+  BOOST_TEST(panel.plot.width() > 80);
+  int named = 0;
+  for (const auto& c : panel.curves) {
+    BOOST_TEST((c.linetype >= first_step && c.linetype < first_step + steps));
+    named += c.label.empty() ? 0 : 1;
+  }
+  BOOST_TEST(named <= steps);
+}
+
+BOOST_AUTO_TEST_CASE(the_style_defines_every_linetype_that_is_used) {
+  const std::string_view style = style_script;
+  for (const int base : {0, modelled}) {
+    for (int lt = 1; lt <= categories; ++lt)
+      BOOST_TEST(style.find("set linetype " + std::to_string(base + lt) + " ") != std::string_view::npos);
+    for (int k = 0; k < steps; ++k)
+      BOOST_TEST(style.find("set linetype " + std::to_string(base + first_step + k) + " ") !=
+                 std::string_view::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

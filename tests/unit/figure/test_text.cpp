@@ -1,0 +1,83 @@
+#include "figure/axis.hpp"
+#include "figure/format.hpp"
+#include "figure/text.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+
+using namespace recount::figure;
+
+BOOST_AUTO_TEST_SUITE(text_and_axes)
+
+BOOST_AUTO_TEST_CASE(bytes_in_powers_of_1024) {
+  BOOST_TEST(bytes_text(1) == "1 B");
+  BOOST_TEST(bytes_text(1023) == "1023 B");
+  BOOST_TEST(bytes_text(4096) == "4 KiB");
+  BOOST_TEST(bytes_text(1.5 * 1024 * 1024) == "1.5 MiB");
+  BOOST_TEST(bytes_text(64.0 * 1024 * 1024 * 1024) == "64 GiB");
+  BOOST_TEST(bytes_text(32768, true) == "32K");
+  BOOST_TEST(bytes_text(64, true) == "64");
+}
+
+BOOST_AUTO_TEST_CASE(widths_follow_the_font) {
+  BOOST_TEST(text_width("00", 10) == 11.2, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(text_width("W", 7) > text_width("i", 7));
+  BOOST_TEST(text_width("µ–", 10) == 11.2, boost::test_tools::tolerance(1e-9)); // characters, not bytes
+  BOOST_TEST(characters("p10–p90") == 7U);
+}
+
+BOOST_AUTO_TEST_CASE(quoting_leaves_nothing_to_execute) {
+  BOOST_TEST(quoted("it's") == "'it''s'");
+  BOOST_TEST(quoted("a'; system \"x\"\nb") == "'a''; system \"x\"b'");
+  BOOST_TEST(quoted("PAPI_L1_DCM") == "'PAPI_L1_DCM'");
+  BOOST_TEST(quoted("PAPI_L1 5% {a} \\x", true) == "'PAPI\\_L1 5\\% \\{a\\} \\textbackslash{}x'");
+}
+
+BOOST_AUTO_TEST_CASE(pieces_are_wrapped_whole) {
+  const auto wide = [](std::string_view t) { return static_cast<double>(t.size()); };
+  const auto lines = wrap({"aaaa", "bb", "", "cccc"}, "; ", 8, wide);
+  BOOST_CHECK(lines == (std::vector<std::string>{"aaaa; bb", "cccc"}));
+}
+
+BOOST_AUTO_TEST_CASE(linear_tics_are_round) {
+  const Axis a = linear_axis(0, 5.3, 5);
+  BOOST_TEST_REQUIRE(a.tics.size() == 3U);
+  BOOST_TEST(a.tics[1].text == "2");
+  const Axis share = linear_axis(-0.03, 1.03, 5);
+  BOOST_TEST(share.tics.front().text == "0.0");
+  BOOST_TEST(share.tics.back().text == "1.0");
+  BOOST_TEST(linear_axis(0, 0, 4).high > 0.0);
+  BOOST_TEST(linear_axis(0, 3e-6, 4).tics.size() > 2U);
+}
+
+BOOST_AUTO_TEST_CASE(log_tics_never_touch) {
+  const auto name = [](double v) { return bytes_text(v); };
+  const auto wide = [](const std::string& t) { return text_width(t, 7); };
+  for (const double length : {60.0, 150.0, 190.0, 460.0}) {
+    for (int powers = 0; powers < 30; ++powers) {
+      const Axis a = log2_axis(1, std::exp2(powers), length, 5, name, wide);
+      for (std::size_t i = 1; i < a.tics.size(); ++i) {
+        const double apart = (a.place(a.tics[i].at) - a.place(a.tics[i - 1].at)) * length;
+        BOOST_TEST(apart >= (wide(a.tics[i].text) + wide(a.tics[i - 1].text)) / 2 + 5 - 1e-9);
+      }
+      BOOST_TEST(!a.tics.empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(formats_by_name_and_suffix) {
+  BOOST_CHECK(parse_format("tikz") == Format::tikz);
+  BOOST_CHECK_THROW(static_cast<void>(parse_format("gif")), recount::Error);
+  BOOST_CHECK(format_of("a/b.svg") == Format::svg);
+  BOOST_CHECK(!format_of("a/b").has_value());
+  BOOST_TEST(with_suffix("fig.pdf", Format::png) == "fig.png");
+  BOOST_TEST(with_suffix("fig", Format::svg) == "fig.svg");
+  BOOST_TEST(with_suffix("fig.pdf", Format::cairolatex) == "fig-latex.tex");
+  for (const auto f : formats())
+    BOOST_CHECK(parse_format(name_of(f)) == f);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
