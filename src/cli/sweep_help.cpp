@@ -32,7 +32,7 @@ std::string kernel_help(const std::string& name) {
   Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel.parameters())
     table.add({"--" + p.name + (p.unit == Parameter::Unit::choice ? " WORDS" : " RANGE"), fallback(p),
-               bounds(p), p.prose + (p.unit == Parameter::Unit::bytes ? " (bytes)" : "")});
+               bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
       "(powers of 1024).\nWORDS are separated by commas. The loop and what it must count: "

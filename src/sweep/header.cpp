@@ -1,6 +1,8 @@
 #include "sweep/header.hpp"
 #include "host/machine.hpp"
 
+#include <dlfcn.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <perfmon/pfmlib.h>
 #include <recount/papi.hpp>
@@ -13,6 +15,19 @@ std::vector<result::CacheNote> notes(const std::vector<host::Cache>& caches) {
   for (const auto& cache : caches)
     if (cache.type != 'i') all.push_back({cache.name(), cache.size, cache.line, cache.ways});
   return all;
+}
+
+/// pfm_get_version() says 4.0 in every 4.x: the file name of the library that is loaded tells more.
+std::string libpfm_version() {
+  const int stated = pfm_get_version();
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(reinterpret_cast<const void*>(&pfm_get_version), &info) != 0 && info.dli_fname) {
+    const std::string file = std::filesystem::canonical(info.dli_fname, error).filename();
+    const std::size_t at = file.find(".so.");
+    if (!error && file.starts_with("libpfm") && at != file.npos) return file.substr(at + 4);
+  }
+  return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
 }
 
 } // namespace
@@ -28,13 +43,9 @@ result::Run header(const Plan& plan, std::vector<std::string> command, const std
   run.governor = machine.governor;
   run.os = machine.os + " " + machine.architecture;
   run.virtualised = machine.hypervisor;
-  const int pfm = pfm_get_version();
-  run.versions = {{"recount", version},
-                  {"papi", papi::version()},
-                  {"libpfm4", fmt::format("{}.{}", PFM_MAJ_VERSION(pfm), PFM_MIN_VERSION(pfm))},
-                  {"libc", machine.libc},
-                  {"compiler", "g++ " __VERSION__},
-                  {"kernel_flags", RECOUNT_KERNEL_FLAGS}};
+  run.versions = {
+      {"recount", version},   {"papi", papi::version()},        {"libpfm4", libpfm_version()},
+      {"libc", machine.libc}, {"compiler", "g++ " __VERSION__}, {"kernel_flags", RECOUNT_KERNEL_FLAGS}};
   run.command = std::move(command);
   run.seed = plan.seed;
   run.plan = settings(plan);

@@ -1,5 +1,4 @@
 #include "sweep/serve.hpp"
-#include "host/disturbance.hpp"
 #include "result/line.hpp"
 #include "sweep/answer.hpp"
 
@@ -39,17 +38,14 @@ std::vector<result::Observation> native(const kernel::Kernel& kernel, const witn
                                         const witness::Task& task) {
   const auto instance = kernel.prepare(task.point);
   instance->region()(); // unmeasured: code, data and branch predictors are warm afterwards
-  const auto before = host::disturbance();
   auto all = witness.observe(kernel, instance.get(), task);
-  const auto flags = host::flags(before, host::disturbance());
   const kernel::Placement at = instance->placement();
+  if (at.base == 0) return all;
   for (auto& observation : all) {
-    observation.flags.insert(observation.flags.end(), flags.begin(), flags.end());
-    if (at.base != 0)
-      observation.placement = {{"base", static_cast<std::int64_t>(at.base)},
-                               {"offset", at.offset},
-                               {"page", at.page},
-                               {"huge_bytes", at.huge_bytes}};
+    observation.placement = {{"base", static_cast<std::int64_t>(at.base)},
+                             {"offset", at.offset},
+                             {"page", at.page},
+                             {"huge_bytes", at.huge_bytes}};
   }
   return all;
 }

@@ -20,7 +20,7 @@ std::string missing(const std::vector<std::string>& metrics) {
 void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   const auto ns = without(lapse.ns, cost.ns), ticks = without(lapse.ticks, cost.ticks);
   const char* too_short = "the region took no longer than reading the clock itself ({} {})";
-  if (ns) o.seconds = static_cast<double>(*ns) * 1e-9;
+  if (ns) o.seconds = static_cast<double>(*ns) / 1e9;
   if (o.metric == "seconds") {
     if (o.seconds)
       o.value = *o.seconds;
@@ -41,12 +41,13 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
                                          const Task& task) {
   const Lapse cost = own_cost();
-  const Lapse lapse = witness::lapse(instance->region());
+  const Watched watched = watched_lapse(instance->region());
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    fill(o, lapse, cost);
+    fill(o, watched.lapse, cost);
+    o.flags = watched.flags;
   }
   return all;
 }

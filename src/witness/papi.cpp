@@ -66,10 +66,11 @@ void count(std::vector<result::Observation>& all, const std::vector<std::size_t>
   Pass pass{set, instance.region(), std::vector<long long>(names.size())};
   set.start(); // once in vain: the first call binds symbols and touches pages
   set.stop(pass.values);
-  const double seconds = static_cast<double>(lapse({Pass::measured, &pass}).ns) * 1e-9;
+  const Watched watched = watched_lapse({Pass::measured, &pass});
   for (std::size_t i = 0; i < which.size(); ++i) {
     all[which[i]].value = std::int64_t{pass.values[i]};
-    all[which[i]].seconds = seconds;
+    all[which[i]].seconds = static_cast<double>(watched.lapse.ns) / 1e9;
+    all[which[i]].flags = watched.flags;
   }
 }
 

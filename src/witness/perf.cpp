@@ -4,11 +4,10 @@
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <recount/group.hpp>
+#include <span>
 
 namespace recount::witness {
 namespace {
@@ -55,10 +54,62 @@ void fill(result::Observation& o, const Count& count) {
   }
 }
 
+/// What a pass over the region gave, as far as its events are concerned.
+struct Pass {
+  std::vector<Count> counts; ///< in the order of the pass's events
+  Watched watched;
+};
+
+Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
+  Counters counters(events);
+  counters.start(); // once in vain: the first call binds symbols and touches pages
+  counters.stop();
+  counters.reset();
+  struct Both {
+    Counters& counters;
+    kernel::Region region;
+  } both{counters, instance.region()};
+  const auto measured = [](void* context) {
+    auto& b = *static_cast<Both*>(context);
+    b.counters.start();
+    b.region();
+    b.counters.stop();
+  };
+  Pass pass;
+  pass.watched = watched_lapse({measured, &both});
+  pass.counts = counters.read();
+  return pass;
+}
+
+/// One event counted: its count, and the pass that it was counted in.
+struct Counted {
+  Count count;
+  const Watched* watched = nullptr;
+  std::size_t pass = 0;
+};
+
+/// Counts in as many passes over the region as there are groups: a group that has the PMU to itself is
+/// counted exactly, where groups that take turns are only estimated. In the order of the events.
+std::vector<Counted> count(const std::vector<Event>& events, kernel::Instance& instance,
+                           std::vector<Pass>& passes) {
+  std::vector<Counted> counted(events.size());
+  const auto groups = events.empty() ? std::vector<std::vector<std::size_t>>{} : Counters(events).groups();
+  passes.reserve(groups.size()); // pointed into
+  for (const auto& group : groups) {
+    std::vector<Event> its;
+    for (const std::size_t i : group)
+      its.push_back(events[i]);
+    const Pass& pass = passes.emplace_back(one_pass(its, instance));
+    for (std::size_t i = 0; i < group.size(); ++i)
+      counted[group[i]] = {pass.counts[i], &pass.watched, passes.size()};
+  }
+  return counted;
+}
+
 /// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
-void fill(result::Observation& o, std::span<const Count> counts) {
+void fill(result::Observation& o, std::span<const Counted> events) {
   const Count* counted = nullptr;
-  for (const auto& count : counts) {
+  for (const auto& [count, watched, pass] : events) {
     if (!count.value) continue;
     if (counted) {
       o.reason = "the region ran on more than one kind of core; pin it with --cpu";
@@ -66,42 +117,7 @@ void fill(result::Observation& o, std::span<const Count> counts) {
     }
     counted = &count;
   }
-  fill(o, counted ? *counted : counts.front());
-}
-
-/// Counts in as many passes over the region as there are groups: a group that has the PMU to itself is
-/// counted exactly, where groups that take turns are only estimated. Fills `counts`, in the order of events.
-double count(const std::vector<Event>& events, kernel::Instance& instance, std::vector<Count>& counts,
-             std::vector<std::size_t>& pass_of) {
-  const Counters together(events);
-  double seconds = 0;
-  for (const auto& group : together.groups()) {
-    std::vector<Event> its;
-    for (const std::size_t i : group)
-      its.push_back(events[i]);
-    Counters counters(its);
-    counters.start(); // once in vain: the first call binds symbols and touches pages
-    counters.stop();
-    counters.reset();
-    const kernel::Region region = instance.region();
-    struct Both {
-      Counters& counters;
-      kernel::Region region;
-    } both{counters, region};
-    const auto measured = [](void* context) {
-      auto& b = *static_cast<Both*>(context);
-      b.counters.start();
-      b.region();
-      b.counters.stop();
-    };
-    seconds = static_cast<double>(lapse({measured, &both}).ns) * 1e-9;
-    const auto& read = counters.read();
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      counts[group[i]] = read[i];
-      pass_of[group[i]] = static_cast<std::size_t>(&group - together.groups().data()) + 1;
-    }
-  }
-  return seconds;
+  fill(o, counted ? *counted : events.front().count);
 }
 
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
@@ -112,24 +128,24 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     asked.push_back(ask(metric));
     events.insert(events.end(), asked.back().events.begin(), asked.back().events.end());
   }
-  std::vector<Count> counts(events.size());
-  std::vector<std::size_t> pass_of(events.size(), 1);
-  const double seconds = events.empty() ? 0 : count(events, *instance, counts, pass_of);
-  const std::size_t passes = events.empty() ? 0 : *std::max_element(pass_of.begin(), pass_of.end());
+  std::vector<Pass> passes;
+  const auto counted = count(events, *instance, passes);
 
   std::vector<result::Observation> all;
   std::size_t at = 0;
   for (std::size_t i = 0; i < task.metrics.size(); ++i) {
     auto& o = all.emplace_back(blank(task, task.metrics[i]));
     o.accesses = instance->accesses();
-    if (asked[i].events.empty()) {
-      o.reason = asked[i].refused;
-      continue;
-    }
-    fill(o, std::span(counts).subspan(at, asked[i].events.size()));
-    if (passes == 1) o.seconds = seconds;
-    if (passes > 1) o.flags.push_back(fmt::format("counted in pass {} of {}", pass_of[at], passes));
-    at += asked[i].events.size();
+    o.reason = asked[i].refused;
+    if (!o.reason.empty()) continue;
+    const auto its = std::span(counted).subspan(at, asked[i].events.size());
+    at += its.size();
+    fill(o, its);
+    const Counted& first = its.front();
+    o.seconds = static_cast<double>(first.watched->lapse.ns) / 1e9;
+    o.flags.insert(o.flags.end(), first.watched->flags.begin(), first.watched->flags.end());
+    if (passes.size() > 1)
+      o.flags.push_back(fmt::format("counted in pass {} of {}", first.pass, passes.size()));
   }
   return all;
 }

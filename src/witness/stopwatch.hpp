@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace recount::witness {
 
@@ -20,6 +21,14 @@ struct Lapse {
 
 /// Executes the region once between two pairs of readings; what the region throws passes through.
 [[nodiscard]] Lapse lapse(const kernel::Region& region);
+
+/// A lapse, and what may have disturbed it (host::flags): stolen time, a migration, a changed frequency...
+struct Watched {
+  Lapse lapse;
+  std::vector<std::string> flags;
+};
+/// As lapse(), watched from just before to just after.
+[[nodiscard]] Watched watched_lapse(const kernel::Region& region);
 
 /// Lapse of an empty region: the least of 100, each part by itself.
 [[nodiscard]] Lapse own_cost();
