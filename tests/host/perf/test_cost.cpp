@@ -1,4 +1,6 @@
 // Starting, stopping and reading allocate nothing.
+#include "helpers.hpp"
+
 #include <recount/group.hpp>
 
 #include <atomic>
@@ -6,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#if !defined(__SANITIZE_ADDRESS__) // which brings operators of its own
 namespace {
 std::atomic<std::uint64_t> allocations{0};
 }
@@ -21,10 +24,14 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+#endif
 
 BOOST_AUTO_TEST_SUITE(cost)
 
 BOOST_AUTO_TEST_CASE(nothing_is_allocated_while_counting) {
+#if defined(__SANITIZE_ADDRESS__)
+  return skip("AddressSanitizer replaces the allocator that this case would count in");
+#else
   recount::Counters counters({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::TASK-CLOCK"});
   recount::Group group({"perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"});
   const auto before = allocations.load();
@@ -42,6 +49,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_allocated_while_counting) {
   BOOST_TEST(after == before);
   BOOST_TEST(sum > 0U);
   BOOST_TEST(before > 0U); // the counting of allocations itself works
+#endif
 }
 
 BOOST_AUTO_TEST_SUITE_END()
