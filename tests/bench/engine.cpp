@@ -1,0 +1,97 @@
+// What a sweep itself takes for each run, apart from the kernel: starting the process, handing over the task,
+// taking in and writing the observations. Not a test: it prints a table and passes no judgement by exit
+// status.
+//   bench-engine RECOUNT    (the program whose runs are timed)
+#include "analysis/statistics.hpp"
+#include "sweep/cpu.hpp"
+#include "sweep/header.hpp"
+#include "sweep/session.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+using namespace recount;
+
+namespace {
+
+struct Case {
+  const char* witness;
+  std::vector<std::string> metrics;
+};
+
+constexpr int repeat = 60;
+constexpr double limit_ms = 20;
+
+double ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+/// One point many times over; the smallest kernel there is, so that the wall time is nearly all overhead.
+void measure(const std::string& program, const std::string& folder, const Case& one) {
+  const auto& witness = witness::find(one.witness);
+  if (const std::string why = witness.missing(one.metrics); !why.empty()) {
+    fmt::print("{:<16} SKIP: {}\n", one.witness, why);
+    return;
+  }
+  const auto& kernel = kernel::find("stride");
+  sweep::Plan plan;
+  plan.kernel = kernel.name();
+  // The model runs each point once: it gets as many points as the others get repetitions.
+  plan.axes = {
+      sweep::parse_axis(kernel, "size", witness.native ? "4K" : fmt::format("4K:{}:1", 4095 + repeat)),
+      sweep::parse_axis(kernel, "stride", "64"), sweep::parse_axis(kernel, "rounds", "1")};
+  plan.witnesses = {one.witness};
+  plan.metrics = one.metrics;
+  plan.repeat = repeat;
+  sweep::Execution how;
+  how.program = {program, "run-point"};
+  how.cpu = sweep::best_cpu(sweep::candidates());
+  const sweep::Session session{kernel,
+                               plan,
+                               expand(plan, kernel),
+                               how,
+                               sweep::header(plan, {"bench-engine"}, "bench", how.cpu),
+                               folder + "/" + one.witness,
+                               false};
+  const auto ended = sweep::conduct(session, {});
+  std::vector<double> overheads;
+  for (const auto overhead : ended.outcome.overheads)
+    overheads.push_back(ms(overhead));
+  const auto s = analysis::summarise(overheads);
+  fmt::print("{:<16} {:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.2f}   {}\n", one.witness, s.n, s.median, s.min,
+             s.p90, ms(ended.outcome.elapsed) / static_cast<double>(ended.outcome.runs),
+             s.median < limit_ms ? "below 20 ms" : "OVER 20 ms");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: bench-engine RECOUNT\n");
+    return 2;
+  }
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("recount-bench-engine-{}", ::getpid());
+  int status = 0;
+  try {
+    std::filesystem::create_directories(folder);
+    fmt::print(
+        "The sweep engine's own time for each run, in ms (wall time less preparing, warming and observing "
+        "the kernel)\n{:<16} {:>5} {:>9} {:>9} {:>9} {:>11}\n",
+        "witness", "runs", "median", "min", "p90", "whole run");
+    for (const auto& one : {Case{"clock", {"seconds", "tsc_cycles"}}, Case{"perf", {"perf::PAGE-FAULTS"}},
+                            Case{"papi", {"perf::PAGE-FAULTS"}}, Case{"model:i7-9700", {"PAPI_L1_DCM"}}})
+      measure(argv[1], folder.string(), one);
+  } catch (const Error& error) {
+    fmt::print(stderr, "bench-engine: {}\n", error.what());
+    status = error.kind() == ErrorKind::bad_input ? 2 : 3;
+  }
+  std::filesystem::remove_all(folder);
+  return status;
+}
