@@ -73,6 +73,17 @@ std::vector<std::string> long_names(const CLI::App& parser) {
                          : "unexpected argument of recount " + command.name,
                   option ? did_you_mean(argument, long_names(parser), page(command)) : page(command));
 }
+
+/// CLI11 says "Could not convert: --repeat = abc"; the only options that convert are numbers.
+[[noreturn]] void throw_unconverted(std::string_view said, const Command& command) {
+  constexpr std::string_view before = "Could not convert: ", between = " = ";
+  const auto at = said.find(between);
+  if (!said.starts_with(before) || at == std::string_view::npos)
+    throw bad_input("recount " + command.name, std::string(said), page(command));
+  const std::string option(said.substr(before.size(), at - before.size()));
+  throw bad_input(option + " " + std::string(said.substr(at + between.size())), "is not a whole number",
+                  page(command));
+}
 } // namespace
 
 Options& Options::flag(const std::string& names, bool& into, const std::string& prose) {
@@ -136,6 +147,8 @@ int run(const Command& command, std::span<const std::string> arguments) {
     return 0;
   } catch (const CLI::ExtrasError&) {
     throw_unexpected(parser, command);
+  } catch (const CLI::ConversionError& e) {
+    throw_unconverted(e.what(), command);
   } catch (const CLI::ParseError& e) {
     throw bad_input("recount " + command.name, e.what(), page(command));
   }
