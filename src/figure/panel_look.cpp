@@ -3,6 +3,8 @@
 #include "figure/style.hpp"
 #include "figure/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +21,11 @@ struct Range {
   }
 };
 
-Axis y_axis(const Panel& panel, const Box& plot) {
+/// Times over more than this factor stand on a logarithmic axis: a step from 1 to 4 ns would vanish below
+/// 100.
+constexpr double most_on_linear = 8;
+
+Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
   Range middle, band;
   for (const auto& series : panel.series) {
     for (const auto& s : series.samples) {
@@ -28,6 +34,10 @@ Axis y_axis(const Panel& panel, const Box& plot) {
       band.take(s.high);
     }
   }
+  if (panel.y_is_time && middle.low > 0 && middle.high > most_on_linear * middle.low)
+    return log2_axis(
+        middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
+        [](double v) { return fmt::format("{:g}", v); }, [&](const std::string&) { return canvas.tall(); });
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
   double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
   double low = std::min(0.0, middle.low);
@@ -124,7 +134,7 @@ private:
     if (!panel_.marks.empty()) top -= line;
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
-    look_.y = y_axis(panel_, look_.plot);
+    look_.y = y_axis(panel_, look_.plot, canvas_);
     double tic = 0;
     for (const auto& t : look_.y.tics)
       tic = std::max(tic, canvas_.wide(t.text));

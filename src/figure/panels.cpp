@@ -130,6 +130,7 @@ Panel panel_of(const Recipe& recipe, const result::Results& results, const Curve
   panel.title = title_of(curves, d, recipe.x);
   panel.x_title = recipe.x == "size" ? "working set" : recipe.x;
   panel.y_title = y_title(curves);
+  panel.y_is_time = recipe.quantity == Recipe::Quantity::time;
   panel.y_is_share = recipe.quantity == Recipe::Quantity::count;
   panel.ordered = d.params.size() == 1 && (d.params[0] == "size" || d.params[0] == "stride") && !d.kernel &&
                   !d.metric && !d.witness && !d.machine;
