@@ -54,6 +54,8 @@ int run(const Command& command, std::span<const std::string> arguments);
 /// Each file of a subcommand defines one of these; commands.cpp lists them.
 Command doctor_command();
 Command events_command();
+Command presets_command();
+Command lint_command();
 Command sweep_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();

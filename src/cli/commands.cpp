@@ -3,7 +3,8 @@
 namespace recount::cli {
 
 std::vector<Command> commands() {
-  return {doctor_command(), events_command(), sweep_command(), run_point_command(), plot_command()};
+  return {doctor_command(), events_command(),    lint_command(), presets_command(),
+          sweep_command(),  run_point_command(), plot_command()};
 }
 
 } // namespace recount::cli

@@ -83,9 +83,10 @@ void counters(const CpuView& view, Findings& findings) {
   if (!view.core || view.core->counters <= 0) return;
   const int room = view.core->counters + view.core->fixed_counters;
   for (const Preset& preset : view.loaded.presets) {
-    std::set<formula::Variable> distinct;
-    for (const formula::Variable v : view.variables(preset))
-      if (view.codes[static_cast<std::size_t>(v)].pmu == view.core->name) distinct.insert(v);
+    std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
+    for (const PresetNative& native : preset.natives)
+      if (const Native& code = view.natives->of(native.name); code.pmu == view.core->name)
+        distinct.insert(native.code);
     if (static_cast<int>(distinct.size()) <= room) continue;
     findings.add_here("too-many-counters", {preset.place, preset.name, view.cpu},
                       fmt::format("{} needs {} counters, more than the {} that such a core has", preset.name,

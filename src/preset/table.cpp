@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
 namespace recount {
 namespace {
@@ -31,14 +31,22 @@ const Preset* LoadedTable::find(std::string_view name) const noexcept {
   return at == presets.end() ? nullptr : &*at;
 }
 
+std::string preset::read_file(const std::string& path, const std::string& remedy) {
+  const auto fail = [&](int error) {
+    return bad_input(path, std::string("cannot be read: ") + std::strerror(error), remedy);
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) throw fail(errno);
+  std::string text;
+  char buffer[1 << 16];
+  while (const std::size_t size = std::fread(buffer, 1, sizeof buffer, file.get()))
+    text.append(buffer, size);
+  if (std::ferror(file.get())) throw fail(errno); // a directory opens, and fails here
+  return text;
+}
+
 PresetTable PresetTable::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.bad() || (text.tellp() <= 0 && file.peek() != std::ifstream::traits_type::eof()))
-    throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno),
-                    "name a preset table such as /usr/share/papi/*/papi_events.csv");
-  return of(std::move(text).str(), path);
+  return of(preset::read_file(path, "name a preset table such as /usr/share/papi/*/papi_events.csv"), path);
 }
 
 PresetTable PresetTable::of(std::string text, std::string name) {

@@ -1,0 +1,170 @@
+// recount presets: each preset of this CPU, or of another, with its formula and terms, or why it is not
+// there.
+#include "cli/presets.hpp"
+
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "preset/document.hpp"
+
+#include "event/nearest.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/core.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace recount::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::vector<std::string> names;
+  std::string table, cpu, papi;
+  bool all = false, json = false;
+};
+
+/// Where PAPI looks: its variable, then its data directory.
+std::string default_table() {
+  const char* const given = std::getenv("PAPI_CSV_EVENT_FILE");
+  if (given && *given != '\0') return given;
+  std::string last;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
+    if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
+      last = std::max(last, table.string());
+  if (last.empty())
+    throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
+                      "--table FILE names one; apt install libpapi-dev brings PAPI's");
+  return last;
+}
+
+Json to_json(const PresetListing& listing) {
+  Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
+  json["remark"] = listing.remark.empty() ? Json(nullptr) : Json(listing.remark);
+  json["presets"] = Json::array();
+  for (const PresetLine& p : listing.presets) {
+    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.trouble.empty()}};
+    one["reason"] = p.trouble.empty() ? Json(nullptr) : Json(p.trouble);
+    one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
+    one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
+    one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
+    one["counters"] = p.counters;
+    one["counters_of_pmu"] = p.room;
+    one["terms"] = Json::array();
+    for (const PresetTermLine& t : p.terms)
+      one["terms"].push_back({{"name", t.name},
+                              {"encoding", t.code},
+                              {"description", t.prose},
+                              {"reason", t.trouble.empty() ? Json(nullptr) : Json(t.trouble)}});
+    json["presets"].push_back(std::move(one));
+  }
+  return json;
+}
+
+constexpr std::size_t columns = 100;
+
+void details(const PresetListing& listing, const PresetLine& p) {
+  fmt::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
+  if (!p.trouble.empty())
+    fmt::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, columns, 4)));
+  if (p.terms.empty()) return;
+  fmt::print("    {}\n",
+             wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
+                  columns, 8));
+  for (std::size_t i = 0; i < p.terms.size(); ++i) {
+    const PresetTermLine& t = p.terms[i];
+    fmt::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
+               wrap(t.prose, columns, 9));
+    if (!t.trouble.empty())
+      fmt::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
+  }
+  if (p.counters > 0) fmt::print("    needs {} of {} counters\n", p.counters, p.room);
+  if (!p.note.empty()) fmt::print("    note: {}\n", wrap(p.note, columns, 8));
+}
+
+void overview(const PresetListing& listing, bool all) {
+  Table table({{"preset"}, {"derived"}, {"formula, or why it is not available"}});
+  std::size_t missing = 0;
+  std::size_t shown = 0;
+  for (const PresetLine& p : listing.presets) {
+    const bool there = p.trouble.empty();
+    missing += there ? 0 : 1;
+    if (!there && !all && p.terms.empty()) continue;
+    table.add({p.name, p.type, there ? p.formula : "not available: " + p.trouble});
+    ++shown;
+  }
+  if (shown > 0) fmt::print("{}", table.text());
+  fmt::print("{}{} of {} presets available on {} by {}{}\n", shown > 0 ? "\n" : "",
+             listing.presets.size() - missing, listing.presets.size(), listing.cpu, listing.table,
+             all || missing == 0 ? "" : "; -a shows why not the others");
+}
+
+int show(const PresetListing& listing, const Arguments& asked) {
+  if (!listing.remark.empty()) fmt::print(stderr, "recount: {}\n", wrap(listing.remark, columns, 9));
+  if (asked.json) {
+    fmt::print("{}\n", to_json(listing).dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  if (asked.names.empty()) {
+    overview(listing, asked.all);
+    return 0;
+  }
+  for (const std::string& name : asked.names) {
+    const auto at = std::ranges::find_if(listing.presets, [&](const PresetLine& p) {
+      return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+    });
+    details(listing, *at);
+  }
+  return 0;
+}
+
+int run(const Arguments& asked) {
+  PapiVersion version = PapiVersion::v7_0;
+  if (asked.papi == "7.3")
+    version = PapiVersion::v7_3;
+  else if (!asked.papi.empty() && asked.papi != "7.0")
+    throw bad_input("--papi-version " + asked.papi, "no such reading of tables is known", "7.0 or 7.3");
+  PresetListing listing =
+      list_presets(asked.table.empty() ? default_table() : asked.table, asked.cpu, version);
+  for (const std::string& name : asked.names) {
+    const bool known = std::ranges::any_of(listing.presets, [&](const PresetLine& p) {
+      return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+    });
+    if (known) continue;
+    std::vector<std::string> all;
+    for (const PresetLine& p : listing.presets)
+      all.push_back(p.name);
+    throw bad_input(name, "no such preset", event::did_you_mean(event::nearest(name, all)));
+  }
+  if (!asked.names.empty())
+    std::erase_if(listing.presets, [&](const PresetLine& p) {
+      return std::ranges::none_of(asked.names, [&](const std::string& name) {
+        return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+      });
+    });
+  return show(listing, asked);
+}
+
+} // namespace
+
+Command presets_command() {
+  return {"presets", "every preset: its formula and terms, or why it is not available",
+          [](Options& options) -> std::function<int()> {
+            const auto asked = std::make_shared<Arguments>();
+            options.words("PRESET", asked->names, "only these, with all their terms")
+                .text("--table", asked->table, "FILE", "the preset table (default: as PAPI finds it)")
+                .text("--cpu", asked->cpu, "PMU",
+                      "of this CPU instead of this machine's, as libpfm4 names it")
+                .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
+                .flag("-a,--all", asked->all, "also those that are not available, with the reason")
+                .flag("--json", asked->json, "print JSON");
+            return [asked] { return run(*asked); };
+          }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,36 @@
+// What `recount presets` knows of each preset, before it is printed.
+#pragma once
+
+#include "preset/view.hpp"
+
+#include <string>
+#include <vector>
+
+namespace recount::cli {
+
+struct PresetTermLine {
+  std::string name, code, prose;
+  std::string trouble; ///< why it cannot be counted here; empty when it can, or when nobody tried
+};
+
+struct PresetLine {
+  std::string name, prose;
+  std::string trouble; ///< why it is not available; empty when it is
+  std::string type, formula, note;
+  int line = 0; ///< of its row in the table
+  int counters = 0, room = 0;
+  std::vector<PresetTermLine> terms;
+};
+
+struct PresetListing {
+  std::string table, cpu;
+  bool here = false;  ///< the CPU is this machine's, so terms were opened for a trial
+  std::string remark; ///< what concerns all of them: no such CPU in the table, no PMU here
+  std::vector<PresetLine> presets;
+};
+
+/// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
+[[nodiscard]] PresetListing list_presets(const std::string& table, const std::string& cpu,
+                                         PapiVersion version);
+
+} // namespace recount::cli

@@ -1,0 +1,173 @@
+#include "cli/presets.hpp"
+
+#include "event/nearest.hpp"
+#include "host/pmu.hpp"
+#include "preset/standard.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+#include <recount/group.hpp>
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+namespace recount::cli {
+namespace {
+
+using preset::CpuView;
+using preset::Met;
+using preset::What;
+
+/// The CPU of the table whose name has the most in common with ours, the last of them: tables grow at the
+/// end.
+std::string relative(const PresetTable& table, const std::string& cpu) {
+  std::string best;
+  std::size_t longest = 0;
+  for (const std::string& other : table.cpus()) {
+    const auto common = static_cast<std::size_t>(std::ranges::mismatch(cpu, other).in1 - cpu.begin());
+    if (common >= longest && preset::core_pmu(other)) {
+      longest = common;
+      best = other;
+    }
+  }
+  return longest >= 3 ? best : std::string{};
+}
+
+bool in_table(const PresetTable& table, const std::string& cpu) {
+  return std::ranges::any_of(table.cpus(),
+                             [&](const std::string& name) { return preset::same_word(name, cpu); });
+}
+
+std::string remark(const PresetTable& table, const std::string& cpu, bool here) {
+  std::string text;
+  if (!in_table(table, cpu)) {
+    text = fmt::format("{} has no rows for {}, so PAPI offers no preset there.", table.name(), cpu);
+    const std::string other = relative(table, cpu);
+    if (!other.empty())
+      text += fmt::format(" Its nearest relative in the table is {}: see --cpu {}.", other, other);
+  }
+  if (here && std::ranges::none_of(host::pmus(), [](const host::Pmu& pmu) { return pmu.core(); }))
+    text += (text.empty() ? "" : "\n") +
+            std::string(
+                "This machine has no core PMU (/sys/bus/event_source/devices lists none), as in most virtual "
+                "machines: no hardware event can be counted, whatever PAPI says.");
+  return text;
+}
+
+/// Why the term cannot be counted here and now; empty when it can.
+std::string trial(const std::string& name, const preset::Native& native) {
+  try {
+    const std::string full = name.find("::") == std::string::npos ? native.pmu + "::" + name : name;
+    Group group({encode(full, Domain::user)}, GroupOptions{});
+    return {};
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+}
+
+std::string words(const CpuView& view, const Met& met) {
+  if (met.what != What::unknown_term && met.what != What::half_read) return {};
+  const preset::Native& native = view.natives->of(met.text);
+  std::string text;
+  switch (native.status) {
+  case preset::Native::Status::unknown_mask:
+    text = fmt::format("{} has no mask {}", native.event, native.part);
+    break;
+  case preset::Native::Status::refused:
+    text = fmt::format("libpfm4 refuses {}: {}", met.text, native.failure);
+    break;
+  case preset::Native::Status::elsewhere: text = fmt::format("presets cannot use {}", native.part); break;
+  default: text = fmt::format("libpfm4 does not know {} on this CPU", native.event);
+  }
+  return met.what == What::half_read ? "only half of it is read: " + text : text;
+}
+
+PresetLine available(const CpuView& view, const Preset& preset, bool here) {
+  PresetLine line;
+  line.name = preset.name;
+  line.type = name_of(preset.type);
+  line.note = preset.note;
+  line.line = preset.place.line;
+  std::vector<std::string> names;
+  std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
+  for (const PresetNative& term : preset.natives) {
+    const preset::Native& native = view.natives->of(term.name);
+    names.push_back(term.name);
+    if (native.pmu == view.core->name) distinct.insert(term.code);
+    line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
+                          native.prose, here ? trial(term.name, native) : std::string{}});
+    if (line.trouble.empty() && !line.terms.back().trouble.empty())
+      line.trouble = fmt::format("{}: {}", term.name, line.terms.back().trouble);
+  }
+  line.counters = static_cast<int>(distinct.size());
+  line.room = view.core->counters + view.core->fixed_counters;
+  std::string joined;
+  const char* const sign = preset.type == Derived::sub ? " - " : " + ";
+  for (const auto& name : names)
+    joined += (joined.empty() ? "" : sign) + name;
+  if (preset.type == Derived::postfix)
+    line.formula = formula::to_infix(formula::parse_rpn(preset.postfix), names);
+  else if (preset.type == Derived::add || preset.type == Derived::sub)
+    line.formula = joined;
+  else if (preset.type == Derived::ps && names.size() > 1)
+    line.formula = fmt::format("{} * max_hz / {}", names[1], names[0]);
+  else if (preset.type == Derived::add_ps)
+    line.formula = fmt::format("({}) * max_hz / {}",
+                               joined.substr(std::min(names[0].size() + 3, joined.size())), names[0]);
+  else
+    line.formula = names.front();
+  if (line.formula.empty()) line.trouble = "its formula cannot be evaluated: " + preset.postfix;
+  return line;
+}
+
+} // namespace
+
+PresetListing list_presets(const std::string& path, const std::string& cpu, PapiVersion version) {
+  const PresetTable table = PresetTable::read(path);
+  const event::pfm::Table* const own = preset::default_pmu();
+  const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
+  if (!core && cpu.empty())
+    throw unavailable("this CPU", "libpfm4 does not know it, so PAPI reads no table here", {},
+                      "--cpu PMU shows that of another CPU");
+  if (!core) {
+    std::vector<std::string> names;
+    for (const auto& one : preset::core_pmus())
+      names.push_back(one.name);
+    throw bad_input(cpu, "libpfm4 has no core PMU of that name",
+                    event::did_you_mean(event::nearest(cpu, names)));
+  }
+  PresetListing listing;
+  listing.table = path;
+  listing.cpu = core->name;
+  listing.here = own && own->name == core->name;
+  listing.remark = remark(table, core->name, listing.here);
+  const CpuView view = preset::view(table.document(), core->name, core, version);
+  if (view.loaded.crashes)
+    throw bad_input(fmt::format("{}:{}", path, view.loaded.crash_place.line),
+                    "PAPI dies on this row: " + view.loaded.crash, "recount lint " + path);
+  const auto reason = [&](std::string_view name) {
+    std::string text = in_table(table, core->name) ? "the table does not define it for this CPU" : "";
+    for (const Met& met : view.met)
+      if (preset::same_word(met.preset, name))
+        if (std::string why = words(view, met); !why.empty()) text = std::move(why);
+    return text;
+  };
+  for (const auto& standard : preset::standard_presets()) {
+    const Preset* const found = view.loaded.find(standard.name);
+    PresetLine line = found ? available(view, *found, listing.here) : PresetLine{};
+    line.name = standard.name;
+    line.prose = standard.text;
+    if (!found)
+      line.trouble = reason(standard.name);
+    else if (found->half_read)
+      line.trouble = reason(standard.name);
+    if (!found && line.trouble.empty()) line.trouble = "the table has no rows for this CPU";
+    listing.presets.push_back(std::move(line));
+  }
+  for (const Preset& extra : view.loaded.presets)
+    if (!preset::standard_preset(extra.name)) listing.presets.push_back(available(view, extra, listing.here));
+  return listing;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,62 @@
+// libFuzzer: any bytes as a preset table, as a formula, and through algebra. Nothing may crash or hang.
+#include "formula/algebra.hpp"
+#include "formula/evaluate.hpp"
+#include "preset/document.hpp"
+#include "preset/identities.hpp"
+
+#include <recount/error.hpp>
+#include <recount/preset.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+using namespace recount;
+
+namespace {
+
+/// What a CPU knows: one letter is an event, two are refused by libpfm4, the rest is unknown.
+const NativeLookup known = [](const std::string& name) {
+  return name.size() == 1 ? Known::yes : name.size() == 2 ? Known::refused : Known::no;
+};
+
+void formulas(const std::string& text) {
+  const std::vector<formula::Variable> variables = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<long long> counts = {0, 1, -1, 7, INT64_MAX, INT64_MIN, 3, 100};
+  const auto converted = formula::infix_to_postfix(text);
+  for (const std::string& one : {text, converted.postfix, formula::infix_to_postfix_left(text)}) {
+    const auto rpn = formula::parse_rpn(one);
+    const auto outcome = formula::evaluate(rpn, counts, {8, 2000});
+    if (outcome.ending == formula::Ending::value && !formula::fits(0)) std::abort();
+    (void)formula::to_infix(rpn, {"a", "b"});
+    const auto means = formula::meaning(rpn, std::span<const formula::Variable>(variables));
+    if (!means) continue;
+    if (const auto form = formula::linear(*means))
+      if (formula::difference(*form, *form) != formula::Linear{}) std::abort();
+    if (!formula::equal(*means, *means).value_or(true)) std::abort();
+  }
+}
+
+void tables(const std::string& text) {
+  const auto table = PresetTable::of(text);
+  for (const PapiVersion version : {PapiVersion::v7_0, PapiVersion::v7_3}) {
+    const auto loaded = table.load("cpu", 7, known, version, &table);
+    for (const Preset& preset : loaded.presets) {
+      if (preset.natives.empty()) std::abort(); // what PAPI calls available counts something
+      (void)evaluate(preset, std::vector<long long>(preset.natives.size(), 3), 2000, version);
+    }
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  tables(text);
+  if (size < 512) formulas(text);
+  try {
+    (void)preset::parse_identities(text, "fuzz");
+  } catch (const Error&) {
+  }
+  return 0;
+}
