@@ -144,7 +144,9 @@ Command sweep_command() {
       "sweep", "run a kernel over a grid of points and collect what the witnesses say",
       [](Options& options) -> std::function<int()> {
         auto o = std::make_shared<SweepOptions>();
-        options.words("KERNEL", o->kernel, "stride, chase; --help KERNEL lists its parameters, each a range")
+        options
+            .words("KERNEL", o->kernel,
+                   "the measured code; --help KERNEL lists its parameters, each of them an option")
             .list("--witness", o->witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME; default: all that work")
             .list("--metric", o->metrics, "LIST", "presets, events, seconds, tsc_cycles")
