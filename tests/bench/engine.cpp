@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace recount;
@@ -30,6 +32,18 @@ constexpr double limit_ms = 20;
 
 double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
+}
+
+/// Processor time of this process and of all its children so far: unlike wall time, no other load adds to it.
+double cpu_ms() {
+  double sum = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      sum += static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+  }
+  return sum;
 }
 
 /// One point many times over; the smallest kernel there is, so that the wall time is nearly all overhead.
@@ -59,13 +73,16 @@ void measure(const std::string& program, const std::string& folder, const Case& 
                                sweep::header(plan, {"bench-engine"}, "bench", how.cpu),
                                folder + "/" + one.witness,
                                false};
+  const double before = cpu_ms();
   const auto ended = sweep::conduct(session, {});
+  const double cpu = cpu_ms() - before;
   std::vector<double> overheads;
   for (const auto overhead : ended.outcome.overheads)
     overheads.push_back(ms(overhead));
   const auto s = analysis::summarise(overheads);
-  fmt::print("{:<16} {:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.2f}   {}\n", one.witness, s.n, s.median, s.min,
-             s.p90, ms(ended.outcome.elapsed) / static_cast<double>(ended.outcome.runs),
+  const auto runs = static_cast<double>(ended.outcome.runs);
+  fmt::print("{:<16} {:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>11.2f}   {}\n", one.witness, s.n, s.median,
+             s.min, s.p90, ms(ended.outcome.elapsed) / runs, cpu / runs,
              s.median < limit_ms ? "below 20 ms" : "OVER 20 ms");
 }
 
@@ -81,10 +98,16 @@ int main(int argc, char** argv) {
   int status = 0;
   try {
     std::filesystem::create_directories(folder);
+    double load = 0;
+    static_cast<void>(::getloadavg(&load, 1));
     fmt::print(
-        "The sweep engine's own time for each run, in ms (wall time less preparing, warming and observing "
-        "the kernel)\n{:<16} {:>5} {:>9} {:>9} {:>9} {:>11}\n",
-        "witness", "runs", "median", "min", "p90", "whole run");
+        "The sweep engine's own time for each run, in ms: wall time less preparing, warming and observing "
+        "the\n"
+        "kernel. \"CPU\" is the processor time of the whole run, kernel and witness included. Load average "
+        "{:.1f}:\nabove the number of CPUs, wall times are mostly waiting.\n{:<16} {:>5} {:>9} {:>9} {:>9} "
+        "{:>11} "
+        "{:>11}\n",
+        load, "witness", "runs", "median", "min", "p90", "whole run", "CPU");
     for (const auto& one : {Case{"clock", {"seconds", "tsc_cycles"}}, Case{"perf", {"perf::PAGE-FAULTS"}},
                             Case{"papi", {"perf::PAGE-FAULTS"}}, Case{"model:i7-9700", {"PAPI_L1_DCM"}}})
       measure(argv[1], folder.string(), one);
