@@ -18,6 +18,9 @@ const Words bad = {"NOPE",
                    "perf::PAGE-FAULTS:zz",
                    "perf::PAGE-FAULTS:U=1",
                    "perf::PAGE-FAULTS:u=1:u=1",
+                   "perf::MINOR-FAULTS:k=1:k=0", // refused by libpfm4; often, so that it comes twice
+                   "perf::MINOR-FAULTS:k=1:k=0",
+                   "perf::MINOR-FAULTS:k=1:k=0",
                    "perf::MINOR-FAULTS:k=1:k=0",
                    "perf_event_uncore:::x",
                    "perf::PAGE-FAULTS\r"};
