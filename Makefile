@@ -16,7 +16,7 @@ RECOUNT = $(BUILD)/src/cli/recount
 .PHONY: all help deps ci-deps demo test bench install lint format format-check clean
 
 all: $(BUILD)/build.ninja
-	ninja -C $(BUILD)
+	ninja -C $(BUILD) src/cli/recount
 
 help:
 	@echo 'make            build the program'
