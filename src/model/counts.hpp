@@ -45,6 +45,21 @@ struct LevelCounts {
     prefetches += times * (later.prefetches - earlier.prefetches);
   }
   bool operator==(const LevelCounts&) const = default;
+
+  static constexpr std::size_t size = 2 * causes + 4;
+  /// Every field, in the order of their declaration.
+  [[nodiscard]] std::array<std::int64_t*, size> fields() {
+    std::array<std::int64_t*, size> all{};
+    for (std::size_t c = 0; c < causes; ++c) {
+      all[c] = &accesses[c];
+      all[causes + c] = &misses[c];
+    }
+    all[2 * causes] = &evictions;
+    all[2 * causes + 1] = &write_backs;
+    all[2 * causes + 2] = &invalidations;
+    all[2 * causes + 3] = &prefetches;
+    return all;
+  }
 };
 
 /// Everything a hierarchy counts.

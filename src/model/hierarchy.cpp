@@ -20,28 +20,28 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
                          static_cast<std::uint64_t>(level.line), level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
   const LevelDescription& first = machine_.levels.front();
-  plain_ = !tlb_ && first.policy == Policy::lru && first.write == Write::back && first.allocate &&
-           first.prefetch == Prefetch::none;
   shift_ = levels_.front().shift();
+  plain_ = !tlb_ && first.policy == Policy::lru && first.write == Write::back;
 }
 
-void Hierarchy::touch_any(std::uint64_t line, Cause cause) {
-  const std::uint64_t address = line << shift_;
+// An access that crosses lines or concerns more than plain caches.
+void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
+  crossings_[number(cause)] += static_cast<std::int64_t>(last - line);
+  for (; line <= last; ++line)
+    touch(line, cause);
+}
+
+void Hierarchy::touch(std::uint64_t line, Cause cause) {
+  if (plain_) {
+    ++plain_accesses_[number(cause)];
+    if (!levels_.front().use_lru(line, cause == Cause::store)) miss(line, cause);
+    return;
+  }
   if (tlb_) {
-    const std::uint64_t page = address >> tlb_->page_shift();
+    const std::uint64_t page = line << shift_ >> tlb_->page_shift();
     if (!tlb_->translate(page, cause)) request(0, page_table + 8 * page, Cause::walk, false);
   }
-  request(0, address, cause, cause == Cause::store);
-}
-
-void Hierarchy::cross(std::uint64_t line, std::uint64_t last, Cause cause) {
-  for (; line <= last; ++line) {
-    ++crossings_[number(cause)];
-    if (cause == Cause::store)
-      touch<Cause::store>(line);
-    else
-      touch<Cause::load>(line);
-  }
+  request(0, line << shift_, cause, cause == Cause::store);
 }
 
 void Hierarchy::miss(std::uint64_t line, Cause cause) {
@@ -160,7 +160,7 @@ void Hierarchy::reset_counters() {
     for (Level& level : tlb_->levels)
       level.counts = {};
   memory_ = {};
-  crossings_[0] = crossings_[1] = 0;
+  plain_accesses_[0] = plain_accesses_[1] = crossings_[0] = crossings_[1] = 0;
 }
 
 void Hierarchy::clear() {
@@ -178,8 +178,10 @@ Counts Hierarchy::counts() const {
   if (tlb_)
     for (const Level& level : tlb_->levels)
       all.tlb.push_back(level.counts);
+  for (const Cause cause : {Cause::load, Cause::store})
+    all.levels.front().accesses[number(cause)] += plain_accesses_[number(cause)];
   all.memory = memory_;
-  const LevelCounts& first = levels_.front().counts;
+  const LevelCounts& first = all.levels.front();
   all.loads = first.accessed(Cause::load) - crossings_[number(Cause::load)];
   all.stores = first.accessed(Cause::store) - crossings_[number(Cause::store)];
   return all;
@@ -187,12 +189,42 @@ Counts Hierarchy::counts() const {
 
 Hierarchy::State Hierarchy::state() const {
   State words;
+  save(words);
+  return words;
+}
+
+void Hierarchy::save(State& words) const {
   for (const Level& level : levels_)
     level.save(words);
   if (tlb_)
     for (const Level& level : tlb_->levels)
       level.save(words);
-  return words;
+}
+
+void Hierarchy::drain(std::span<std::int64_t> sums) {
+  const auto take = [&](LevelCounts& counts) {
+    for (std::int64_t* const field : counts.fields()) {
+      sums.front() += *field;
+      *field = 0;
+      sums = sums.subspan(1);
+    }
+  };
+  for (const Cause cause : {Cause::load, Cause::store}) {
+    levels_.front().counts.accesses[number(cause)] += plain_accesses_[number(cause)];
+    plain_accesses_[number(cause)] = 0;
+  }
+  for (Level& level : levels_)
+    take(level.counts);
+  take(memory_);
+}
+
+void Hierarchy::restore(const State& state) {
+  std::span<const std::uint64_t> words = state;
+  for (Level& level : levels_)
+    level.restore(words);
+  if (tlb_)
+    for (Level& level : tlb_->levels)
+      level.restore(words);
 }
 
 bool Hierarchy::is(const State& state) const {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace recount::model {
@@ -44,31 +45,50 @@ public:
   /// Everything that decides what further accesses will count: two equal states have equal futures.
   using State = std::vector<std::uint64_t>;
   [[nodiscard]] State state() const;
+  /// Appends state() to `words`.
+  void save(State& words) const;
   /// Compares the whole state, without allocating.
   [[nodiscard]] bool is(const State& state) const;
   /// Counts `times` times what was counted between two earlier moments; for stretches known to recur.
   void add(const Counts& later, const Counts& earlier, std::int64_t times);
 
+  /// Demand misses so far in the first cache and the first TLB level. While it stays, accesses change nothing
+  /// but recency there (and marks of dirty lines).
+  [[nodiscard]] std::int64_t first_misses() const {
+    const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
+    return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
+  }
+  /// Counts accesses known to hit in the first cache and the first TLB level and to change nothing.
+  void add_hits(std::int64_t loads, std::int64_t stores) {
+    const auto add = [&](LevelCounts& c) {
+      c.accesses[static_cast<unsigned>(Cause::load)] += loads;
+      c.accesses[static_cast<unsigned>(Cause::store)] += stores;
+    };
+    add(levels_.front().counts);
+    if (tlb_) add(tlb_->levels.front().counts);
+  }
+  /// Becomes what state() said, of a hierarchy of the same description. Counts stay.
+  void restore(const State& state);
+  [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
+  /// Adds every count to `sums` (each level's fields in the order of LevelCounts, then those of memory) and
+  /// sets it to 0. For accesses that crossed no line; TLBs are left out.
+  void drain(std::span<std::int64_t> sums);
+
   /// Where page-table entries are read: table + 8 * page number.
   static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
 
 private:
+  // Hits in a plain first level are settled here, without a call.
   template <Cause cause>
   void access(std::uint64_t address, unsigned bytes) {
     const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
-    touch<cause>(line);
-    if (line != last) [[unlikely]]
-      cross(line + 1, last, cause);
+    if (!plain_ || line != last) [[unlikely]]
+      return lines(line, last, cause);
+    ++plain_accesses_[static_cast<unsigned>(cause)];
+    if (!levels_.front().use_lru(line, cause == Cause::store)) miss(line, cause);
   }
-  template <Cause cause>
-  void touch(std::uint64_t line) {
-    if (!plain_) return touch_any(line, cause);
-    Level& first = levels_.front();
-    ++first.counts.accesses[static_cast<unsigned>(cause)];
-    if (!first.use_lru(line, cause == Cause::store)) miss(line, cause);
-  }
-  void touch_any(std::uint64_t line, Cause cause);
-  void cross(std::uint64_t line, std::uint64_t last, Cause cause);
+  void lines(std::uint64_t line, std::uint64_t last, Cause cause);
+  void touch(std::uint64_t line, Cause cause);
   void miss(std::uint64_t line, Cause cause);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
@@ -82,9 +102,10 @@ private:
   MachineDescription machine_;
   std::vector<Level> levels_;
   std::optional<Tlb> tlb_;
-  bool plain_;                         ///< first level LRU, write-back, allocating, no prefetcher, no TLB
-  unsigned shift_;                     ///< log2 of the first level's line
-  std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
+  unsigned shift_; ///< log2 of the first level's line
+  bool plain_;     ///< first level LRU and write-back, no TLB: a hit there concerns nothing else
+  std::int64_t plain_accesses_[2] = {0, 0}; ///< loads and stores not yet among the first level's counts
+  std::int64_t crossings_[2] = {0, 0};      ///< extra line accesses of loads and stores that cross a line
   LevelCounts memory_;
 };
 

@@ -37,6 +37,13 @@ bool Level::holds(std::uint64_t line) const {
   return find(set_of(line), line) < ways_;
 }
 
+// Undoes the moves of a look that found nothing; `last` is what it still held.
+void Level::move_back(Entry* set, Entry last) {
+  if (ways_ == 1) return;
+  std::copy(set + 2, set + ways_, set + 1);
+  set[ways_ - 1] = last;
+}
+
 bool Level::use_other(std::uint64_t line, bool dirty) {
   Entry* const set = set_of(line);
   const std::size_t way = find(set, line);
@@ -106,6 +113,17 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
   };
   return std::ranges::equal(take(entries_.size()), entries_) &&
          std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_;
+}
+
+void Level::restore(std::span<const std::uint64_t>& words) {
+  const auto take = [&](std::size_t n) {
+    const auto front = words.first(n);
+    words = words.subspan(n);
+    return front;
+  };
+  std::ranges::copy(take(entries_.size()), entries_.begin());
+  std::ranges::copy(take(trees_.size()), trees_.begin());
+  random_ = take(1)[0];
 }
 
 void Level::clear() {

@@ -26,25 +26,25 @@ public:
   bool use(std::uint64_t line, bool dirty) {
     return policy_ == Policy::lru ? use_lru(line, dirty) : use_other(line, dirty);
   }
-  /// The same, for a level known to be LRU. The most recent line of a set stays where it is: a run of
-  /// accesses to one line costs one comparison each.
-  bool use_lru(std::uint64_t line, bool dirty) {
+  /// The same, for a level known to be LRU. Moves entries down while it looks, so that a hit takes one pass.
+  [[gnu::always_inline]] bool use_lru(std::uint64_t line, bool dirty) {
     Entry* const set = set_of(line);
     const Entry key = line << 1;
-    const Entry first = set[0];
-    if ((first & ~Entry{1}) == key) {
-      set[0] = first | Entry{dirty};
+    Entry held = set[0];
+    if ((held & ~Entry{1}) == key) {
+      set[0] = held | Entry{dirty};
       return true;
     }
     for (std::size_t way = 1; way < ways_; ++way) {
-      const Entry found = set[way];
-      if ((found & ~Entry{1}) == key) {
-        for (std::size_t w = way; w > 0; --w)
-          set[w] = set[w - 1];
-        set[0] = found | Entry{dirty};
+      const Entry here = set[way];
+      set[way] = held;
+      if ((here & ~Entry{1}) == key) {
+        set[0] = here | Entry{dirty};
         return true;
       }
+      held = here;
     }
+    move_back(set, held);
     return false;
   }
   /// Takes in a line that is not there; returns the entry that had to leave, or `empty`.
@@ -56,10 +56,13 @@ public:
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] Policy policy() const { return policy_; }
 
-  /// Everything the future depends on, appended to `words`.
+  /// Everything the future depends on, appended to `words`: the sets' entries (2 * line + dirty; in order
+  /// where the policy keeps one), the trees of tree-PLRU, the state of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
   /// Compares with what save() appended, taking it off the front of `words`.
   [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
+  /// Becomes what save() appended, taking it off the front of `words`.
+  void restore(std::span<const std::uint64_t>& words);
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
 
@@ -74,6 +77,7 @@ private:
     return entries_.data() + index(line) * ways_;
   }
   [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
+  void move_back(Entry* set, Entry last);
   bool use_other(std::uint64_t line, bool dirty);
   void point_away(std::uint64_t set, std::size_t way);
   [[nodiscard]] std::size_t victim(std::uint64_t set);

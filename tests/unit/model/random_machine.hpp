@@ -3,6 +3,7 @@
 
 #include "model/machine.hpp"
 
+#include <bit>
 #include <random>
 #include <sstream>
 #include <string>
@@ -31,7 +32,7 @@ inline recount::model::LevelDescription random_level(Chance& chance, std::size_t
   LevelDescription level;
   level.name = "L" + std::to_string(i + 1);
   level.line = line;
-  level.ways = chance.from(1, 8);
+  level.ways = chance.one_in(6) ? chance.from(9, 20) : chance.from(1, 8); // 16: a limit inside the model
   const std::int64_t sets = chance.from(1, 4) * chance.from(1, 3) + static_cast<std::int64_t>(i);
   level.size = level.line * level.ways * sets;
   level.policy = static_cast<Policy>(chance.from(0, 3));
