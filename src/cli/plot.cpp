@@ -58,7 +58,7 @@ std::vector<figure::Target> targets(const Settings& s) {
                       "end it in .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
     return {{*named, s.output}};
   }
-  if (formats.size() == 1) return {{formats[0], s.output == "-" ? "/dev/stdout" : s.output}};
+  if (formats.size() == 1) return {{formats[0], s.output}};
   std::vector<figure::Target> list;
   for (const auto format : formats)
     list.push_back({format, format == named ? s.output : figure::with_suffix(s.output, format)});

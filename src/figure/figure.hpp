@@ -33,7 +33,7 @@ struct Entry {
 /// One file to draw.
 struct Target {
   Format format = Format::pdf;
-  std::string path; ///< regular files are replaced whole, by rename; anything else is written into
+  std::string path; ///< "-": stdout; a regular file is replaced whole; anything else is written into
 };
 
 struct Options {

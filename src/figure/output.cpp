@@ -36,12 +36,9 @@ fs::path parent_of(const fs::path& target, bool into) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-void write_into(const fs::path& from, const fs::path& to, const std::string& shown) {
-  const std::string bytes = file_contents(from);
-  const process::Fd out(::open(to.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (!out) throw cannot_write(shown, errno);
+void write_into(int fd, const std::string& bytes, const std::string& shown) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const auto n = ::write(out.get(), bytes.data() + done, bytes.size() - done);
+    const auto n = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw cannot_write(shown, errno);
     done += static_cast<std::size_t>(n);
@@ -59,12 +56,14 @@ std::string file_contents(const fs::path& path) {
 Delivery::Delivery(const std::string& path) : shown_(path) {
   if (path.empty()) throw bad_input("(empty path)", "no file to write");
   std::error_code none;
-  target_ = fs::absolute(path, none);
-  if (fs::is_symlink(target_, none)) target_ = fs::weakly_canonical(target_, none); // the link stays
-  const auto kind = fs::status(target_, none);
-  if (fs::is_directory(kind) || !target_.has_filename())
+  const auto kind = fs::status(path, none);
+  to_stdout_ = path == "-";
+  into_ = to_stdout_ || (fs::exists(kind) && !fs::is_regular_file(kind));
+  target_ = to_stdout_ ? fs::path("figure") : fs::absolute(path, none);
+  if ((fs::is_directory(kind) && !to_stdout_) || !target_.has_filename())
     throw bad_input(path, "is a folder", "name a file in it");
-  into_ = fs::exists(kind) && !fs::is_regular_file(kind);
+  if (!into_ && fs::is_symlink(target_, none))
+    target_ = fs::weakly_canonical(target_, none); // the link stays
   std::string pattern = (parent_of(target_, into_) / ".recount-figure-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) throw cannot_write(path, errno);
   folder_ = pattern;
@@ -98,7 +97,9 @@ void Delivery::verify(const std::string& ending) const {
 
 std::vector<std::string> Delivery::deliver() const {
   if (into_) {
-    write_into(draft(), target_, shown_);
+    const process::Fd file(to_stdout_ ? -1 : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!to_stdout_ && !file) throw cannot_write(shown_, errno);
+    write_into(to_stdout_ ? STDOUT_FILENO : file.get(), file_contents(draft()), shown_);
     return {shown_};
   }
   std::vector<std::string> paths;

@@ -11,8 +11,8 @@ namespace recount::figure {
 [[nodiscard]] std::string file_contents(const std::filesystem::path& path);
 
 /// A folder of its own beside an output file, in which the file is drawn before it takes its name. Whatever
-/// is left in it goes with the object. A path that is no regular file (a terminal, a pipe, /dev/full) is
-/// drawn in the folder for temporary files and written into.
+/// is left in it goes with the object. A path that is no regular file (a terminal, a pipe, /dev/full), and
+/// "-" for stdout, is drawn in the folder for temporary files and written into.
 class Delivery {
 public:
   /// Throws recount::Error: bad_input when the path is a folder or its folder cannot be written in,
@@ -34,7 +34,8 @@ public:
 private:
   std::filesystem::path target_;
   std::string folder_, shown_;
-  bool into_ = false; ///< the target is written into, not replaced
+  bool into_ = false;      ///< the target is written into, not replaced
+  bool to_stdout_ = false; ///< the path was "-"
 };
 
 } // namespace recount::figure

@@ -45,8 +45,7 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
     high = std::max(high, 1.03);
     low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
   }
-  return linear_axis(low, std::max(high, panel.least_high),
-                     std::max(2, static_cast<int>(plot.height() / 18)));
+  return linear_axis(low, high, std::max(2, static_cast<int>(plot.height() / 18)));
 }
 
 Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {

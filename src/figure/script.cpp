@@ -85,7 +85,8 @@ private:
                        b.right / w)
         << fmt::format("set bmargin at screen {:.5f}; set tmargin at screen {:.5f}\n", b.bottom / h,
                        b.top / h)
-        << (look_.y.log2 ? "set logscale xy 2\n" : "set logscale x 2\n")
+        << (look_.y.log2 ? "set logscale xy 2\n"
+                         : "unset logscale; set logscale x 2\n") // the panel before may differ
         << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
                        look_.y.high);
     write_tics("x", look_.x);

@@ -31,7 +31,6 @@ struct Panel {
   std::string series_title; ///< what tells the series apart: "size"
   std::vector<Mark> marks;
   bool ordered = false;    ///< the series follow one another (sizes): shades rather than distinct colours
-  double least_high = 0;   ///< the y axis reaches at least here
   bool y_is_share = false; ///< 0 to 1 where it can
   bool y_is_time = false;  ///< logarithmic where the times differ much
 };

@@ -175,6 +175,18 @@ BOOST_AUTO_TEST_CASE(numbers_are_exact_whatever_the_locale) {
   BOOST_TEST(script.find("set xrange [0.") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_script_takes_the_axes_of_the_layout) {
+  const Place place;
+  auto results = timed_sweep(1);
+  Options options;
+  options.script = place / "fig.gp";
+  draw("working-set", results, options);
+  BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") != std::string::npos);
+  results.observations.back().value = 1.0;
+  draw("working-set", results, options);
+  BOOST_TEST(file_contents(place / "fig.gp").find("set logscale xy 2\n") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
   if (!have_gnuplot()) return;
   const auto text = draw_text("access-time", timed_sweep(), {}, {72, 20, false});

@@ -63,6 +63,22 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
   BOOST_TEST(named <= steps);
 }
 
+BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_stand_on_a_logarithmic_axis) {
+  auto results = timed_sweep(1);
+  const auto axis = [&] {
+    return lay_out(compose(recipe("working-set"), results, {}), canvas_of(Format::pdf, 3.33)).panels[0].y;
+  };
+  BOOST_TEST(!axis().log2); // 1.25 to 5 ns
+  for (auto& o : results.observations) {
+    if (std::get<std::int64_t>(o.params["size"]) == 65536) o.value = 80e-9 * static_cast<double>(*o.accesses);
+  }
+  BOOST_TEST(axis().log2);
+  BOOST_TEST(axis().tics.size() >= 3U);
+  for (auto& o : results.observations)
+    o.value = 0.0; // no logarithm: linear again
+  BOOST_TEST(!axis().log2);
+}
+
 BOOST_AUTO_TEST_CASE(the_style_defines_every_linetype_that_is_used) {
   const std::string_view style = style_script;
   for (const int base : {0, modelled}) {
