@@ -63,7 +63,7 @@ void SweepPlot::refresh(const result::Results& results) {
 void SweepPlot::finish(const result::Results& results) {
   if (path_.empty()) return;
   if (path_ == "-") {
-    fmt::print("{}{}", live_ ? "\033[H\033[2J" : "", text(results));
+    fmt::print("{}", text(results)); // below the table, which a cleared screen would lose
     return;
   }
   figure::Options options;
