@@ -8,8 +8,8 @@ MESON_FLAGS ?= -Ddebug=false
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
        libpapi-dev libpfm4-dev libhwloc-dev libboost-dev libboost-iostreams-dev libboost-filesystem-dev \
        libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
-# What only the checks of `make lint` and `make format-check` take.
-CI_DEPS = clang-format mandoc
+# What only the checks of `make lint`, `make format-check` and tests/fuzz/run take.
+CI_DEPS = clang clang-format libclang-rt-14-dev mandoc
 
 RECOUNT = $(BUILD)/src/cli/recount
 
