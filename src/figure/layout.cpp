@@ -1,6 +1,7 @@
 #include "figure/layout.hpp"
 
 #include "figure/panel_look.hpp"
+#include "figure/style.hpp"
 #include "figure/text.hpp"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ double panel_height(const Canvas& canvas, const Grid& grid) {
 } // namespace
 
 double Canvas::wide(std::string_view text) const {
-  return cells ? 4.0 * static_cast<double>(characters(text)) : text_width(text, 7);
+  return cells ? 4.0 * static_cast<double>(characters(text))
+               : text_width(text, text_size) * (tex ? 1.13 : 1.0);
 }
 
 Layout lay_out(const Sheet& sheet, const Canvas& canvas) {

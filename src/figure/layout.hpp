@@ -15,6 +15,7 @@ struct Canvas {
   double width = 240;
   double height = 0; ///< 0: as the panels need it
   bool cells = false;
+  bool tex = false; ///< set in Computer Modern, which runs wider than Helvetica
 
   [[nodiscard]] double wide(std::string_view text) const;
   [[nodiscard]] double tall() const { return cells ? 8.0 : 8.5; } ///< of a line of text

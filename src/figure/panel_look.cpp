@@ -110,7 +110,7 @@ private:
         std::count_if(names.begin(), names.end(), [](const auto& n) { return !n.empty(); }));
     const double rows = std::max(1.0, std::floor(look_.plot.height() / (canvas_.tall() + 0.2)) -
                                           (panel_.series_title.empty() ? 0 : 1));
-    set_axes(std::ceil(shown / rows) * (wide + (canvas_.cells ? 20 : 26)));
+    set_axes(std::ceil(shown / rows) * (wide + (canvas_.cells ? 24 : 29)));
     look_.labelled = false;
     look_.key_rows = static_cast<int>(rows);
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -128,7 +128,7 @@ private:
   void set_axes(double right) {
     const double line = canvas_.tall();
     const bool cells = canvas_.cells;
-    const double bottom = cell_.bottom + 2 * line + (cells ? 4 : 7);
+    const double bottom = cell_.bottom + 2 * line + (cells ? 4 : canvas_.tex ? 12 : 7);
     double top = cell_.top - line - (cells ? line + 4 : 4); // text: the y title takes a line
     if (!panel_.marks.empty()) top -= line;
     look_ = {};
@@ -137,9 +137,12 @@ private:
     double tic = 0;
     for (const auto& t : look_.y.tics)
       tic = std::max(tic, canvas_.wide(t.text));
-    look_.plot.left = cell_.left + tic + (cells ? 8 : line + 8);
+    look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
     look_.x = x_axis(panel_, look_.plot.width(), canvas_);
-    look_.title = {cells ? cell_.left : look_.plot.left, cell_.top - line / 2 - (cells ? 0 : 1)};
+    // Above the plot; further left where it is too long for that.
+    const double title = cell_.right - 2 - canvas_.wide(panel_.title);
+    look_.title = {cells ? cell_.left : std::max(cell_.left + 2, std::min(look_.plot.left, title)),
+                   cell_.top - line / 2 - (cells ? 0 : 1)};
     look_.x_title = {look_.plot.centre().x, cell_.bottom + line / 2 + (cells ? 0 : 1)};
     look_.y_title = {cell_.left + line / 2 + 1, look_.plot.centre().y};
     for (std::size_t i = 0; i < panel_.series.size(); ++i)
@@ -196,7 +199,7 @@ private:
     }
     const Box& p = look_.plot;
     Field field{
-        {p.left + 2, p.bottom + 1.5, cell_.right - 0.5, p.top + 1}, {}, 1.6, canvas_.cells ? 0.5 : 1.3};
+        {p.left + 2, p.bottom + 1.5, cell_.right - 0.5, p.top + 1}, {}, 1.8, canvas_.cells ? 0.5 : 1.3};
     for (const auto& mark : look_.marks) {
       const double x = p.left + look_.x.place(mark.x) * p.width();
       field.taken.push_back({x - 0.3, p.bottom, x + 0.3, p.top});

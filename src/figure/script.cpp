@@ -136,9 +136,11 @@ private:
       gp_ << "unset key\n";
     } else {
       const Vec corner{look_.plot.right + 4, look_.plot.top};
-      gp_ << "set key at " << screen(corner) << " left top Left reverse samplen 1.2 spacing 0.95 tc lt "
+      gp_ << "set key at " << screen(corner) << " left top Left reverse samplen 1.8 spacing 0.95 tc lt "
           << grey_text << " maxrows " << look_.key_rows;
-      if (!panel_.series_title.empty()) gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
+      // In LaTeX the title of a key lands on its first name; that of the panel says the same.
+      if (!panel_.series_title.empty() && !tex_)
+        gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
       if (panel_.ordered) gp_ << " invert"; // the largest on top, as the curves mostly are
       gp_ << "\n";
     }
@@ -160,7 +162,7 @@ private:
     const auto& look = look_.curves[i];
     const int lt = look.linetype + (panel_.series[i].modelled ? modelled : 0);
     return fmt::format("{} using 1:2 with linespoints lt {} lw 1.5 ps {:.3f} {}", block(index_, i), lt,
-                       0.3 * marker_scale(drawing_.format),
+                       (panel_.series[i].modelled ? 0.42 : 0.3) * marker_scale(drawing_.format),
                        look_.labelled || look.label.empty() ? std::string("notitle")
                                                             : "title " + quoted(look.label, tex_));
   }

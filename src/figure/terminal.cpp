@@ -9,12 +9,13 @@
 namespace recount::figure {
 
 Canvas canvas_of(Format format, double inches, TextSize text) {
-  if (format != Format::dumb) return {inches * 72, 0, false};
-  return {4.0 * static_cast<double>(text.columns), 8.0 * static_cast<double>(text.rows), true};
+  if (format != Format::dumb) return {inches * 72, 0, false, is_tex(format)};
+  return {4.0 * static_cast<double>(text.columns), 8.0 * static_cast<double>(text.rows), true, false};
 }
 
 std::string terminal(Format format, const Layout& layout, bool colour) {
   const double w = layout.width / 72, h = layout.height / 72;
+  // Factors found by laying the formats over one another: lines of 0.75 pt, markers of 3 pt in all of them.
   // The cairo terminals take a point of text as 1/96 in and everything else as 1/72 in: hence 3/4.
   switch (format) {
   case Format::pdf:
@@ -24,14 +25,16 @@ std::string terminal(Format format, const Layout& layout, bool colour) {
     return fmt::format(
         "pngcairo noenhanced size {:.0f},{:.0f} font '{},{}' fontscale {:.4f} linewidth {:.4f} "
         "pointscale {:.4f}",
-        w * 300, h * 300, font, text_size, 0.75 * 300 / 72, 300 / 72.0, 300 / 72.0);
+        w * 300, h * 300, font, text_size, 0.75 * 300 / 72, 0.6 * 300 / 72, 0.85 * 300 / 72);
   case Format::svg:
     return fmt::format(
         "svg noenhanced size {:.0f},{:.0f} fixed font '{},{}' fontscale {:.4f} linewidth {:.4f}", w * 96,
-        h * 96, font, text_size, 96 / 72.0, 96 / 72.0);
+        h * 96, font, text_size, 96 / 72.0, 0.6 * 96 / 72);
   case Format::tikz: return fmt::format("tikz size {:.3f}in,{:.3f}in font ',{}'", w, h, text_size);
   case Format::cairolatex:
-    return fmt::format("cairolatex pdf size {:.3f}in,{:.3f}in font ',{}'", w, h, text_size);
+    return fmt::format("cairolatex pdf colortext size {:.3f}in,{:.3f}in "
+                       "header '\\fontsize{{{}}}{{8.4}}\\selectfont'",
+                       w, h, text_size);
   case Format::dumb: break;
   }
   return fmt::format("dumb noenhanced size {:.0f},{:.0f} {}", layout.width / 4, layout.height / 8,
@@ -39,7 +42,8 @@ std::string terminal(Format format, const Layout& layout, bool colour) {
 }
 
 double marker_scale(Format format) {
-  return format == Format::svg ? 96 / 72.0 : 1.0;
+  if (format == Format::svg) return 1.9;
+  return format == Format::tikz ? 2.0 : 1.0;
 }
 
 } // namespace recount::figure
