@@ -31,6 +31,14 @@ struct Region {
   void operator()() const { code(context); }
 };
 
+/// What one call of a region must count of one metric: a closed form of the point, not a measurement.
+struct Expectation {
+  std::string metric;          ///< preset ("PAPI_BR_INS") or event ("perf::PAGE-FAULTS")
+  double value = 0;            ///< occurrences in user mode, unless the metric says otherwise
+  double below = 0, above = 0; ///< the truth lies within [value - below, value + above]
+  std::string form;            ///< the closed form in words: "2 a step and 14 besides"
+};
+
 /// Where a prepared kernel's data lie. Addresses decide which cache sets are used, so they stand in results.
 struct Placement {
   std::uint64_t base = 0;      ///< address of the first element
@@ -76,6 +84,12 @@ public:
   /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
   /// recurs.
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
+  /// The metrics whose counts are known by closed form at this point, an empty list where none is. A metric
+  /// that is not in it may still be simulated. Throws recount::Error (bad_input) for a bad point.
+  [[nodiscard]] virtual std::vector<Expectation> expected(const result::Params& point) const {
+    static_cast<void>(point);
+    return {};
+  }
 };
 
 /// All kernels, in the order of recount-kernels(7).
