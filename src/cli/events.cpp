@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using event::Listed;
 
-struct Arguments {
+struct EventsArguments {
   std::vector<std::string> patterns;
   std::string pmu, name;
   bool json = false;
@@ -60,13 +60,13 @@ Json to_json(const Listed& one) {
   return json;
 }
 
-constexpr std::size_t columns = 100;
+constexpr std::size_t events_columns = 100;
 
 /// The event with everything about it.
 void print_details(const Listed& one) {
   fmt::print("{}", paint(Style::strong, one.name));
   if (one.event) fmt::print("  {}", paint(Style::faint, code(one.event->attr)));
-  fmt::print("\n    {}\n", wrap(one.prose, columns, 4));
+  fmt::print("\n    {}\n", wrap(one.prose, events_columns, 4));
   if (!one.equivalent.empty()) fmt::print("    the same as {}\n", one.equivalent);
   if (!one.reason.empty()) fmt::print("    {}\n", paint(Style::warning, "not countable here: " + one.reason));
   std::string modifiers;
@@ -77,7 +77,7 @@ void print_details(const Listed& one) {
     }
     const std::string line =
         fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
-    fmt::print("      {}\n", wrap(line, columns, 8));
+    fmt::print("      {}\n", wrap(line, events_columns, 8));
   }
   if (!modifiers.empty()) fmt::print("    modifiers:{}\n", modifiers);
 }
@@ -106,7 +106,7 @@ void print_reasons(const std::vector<Listed>& events) {
                reason);
 }
 
-[[noreturn]] void nothing_found(const Arguments& asked) {
+[[noreturn]] void nothing_found(const EventsArguments& asked) {
   std::vector<std::string> names;
   for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
     names.push_back(one.name);
@@ -116,7 +116,7 @@ void print_reasons(const std::vector<Listed>& events) {
   throw bad_input(asked.patterns.front(), "no event matches", remedy);
 }
 
-int list(const Arguments& asked) {
+int list(const EventsArguments& asked) {
   const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
   const auto events = event::list({pattern, asked.pmu}, event::pmus());
   if (events.empty() && !pattern.empty()) nothing_found(asked);
@@ -146,7 +146,7 @@ std::optional<Problem> trial(const Event& event) {
   }
 }
 
-int encode_name(const Arguments& asked) {
+int encode_name(const EventsArguments& asked) {
   const auto events = encode_each(asked.name);
   Json json{{"events", Json::array()}};
   for (const Event& event : events) {
@@ -172,7 +172,7 @@ int encode_name(const Arguments& asked) {
   return 0;
 }
 
-int run_events(const Arguments& asked) {
+int run_events(const EventsArguments& asked) {
   if (asked.patterns.size() > 1)
     throw bad_input(asked.patterns[1], "events takes one pattern", "quote a pattern that holds blanks");
   if (!asked.name.empty() && (!asked.patterns.empty() || !asked.pmu.empty()))
@@ -184,7 +184,7 @@ int run_events(const Arguments& asked) {
 
 Command events_command() {
   return {"events", "list and search the events that can be counted", [](Options& options) {
-            const auto asked = std::make_shared<Arguments>();
+            const auto asked = std::make_shared<EventsArguments>();
             options.words("PATTERN", asked->patterns,
                           "what to search for: a word, or a glob for whole names");
             options.text("--pmu", asked->pmu, "PMU", "only this PMU or libpfm4 table; a glob for several");

@@ -15,7 +15,7 @@ namespace {
 
 using namespace recount::preset;
 
-struct Arguments {
+struct LintArguments {
   std::vector<std::string> tables, rules;
   std::string cpu, papi, identities;
   bool json = false, annotations = false, all = false;
@@ -47,15 +47,16 @@ std::vector<Identity> read_identities(const std::string& path) {
                           path);
 }
 
-void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& wanted) {
+void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
   for (const std::string& id : wanted)
     if (!rule_named(id)) throw bad_input("--rule " + id, "no such rule", "recount-lint(1) lists them");
   if (!wanted.empty())
-    std::erase_if(findings,
-                  [&](const Finding& f) { return std::ranges::find(wanted, f.rule->id) == wanted.end(); });
+    std::erase_if(findings, [&](const preset::Finding& f) {
+      return std::ranges::find(wanted, f.rule->id) == wanted.end();
+    });
 }
 
-int run(const Arguments& asked) {
+int execute_lint(const LintArguments& asked) {
   if (asked.json && asked.annotations)
     throw bad_input("--json", "it does not go with --annotations", "choose one");
   LintOptions options{version_of(asked.papi), asked.cpu, nullptr};
@@ -69,7 +70,7 @@ int run(const Arguments& asked) {
   for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
     LintResult result = lint(PresetTable::read(path), options);
     keep_rules(result.findings, asked.rules);
-    wrong = wrong || std::ranges::any_of(result.findings, [](const Finding& f) {
+    wrong = wrong || std::ranges::any_of(result.findings, [](const preset::Finding& f) {
               return f.rule->severity == Severity::error;
             });
     results.emplace_back(path, std::move(result));
@@ -93,7 +94,7 @@ int run(const Arguments& asked) {
 Command lint_command() {
   return {"lint", "check preset tables for all CPUs at once, with no hardware",
           [](Options& options) -> std::function<int()> {
-            const auto asked = std::make_shared<Arguments>();
+            const auto asked = std::make_shared<LintArguments>();
             options.words("TABLE", asked->tables, "tables to check (default: those that PAPI has installed)")
                 .text("--cpu", asked->cpu, "PMU", "only this CPU, by its name in the table")
                 .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
@@ -102,7 +103,7 @@ Command lint_command() {
                 .flag("-a,--all", asked->all, "every finding, notes included")
                 .flag("--annotations", asked->annotations, "file:line: severity: message, for CI")
                 .flag("--json", asked->json, "print JSON");
-            return [asked] { return run(*asked); };
+            return [asked] { return execute_lint(*asked); };
           }};
 }
 

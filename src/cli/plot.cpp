@@ -93,7 +93,7 @@ void warn(const std::vector<std::string>& warnings) {
     fmt::print(stderr, "recount plot: warning: {}\n", text);
 }
 
-int run(const Settings& s) {
+int execute_plot(const Settings& s) {
   if (s.list) {
     list_figures();
     return 0;
@@ -136,7 +136,7 @@ Command plot_command() {
                 .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
                 .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
                 .flag("--list", s->list, "list the figures and what each needs");
-            return [s] { return run(*s); };
+            return [s] { return execute_plot(*s); };
           }};
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct PresetsArguments {
   std::vector<std::string> names;
   std::string table, cpu, papi;
   bool all = false, json = false;
@@ -66,25 +66,25 @@ Json to_json(const PresetListing& listing) {
   return json;
 }
 
-constexpr std::size_t columns = 100;
+constexpr std::size_t presets_columns = 100;
 
 void details(const PresetListing& listing, const PresetLine& p) {
   fmt::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
   if (!p.trouble.empty())
-    fmt::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, columns, 4)));
+    fmt::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, presets_columns, 4)));
   if (p.terms.empty()) return;
   fmt::print("    {}\n",
              wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
-                  columns, 8));
+                  presets_columns, 8));
   for (std::size_t i = 0; i < p.terms.size(); ++i) {
     const PresetTermLine& t = p.terms[i];
     fmt::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
-               wrap(t.prose, columns, 9));
+               wrap(t.prose, presets_columns, 9));
     if (!t.trouble.empty())
       fmt::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
   }
   if (p.counters > 0) fmt::print("    needs {} of {} counters\n", p.counters, p.room);
-  if (!p.note.empty()) fmt::print("    note: {}\n", wrap(p.note, columns, 8));
+  if (!p.note.empty()) fmt::print("    note: {}\n", wrap(p.note, presets_columns, 8));
 }
 
 void overview(const PresetListing& listing, bool all) {
@@ -104,8 +104,8 @@ void overview(const PresetListing& listing, bool all) {
              all || missing == 0 ? "" : "; -a shows why not the others");
 }
 
-int show(const PresetListing& listing, const Arguments& asked) {
-  if (!listing.remark.empty()) fmt::print(stderr, "recount: {}\n", wrap(listing.remark, columns, 9));
+int show(const PresetListing& listing, const PresetsArguments& asked) {
+  if (!listing.remark.empty()) fmt::print(stderr, "recount: {}\n", wrap(listing.remark, presets_columns, 9));
   if (asked.json) {
     fmt::print("{}\n", to_json(listing).dump(2, ' ', false, Json::error_handler_t::replace));
     return 0;
@@ -123,7 +123,7 @@ int show(const PresetListing& listing, const Arguments& asked) {
   return 0;
 }
 
-int run(const Arguments& asked) {
+int execute_presets(const PresetsArguments& asked) {
   PapiVersion version = PapiVersion::v7_0;
   if (asked.papi == "7.3")
     version = PapiVersion::v7_3;
@@ -155,7 +155,7 @@ int run(const Arguments& asked) {
 Command presets_command() {
   return {"presets", "every preset: its formula and terms, or why it is not available",
           [](Options& options) -> std::function<int()> {
-            const auto asked = std::make_shared<Arguments>();
+            const auto asked = std::make_shared<PresetsArguments>();
             options.words("PRESET", asked->names, "only these, with all their terms")
                 .text("--table", asked->table, "FILE", "the preset table (default: as PAPI finds it)")
                 .text("--cpu", asked->cpu, "PMU",
@@ -163,7 +163,7 @@ Command presets_command() {
                 .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
                 .flag("-a,--all", asked->all, "also those that are not available, with the reason")
                 .flag("--json", asked->json, "print JSON");
-            return [asked] { return run(*asked); };
+            return [asked] { return execute_presets(*asked); };
           }};
 }
 

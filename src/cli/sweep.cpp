@@ -120,7 +120,7 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
   }
 }
 
-int run(const SweepOptions& o) {
+int execute_sweep(const SweepOptions& o) {
   check_outputs(o);
   SweepPlot plot(o.plot, o.figure);
   const sweep::Session session = sweep_session(o);
@@ -167,7 +167,7 @@ Command sweep_command() {
             .flag("-n,--dry-run", o->dry_run, "say what would be run, and stop")
             .rest(o->parameters)
             .help_topic(kernel_help);
-        return [o] { return run(*o); };
+        return [o] { return execute_sweep(*o); };
       }};
 }
 

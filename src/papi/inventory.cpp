@@ -13,7 +13,7 @@
 namespace recount::papi {
 namespace {
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds inventory_patience{30};
 
 std::string table_read() {
   for (const auto& table : private_tables()) {
@@ -34,7 +34,7 @@ void try_presets(std::vector<Preset>& presets) {
           write_trials(fd, left);
           return 0;
         },
-        patience);
+        inventory_patience);
     const std::string last = parse_trials(child.out, presets);
     const auto it = std::find(left.begin(), left.end(), last);
     if (it == left.end()) return;
@@ -83,7 +83,7 @@ Inventory inventory() {
         write_claims(fd);
         return 0;
       },
-      patience);
+      inventory_patience);
   if (child.exit.how != process::Exit::How::exited) throw crashed("listing its presets", child.exit);
   if (!child.exit.ok()) throw unavailable("PAPI", "it cannot be initialised: " + child.err);
   Inventory out = parse_claims(child.out);

@@ -22,7 +22,7 @@
 namespace recount::papi {
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds reading_patience{20};
 
 /// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
 /// Writes which one is next, so that the parent can name it.
@@ -115,7 +115,7 @@ void survive(const std::function<void(int)>& body, const std::string& doing) {
         body(fd);
         return 0;
       },
-      patience);
+      reading_patience);
   if (child.exit.how == process::Exit::How::exited) return;
   throw crashed(last_line(child.out).empty() ? doing : doing + ", at " + last_line(child.out), child.exit);
 }

@@ -14,7 +14,7 @@ struct Counters::Parts {
 
 namespace {
 
-std::vector<Event> encode_all(const std::vector<std::string>& names, Domain domain) {
+std::vector<Event> encode_each_of(const std::vector<std::string>& names, Domain domain) {
   std::vector<Event> events;
   for (const std::string& name : names)
     for (Event& event : encode_each(name, domain))
@@ -33,7 +33,7 @@ Counters::Counters(std::vector<Event> events, const GroupOptions& options)
 }
 
 Counters::Counters(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
-    : Counters(encode_all(names, domain), options) {}
+    : Counters(encode_each_of(names, domain), options) {}
 
 Counters::Counters(std::initializer_list<const char*> names, Domain domain, const GroupOptions& options)
     : Counters(std::vector<std::string>(names.begin(), names.end()), domain, options) {}

@@ -8,7 +8,7 @@ namespace {
 
 using enum Severity;
 
-constexpr Rule table[] = {
+constexpr Rule rule_table[] = {
     // grammar
     {"crash", error, 1, "every program that starts PAPI on this CPU dies in PAPI_library_init()"},
     {"overrun", error, 2,
@@ -79,12 +79,12 @@ std::string_view name_of(Severity severity) noexcept {
 }
 
 std::span<const Rule> rules() noexcept {
-  return table;
+  return rule_table;
 }
 
 const Rule* rule_named(std::string_view id) noexcept {
-  const auto at = std::ranges::find(table, id, &Rule::id);
-  return at == std::end(table) ? nullptr : &*at;
+  const auto at = std::ranges::find(rule_table, id, &Rule::id);
+  return at == std::end(rule_table) ? nullptr : &*at;
 }
 
 Finding& Findings::add(std::string_view rule, const std::string& key, const Where& where, std::string message,

@@ -6,7 +6,7 @@ namespace recount::preset {
 namespace {
 
 // Names and order are those of PAPI (papi_common_strings.h); the last two came after 7.0.
-constexpr Standard table[] = {
+constexpr Standard standard_table[] = {
     {"PAPI_L1_DCM", "level 1 data cache misses"},
     {"PAPI_L1_ICM", "level 1 instruction cache misses"},
     {"PAPI_L2_DCM", "level 2 data cache misses"},
@@ -122,11 +122,11 @@ constexpr Standard table[] = {
 } // namespace
 
 std::span<const Standard> standard_presets() noexcept {
-  return table;
+  return standard_table;
 }
 
 const Standard* standard_preset(std::string_view name) noexcept {
-  for (const Standard& standard : table)
+  for (const Standard& standard : standard_table)
     if (same_word(standard.name, name)) return &standard;
   return nullptr;
 }

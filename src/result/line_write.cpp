@@ -6,27 +6,27 @@
 namespace recount::result {
 namespace {
 
-using Json = nlohmann::ordered_json; // keys in the order of the manual
+using OrderedJson = nlohmann::ordered_json; // keys in the order of the manual
 
-std::string text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string text(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Json json(const Params& params) {
-  Json object = Json::object();
+OrderedJson json(const Params& params) {
+  OrderedJson object = OrderedJson::object();
   for (const auto& [name, value] : params)
     std::visit([&](const auto& v) { object[name] = v; }, value);
   return object;
 }
 
-Json json(const CacheNote& cache) {
+OrderedJson json(const CacheNote& cache) {
   return {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}};
 }
 
 /// What observations and failures share.
 template <class Line>
-Json start(const char* type, const Line& line) {
-  Json object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
+OrderedJson start(const char* type, const Line& line) {
+  OrderedJson object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
   object["params"] = json(line.params);
   object["repetition"] = line.repetition;
   object["witness"] = line.witness;
@@ -46,16 +46,16 @@ std::string params_json(const Params& params) {
 }
 
 std::string to_line(const Run& run) {
-  Json object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
+  OrderedJson object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
   object["host"] = run.host;
   object["cpu"] = run.cpu;
   object["cpus"] = run.cpus;
-  object["caches"] = Json::array();
+  object["caches"] = OrderedJson::array();
   for (const auto& cache : run.caches)
     object["caches"].push_back(json(cache));
-  object["governor"] = run.governor.empty() ? Json() : Json(run.governor);
+  object["governor"] = run.governor.empty() ? OrderedJson() : OrderedJson(run.governor);
   object["os"] = run.os;
-  object["virtualised"] = run.virtualised.empty() ? Json() : Json(run.virtualised);
+  object["virtualised"] = run.virtualised.empty() ? OrderedJson() : OrderedJson(run.virtualised);
   object["versions"] = run.versions;
   object["command"] = run.command;
   object["seed"] = run.seed;
@@ -65,7 +65,7 @@ std::string to_line(const Run& run) {
 }
 
 std::string to_line(const Observation& observation) {
-  Json object = start("observation", observation);
+  OrderedJson object = start("observation", observation);
   object["metric"] = observation.metric;
   std::string reason = observation.reason;
   if (const auto* whole = std::get_if<std::int64_t>(&observation.value)) {
@@ -88,7 +88,7 @@ std::string to_line(const Observation& observation) {
 }
 
 std::string to_line(const Failure& failure) {
-  Json object = start("failure", failure);
+  OrderedJson object = start("failure", failure);
   object["reason"] = failure.reason;
   return text(object);
 }

@@ -12,8 +12,9 @@
 namespace recount::sweep {
 namespace {
 
-constexpr const char* how = "ranges read FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
-                            "4K:4M:x2, 600:3000:400, 1,2,8";
+constexpr const char* range_forms =
+    "ranges read FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
+    "4K:4M:x2, 600:3000:400, 1,2,8";
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -43,7 +44,7 @@ public:
   Values(std::string text, std::string subject) : text_(std::move(text)), subject_(std::move(subject)) {}
 
   [[noreturn]] void fail(const std::string& cause) const {
-    throw bad_input(subject_, fmt::format("\"{:.80}\" is no range: {}", text_, cause), how);
+    throw bad_input(subject_, fmt::format("\"{:.80}\" is no range: {}", text_, cause), range_forms);
   }
 
   void add(std::int64_t value) {
