@@ -40,8 +40,11 @@ Error no_preset(const std::string& name) {
   if (std::find(known.begin(), known.end(), name) == known.end())
     return bad_input(name, "PAPI has no preset of this name",
                      event::did_you_mean(event::nearest(name, known)));
-  return unavailable(name, "PAPI's table has no definition of it for this CPU", {},
-                     "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE");
+  constexpr auto undefined = "PAPI's table has no definition of it for this CPU";
+  constexpr auto define = "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE";
+  if (core_pmu_here()) return unavailable(name, undefined, {}, define);
+  return unavailable(name, fmt::format("there is no core PMU here, and {}", undefined), pmus_here(),
+                     fmt::format("{}: {}", other_machine, define));
 }
 
 Error no_native(const std::string& name, int code) {
