@@ -84,6 +84,9 @@ public:
   /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
   /// recurs.
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
+  /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by
+  /// closed form only, see expected(). Empty: it can.
+  [[nodiscard]] virtual std::string unsimulated() const { return {}; }
   /// The metrics whose counts are known by closed form at this point, an empty list where none is. A metric
   /// that is not in it may still be simulated. Throws recount::Error (bad_input) for a bad point.
   [[nodiscard]] virtual std::vector<Expectation> expected(const result::Params& point) const {

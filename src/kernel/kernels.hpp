@@ -8,5 +8,6 @@ namespace recount::kernel {
 [[nodiscard]] const Kernel& stride_kernel();
 [[nodiscard]] const Kernel& chase_kernel();
 [[nodiscard]] const Kernel& matmul_kernel();
+[[nodiscard]] const Kernel& faults_kernel();
 
 } // namespace recount::kernel

@@ -1,4 +1,5 @@
 // The kernels by name, and points completed with defaults.
+#include "kernel/block_kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "model/nearest.hpp"
 #include "recount/error.hpp"
@@ -37,7 +38,14 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 } // namespace
 
 std::span<const Kernel* const> all() {
-  static const Kernel* const kernels[] = {&stride_kernel(), &chase_kernel(), &matmul_kernel()};
+  static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
+  static const std::vector<const Kernel*> kernels = [] {
+    std::vector<const Kernel*> list = {&stride_kernel(), &chase_kernel(), &matmul_kernel()};
+    for (const BlockKernel& kernel : of_blocks)
+      list.push_back(&kernel);
+    list.push_back(&faults_kernel());
+    return list;
+  }();
   return kernels;
 }
 

@@ -4,22 +4,36 @@
 #include "witness/witness.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
 
 namespace recount::witness {
 namespace {
 
+/// Counts that measuring code may add to a closed form without making it a mere bound.
+constexpr double stray_counts = 100;
+
 bool gives(const std::string& metric) {
   return metric != "seconds" && metric != "tsc_cycles";
+}
+
+/// Whether some kernel states the metric by closed form.
+bool stated(const std::string& metric) {
+  const auto all = kernel::all();
+  return std::any_of(all.begin(), all.end(), [&](const kernel::Kernel* kernel) {
+    const auto known = kernel->expected(kernel::complete(*kernel, {}));
+    return std::any_of(known.begin(), known.end(), [&](const auto& e) { return e.metric == metric; });
+  });
 }
 
 std::string missing(const std::vector<std::string>& metrics) {
   try {
     const auto names = model::metric_names(model::machine("host"));
     for (const auto& metric : metrics)
-      if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
+      if (std::find(names.begin(), names.end(), metric) != names.end() || stated(metric)) return {};
     return "it has no metric of these names";
   } catch (const Error& error) {
     return error.problem().cause;
@@ -31,23 +45,69 @@ std::string machine_of(const std::string& witness) {
   return colon == witness.npos ? "host" : witness.substr(colon + 1);
 }
 
-std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::Instance*, const Task& task) {
-  const auto machine = model::machine(machine_of(task.witness));
-  model::Hierarchy caches(machine);
-  kernel.simulate(task.point, caches); // the measured region is warm, so the modelled one is
-  caches.reset_counters();
-  const std::int64_t accesses = kernel.simulate(task.point, caches);
-  const auto values = model::metrics(caches);
-  std::vector<result::Observation> all;
-  for (const auto& metric : task.metrics) {
-    auto& o = all.emplace_back(blank(task, metric));
-    o.accesses = accesses;
-    if (const auto found = values.find(metric); found != values.end())
+/// A closed form becomes a value where it is one; where it only bounds the count the bounds are told.
+void fill(result::Observation& o, const kernel::Expectation& known) {
+  constexpr double narrow = 0.25;
+  const double least = known.value - known.below, most = known.value + known.above;
+  if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
+    o.reason = fmt::format("known to lie between {:.0f} and {:.0f} only ({})", least, most, known.form);
+    return;
+  }
+  if (known.value == std::floor(known.value))
+    o.value = static_cast<std::int64_t>(known.value);
+  else
+    o.value = known.value;
+}
+
+/// What the caches do, simulated when first asked for.
+class Simulation {
+public:
+  Simulation(const kernel::Kernel& kernel, const Task& task)
+      : kernel_(kernel), point_(task.point), machine_(model::machine(machine_of(task.witness))) {}
+
+  void fill(result::Observation& o) {
+    if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
+      o.reason = reason;
+      return;
+    }
+    if (values_.empty()) run();
+    o.accesses = accesses_;
+    if (const auto found = values_.find(o.metric); found != values_.end())
       o.value = found->second;
     else
       o.reason = fmt::format(
-          "the model of {} has no such metric; {}", machine.name,
-          did_you_mean(metric, model::metric_names(machine), "recount-machines(5) lists those it has"));
+          "the model of {} has no such metric; {}", machine_.name,
+          did_you_mean(o.metric, model::metric_names(machine_), "recount-machines(5) lists those it has"));
+  }
+
+private:
+  void run() {
+    model::Hierarchy caches(machine_);
+    kernel_.simulate(point_, caches); // the measured region is warm, so the modelled one is
+    caches.reset_counters();
+    accesses_ = kernel_.simulate(point_, caches);
+    values_ = model::metrics(caches);
+  }
+
+  const kernel::Kernel& kernel_;
+  const result::Params& point_;
+  model::MachineDescription machine_;
+  std::map<std::string, std::int64_t> values_;
+  std::int64_t accesses_ = 0;
+};
+
+std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::Instance*, const Task& task) {
+  Simulation simulation(kernel, task);
+  const auto known = kernel.expected(task.point);
+  std::vector<result::Observation> all;
+  for (const auto& metric : task.metrics) {
+    auto& o = all.emplace_back(blank(task, metric));
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const kernel::Expectation& e) { return e.metric == metric; });
+    if (found != known.end())
+      fill(o, *found);
+    else
+      simulation.fill(o);
   }
   return all;
 }

@@ -1,0 +1,50 @@
+#include "kernel/feature.hpp"
+
+#ifdef __aarch64__
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace recount::kernel {
+
+namespace {
+
+bool has(Feature feature) {
+#if defined(__x86_64__)
+  switch (feature) { // these look at what the system saves of the registers, too
+  case Feature::none: return true;
+  case Feature::fma: return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx");
+  case Feature::avx: return __builtin_cpu_supports("avx");
+  case Feature::avx512f: return __builtin_cpu_supports("avx512f");
+  case Feature::avx512vl: return __builtin_cpu_supports("avx512vl");
+  case Feature::avx512_fp16: return __builtin_cpu_supports("avx512fp16");
+  case Feature::fp16: return false;
+  }
+#elif defined(__aarch64__)
+  constexpr unsigned long both = HWCAP_FPHP | HWCAP_ASIMDHP;
+  if (feature == Feature::fp16) return (getauxval(AT_HWCAP) & both) == both;
+#endif
+  return feature == Feature::none;
+}
+
+const char* name(Feature feature) {
+  switch (feature) {
+  case Feature::none: return "";
+  case Feature::fma: return "FMA";
+  case Feature::avx: return "AVX";
+  case Feature::avx512f: return "AVX-512";
+  case Feature::avx512vl: return "AVX-512VL";
+  case Feature::avx512_fp16: return "AVX512-FP16";
+  case Feature::fp16: return "half-precision (FEAT_FP16)";
+  }
+  return "";
+}
+
+} // namespace
+
+std::string missing(Feature feature) {
+  if (has(feature)) return {};
+  return std::string("this processor, or its operating system, has no ") + name(feature) + " instructions";
+}
+
+} // namespace recount::kernel

@@ -1,0 +1,109 @@
+// What a piece of measured code executes, by kind: counted by hand from its instructions, never measured.
+#pragma once
+
+#include <span>
+
+namespace recount::kernel {
+
+/// Counts of one kind each; whole numbers, except where a balanced random pattern makes a half of each step.
+/// An instruction counts under every kind that it is of.
+struct Tally {
+  double instructions = 0;
+  double loads = 0, stores = 0; ///< instructions that read or write memory, the stack included
+  double transfers = 0;         ///< instructions that do either; one that does both counts once
+  double conditional = 0;       ///< conditional branches, and of those the taken ones
+  double taken = 0;
+  double unconditional = 0; ///< all other branches: jumps, calls, returns
+  double integer = 0;       ///< integer arithmetic, logic and comparison
+  /// Floating-point arithmetic (moves are none), in all and by kind.
+  double fp = 0, adds = 0, multiplies = 0, fmas = 0, divides = 0, roots = 0, inversions = 0;
+  double half_ops = 0, single_ops = 0, double_ops = 0; ///< operations: elements, times two for an FMA
+  double vectors = 0;                                  ///< packed arithmetic, in all and by element
+  double half_vectors = 0, single_vectors = 0, double_vectors = 0;
+  double fences = 0;                                 ///< barriers and atomic updates
+  double prefetches = 0;                             ///< of data
+  double conditional_stores = 0, refused_stores = 0; ///< store conditionals, and of those the failing ones
+  double load_misses = 0, store_misses = 0;          ///< that find their line in no cache at all
+  double prefetch_misses = 0;
+  bool operator==(const Tally&) const = default;
+};
+
+/// Every count of a tally.
+inline constexpr double Tally::*tally_members[] = {&Tally::instructions,
+                                                   &Tally::loads,
+                                                   &Tally::stores,
+                                                   &Tally::transfers,
+                                                   &Tally::conditional,
+                                                   &Tally::taken,
+                                                   &Tally::unconditional,
+                                                   &Tally::integer,
+                                                   &Tally::fp,
+                                                   &Tally::adds,
+                                                   &Tally::multiplies,
+                                                   &Tally::fmas,
+                                                   &Tally::divides,
+                                                   &Tally::roots,
+                                                   &Tally::inversions,
+                                                   &Tally::half_ops,
+                                                   &Tally::single_ops,
+                                                   &Tally::double_ops,
+                                                   &Tally::vectors,
+                                                   &Tally::half_vectors,
+                                                   &Tally::single_vectors,
+                                                   &Tally::double_vectors,
+                                                   &Tally::fences,
+                                                   &Tally::prefetches,
+                                                   &Tally::conditional_stores,
+                                                   &Tally::refused_stores,
+                                                   &Tally::load_misses,
+                                                   &Tally::store_misses,
+                                                   &Tally::prefetch_misses};
+static_assert(sizeof tally_members / sizeof tally_members[0] * sizeof(double) == sizeof(Tally));
+
+constexpr Tally operator+(Tally a, const Tally& b) {
+  for (const auto member : tally_members)
+    a.*member += b.*member;
+  return a;
+}
+constexpr Tally operator*(double times, Tally a) {
+  for (const auto member : tally_members)
+    a.*member *= times;
+  return a;
+}
+
+/// The words in which tables of assembly say what a row counts: `2 * integer + load`.
+namespace tallies {
+
+inline constexpr Tally nothing{};
+inline constexpr Tally plain{.instructions = 1};
+inline constexpr Tally integer{.instructions = 1, .integer = 1};
+inline constexpr Tally load{.instructions = 1, .loads = 1, .transfers = 1};
+inline constexpr Tally store{.instructions = 1, .stores = 1, .transfers = 1};
+inline constexpr Tally update{.instructions = 1, .loads = 1, .stores = 1, .transfers = 1};
+inline constexpr Tally jump{.instructions = 1, .unconditional = 1};
+inline constexpr Tally branch{.instructions = 1, .conditional = 1}; ///< not taken
+inline constexpr Tally taken{.instructions = 1, .conditional = 1, .taken = 1};
+inline constexpr Tally fence{.instructions = 1, .fences = 1};
+inline constexpr Tally prefetch{.instructions = 1, .prefetches = 1};
+
+/// One instruction that is of two kinds.
+constexpr Tally both(const Tally& a, const Tally& b) {
+  return a + b + -1 * plain;
+}
+
+/// What one instruction of floating-point arithmetic counts: `lanes` elements, 1 for a scalar one.
+constexpr Tally floating(double Tally::*kind, int bits, int lanes) {
+  Tally t{.instructions = 1, .fp = 1};
+  t.*kind = 1;
+  const double ops = (kind == &Tally::fmas ? 2 : 1) * lanes, packed = lanes > 1 ? 1 : 0;
+  t.*(bits == 16 ? &Tally::half_ops : bits == 32 ? &Tally::single_ops : &Tally::double_ops) = ops;
+  t.*(bits == 16   ? &Tally::half_vectors
+      : bits == 32 ? &Tally::single_vectors
+                   : &Tally::double_vectors) = packed;
+  t.vectors = packed;
+  return t;
+}
+
+} // namespace tallies
+
+} // namespace recount::kernel
