@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs into a folder of its own, and compiles a program of somebody else against what is there.
+set -eu
+build=$1 compiler=$2
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+DESTDIR=$root meson install -C "$build" --no-rebuild --quiet >/dev/null
+pc=$(find "$root" -name recount.pc)
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+export PKG_CONFIG_PATH="$(dirname "$pc")"
+# What README.md shows is what is compiled.
+{ echo '#include <cstdio>'; echo 'static void work() {}'
+  sed -n '/^```cpp$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main() {"; open=1} {print} END {print "}"}'
+} >"$root/readme.cpp"
+# shellcheck disable=SC2046
+for program in readme two_events; do
+  source=$here/$program.cpp
+  [ -e "$source" ] || source=$root/$program.cpp
+  $compiler -std=c++20 -Wall -Wextra -Werror "$source" -o "$root/$program" \
+    $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+  "$root/$program"
+done
+for page in recount.1 recount-sweep.1 recount-results.5; do
+  find "$root" -name "$page" | grep -q . || { echo "not installed: $page" >&2; exit 1; }
+done
+"$(find "$root" -path '*/bin/recount')" --version

@@ -1,0 +1,24 @@
+// A program of somebody else: counts through both witnesses and says so.
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/papi.hpp>
+
+#include <cstdio>
+#include <vector>
+
+int main() {
+  try {
+    recount::Group raw({"perf::PAGE-FAULTS"}, recount::Domain::user);
+    recount::PapiSet papi({"perf::PAGE-FAULTS"}, recount::Domain::user);
+    raw.start();
+    raw.stop();
+    papi.start();
+    static_cast<void>(papi.stop());
+    const auto& count = raw.read().front();
+    if (!count.value) return std::printf("not counted: %s\n", count.reason.c_str()), 1;
+    std::printf("%llu\n", static_cast<unsigned long long>(*count.value));
+  } catch (const recount::Error& error) {
+    std::printf("%s\n", error.what());
+    return 1;
+  }
+}
