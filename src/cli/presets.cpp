@@ -5,14 +5,13 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "preset/document.hpp"
+#include "preset/here.hpp"
 
 #include "event/nearest.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,21 +26,6 @@ struct PresetsArguments {
   std::string table, cpu, papi;
   bool all = false, json = false;
 };
-
-/// Where PAPI looks: its variable, then its data directory.
-std::string default_table() {
-  const char* const given = std::getenv("PAPI_CSV_EVENT_FILE");
-  if (given && *given != '\0') return given;
-  std::string last;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
-    if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
-      last = std::max(last, table.string());
-  if (last.empty())
-    throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
-                      "--table FILE names one; apt install libpapi-dev brings PAPI's");
-  return last;
-}
 
 Json to_json(const PresetListing& listing) {
   Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
@@ -130,7 +114,7 @@ int execute_presets(const PresetsArguments& asked) {
   else if (!asked.papi.empty() && asked.papi != "7.0")
     throw bad_input("--papi-version " + asked.papi, "no such reading of tables is known", "7.0 or 7.3");
   PresetListing listing =
-      list_presets(asked.table.empty() ? default_table() : asked.table, asked.cpu, version);
+      list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.cpu, version);
   for (const std::string& name : asked.names) {
     const bool known = std::ranges::any_of(listing.presets, [&](const PresetLine& p) {
       return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);

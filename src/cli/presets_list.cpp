@@ -2,6 +2,7 @@
 
 #include "event/nearest.hpp"
 #include "host/pmu.hpp"
+#include "preset/here.hpp"
 #include "preset/standard.hpp"
 
 #include <recount/error.hpp>
@@ -16,8 +17,6 @@ namespace recount::cli {
 namespace {
 
 using preset::CpuView;
-using preset::Met;
-using preset::What;
 
 /// The CPU of the table whose name has the most in common with ours, the last of them: tables grow at the
 /// end.
@@ -34,14 +33,9 @@ std::string relative(const PresetTable& table, const std::string& cpu) {
   return longest >= 3 ? best : std::string{};
 }
 
-bool in_table(const PresetTable& table, const std::string& cpu) {
-  return std::ranges::any_of(table.cpus(),
-                             [&](const std::string& name) { return preset::same_word(name, cpu); });
-}
-
 std::string remark(const PresetTable& table, const std::string& cpu, bool here) {
   std::string text;
-  if (!in_table(table, cpu)) {
+  if (!preset::has_rows(table, cpu)) {
     text = fmt::format("{} has no rows for {}, so PAPI offers no preset there.", table.name(), cpu);
     const std::string other = relative(table, cpu);
     if (!other.empty())
@@ -64,23 +58,6 @@ std::string trial(const std::string& name, const preset::Native& native) {
   } catch (const Error& error) {
     return error.problem().cause;
   }
-}
-
-std::string words(const CpuView& view, const Met& met) {
-  if (met.what != What::unknown_term && met.what != What::half_read) return {};
-  const preset::Native& native = view.natives->of(met.text);
-  std::string text;
-  switch (native.status) {
-  case preset::Native::Status::unknown_mask:
-    text = fmt::format("{} has no mask {}", native.event, native.part);
-    break;
-  case preset::Native::Status::refused:
-    text = fmt::format("libpfm4 refuses {}: {}", met.text, native.failure);
-    break;
-  case preset::Native::Status::elsewhere: text = fmt::format("presets cannot use {}", native.part); break;
-  default: text = fmt::format("libpfm4 does not know {} on this CPU", native.event);
-  }
-  return met.what == What::half_read ? "only half of it is read: " + text : text;
 }
 
 PresetLine available(const CpuView& view, const Preset& preset, bool here) {
@@ -146,23 +123,12 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   if (view.loaded.crashes)
     throw bad_input(fmt::format("{}:{}", path, view.loaded.crash_place.line),
                     "PAPI dies on this row: " + view.loaded.crash, "recount lint " + path);
-  const auto reason = [&](std::string_view name) {
-    std::string text = in_table(table, core->name) ? "the table does not define it for this CPU" : "";
-    for (const Met& met : view.met)
-      if (preset::same_word(met.preset, name))
-        if (std::string why = words(view, met); !why.empty()) text = std::move(why);
-    return text;
-  };
   for (const auto& standard : preset::standard_presets()) {
     const Preset* const found = view.loaded.find(standard.name);
     PresetLine line = found ? available(view, *found, listing.here) : PresetLine{};
     line.name = standard.name;
     line.prose = standard.text;
-    if (!found)
-      line.trouble = reason(standard.name);
-    else if (found->half_read)
-      line.trouble = reason(standard.name);
-    if (!found && line.trouble.empty()) line.trouble = "the table has no rows for this CPU";
+    if (!found || found->half_read) line.trouble = preset::why_not(view, table, standard.name);
     listing.presets.push_back(std::move(line));
   }
   for (const Preset& extra : view.loaded.presets)

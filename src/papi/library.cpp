@@ -154,6 +154,12 @@ std::string version() {
                      PAPI_VERSION_INCREMENT(v));
 }
 
+int max_mhz() {
+  initialise();
+  const PAPI_hw_info_t* const hardware = PAPI_get_hardware_info();
+  return hardware != nullptr ? hardware->cpu_max_mhz : 0;
+}
+
 std::vector<std::string> warnings() {
   std::vector<std::string> out;
   if (const char* old = std::getenv("PAPI_PERFMON_EVENT_FILE"); old != nullptr)

@@ -26,6 +26,10 @@ void demand_readable_tables();
 /// As initialise(), but in this very process at once: for a forked child that may crash.
 void initialise_unguarded();
 
+/// The CPU's nominal frequency in MHz as PAPI states it, which DERIVED_PS and `#` multiply by. Initialises
+/// PAPI.
+[[nodiscard]] int max_mhz();
+
 /// Makes this thread known to PAPI until it ends.
 void register_thread();
 

@@ -80,6 +80,13 @@ bool is_description(std::string_view word) noexcept {
   return same_word(word, "NOTE") || same_word(word, "LDESC") || same_word(word, "SDESC");
 }
 
+const Line* line_at(const Document& document, Place place) noexcept {
+  const auto at = std::ranges::lower_bound(document.lines, place.line, {}, &Line::number);
+  for (auto line = at; line != document.lines.end() && line->number == place.line; ++line)
+    if (!line->fields.empty() && line->fields.front().place == place) return &*line;
+  return nullptr;
+}
+
 Document parse(std::string_view text) {
   Document document;
   int number = 0;

@@ -41,6 +41,8 @@ struct Document {
 inline constexpr std::size_t longest_line = 2047;
 
 [[nodiscard]] Document parse(std::string_view text);
+/// The line whose first field stands at that place; null: none.
+[[nodiscard]] const Line* line_at(const Document& document, Place place) noexcept;
 /// The bytes of a file. Throws Error (bad_input) with `remedy` when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path, const std::string& remedy);
 

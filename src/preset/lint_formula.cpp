@@ -12,20 +12,13 @@ namespace {
 using formula::Linear;
 using formula::Quotient;
 
-const Line* line_of(const Document& table, const Preset& preset) {
-  const auto at = std::ranges::lower_bound(table.lines, preset.place.line, {}, &Line::number);
-  for (auto line = at; line != table.lines.end() && line->number == preset.place.line; ++line)
-    if (!line->fields.empty() && line->fields.front().place == preset.place) return &*line;
-  return nullptr;
-}
-
 /// One preset on one CPU, with what each check needs.
 class Checker {
 public:
   Checker(const CpuView& view, const Preset& preset, const Document& table, Findings& findings)
       : view_(view),
         preset_(preset),
-        line_(line_of(table, preset)),
+        line_(line_at(table, preset.place)),
         findings_(findings),
         variables_(view.variables(preset)) {}
 

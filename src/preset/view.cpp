@@ -101,7 +101,7 @@ std::optional<Quotient> meaning(const Preset& preset, const std::vector<formula:
 }
 
 CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
-             PapiVersion version) {
+             PapiVersion version, const Document* user) {
   CpuView v;
   v.cpu = core ? core->name : cpu;
   v.core = core;
@@ -110,7 +110,7 @@ CpuView view(const Document& table, const std::string& cpu, const event::pfm::Ta
   if (core) v.natives = std::make_shared<Natives>(*core, version);
   const NativeLookup trust = [](const std::string&) { return Known::yes; };
   const NativeLookup lookup = core ? v.natives->lookup() : trust;
-  v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, nullptr,
+  v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, user,
                           [&](const Met& met) { v.met.push_back(met); }});
   name_variables(v);
   for (const Preset& preset : v.loaded.presets) {

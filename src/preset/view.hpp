@@ -35,9 +35,10 @@ private:
   std::map<int, formula::Variable> by_code_;
 };
 
-/// Loads the table for one CPU. `core` may be null: then names are taken on trust.
+/// Loads the table for one CPU. `core` may be null: then names are taken on trust. `user`: the table of user
+/// events, or null.
 [[nodiscard]] CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
-                           PapiVersion version);
+                           PapiVersion version, const Document* user = nullptr);
 
 /// What a derived type makes of operands; no value when it has no single meaning.
 [[nodiscard]] std::optional<formula::Quotient> meaning(Derived type, const std::string& postfix,

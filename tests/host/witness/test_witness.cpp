@@ -1,45 +1,18 @@
 // The four witnesses on this machine, with real kernels and counters.
 #include "../../skip.hpp"
 #include "../sweep/kernels.hpp"
+#include "faults.hpp"
 #include "witness/counting.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <sched.h>
-#include <sys/mman.h>
 
 using namespace recount;
 using namespace recount::witness;
+using test::Faults, test::Nothing;
 
 namespace {
-
-/// Touches `pages` fresh pages each time it is called.
-struct Faults : kernel::Instance {
-  std::size_t pages;
-  explicit Faults(std::size_t count) : pages(count) {}
-  // Never instrumented: shadow memory would fault as well.
-  __attribute__((noinline, no_sanitize("address", "undefined"))) void execute() const {
-    const std::size_t bytes = pages * 4096;
-    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ::madvise(at, bytes, MADV_NOHUGEPAGE);
-    for (std::size_t i = 0; i < bytes; i += 4096)
-      static_cast<volatile char*>(at)[i] = 1;
-    ::munmap(at, bytes);
-    ::sched_yield();
-  }
-  [[nodiscard]] kernel::Region region() override {
-    return {[](void* context) { static_cast<Faults*>(context)->execute(); }, this};
-  }
-  [[nodiscard]] std::int64_t accesses() const override { return static_cast<std::int64_t>(pages); }
-};
-
-struct Nothing : kernel::Instance {
-  [[nodiscard]] kernel::Region region() override {
-    return {[](void*) {}, nullptr};
-  }
-  [[nodiscard]] std::int64_t accesses() const override { return 1; }
-};
 
 std::vector<result::Observation> observe(const std::string& witness, kernel::Instance* instance,
                                          std::vector<std::string> metrics) {

@@ -1,0 +1,44 @@
+// A preset as its row says it, in ordinary arithmetic: what PAPI ought to compute. (load() tells what it
+// does.)
+#pragma once
+
+#include "preset/document.hpp"
+
+#include <recount/preset.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace recount::preset {
+
+/// A row taken at its word: infix with the usual left-associativity, every term, nested presets by value.
+struct Written {
+  /// What N0, N1 … stand for: a native event, or another preset.
+  struct Operand {
+    std::string native;                    ///< empty: a preset
+    std::shared_ptr<const Written> preset; ///< null: a native event
+  };
+  std::string name;
+  Derived type = Derived::none; ///< infix becomes postfix
+  std::string postfix;          ///< for postfix
+  std::vector<Operand> operands;
+  std::string problem; ///< why the row means nothing that can be counted; empty: it does
+};
+
+/// The definition in force, as its row in `table` (or in `user`, which may be null) says it.
+[[nodiscard]] Written written(const Preset& preset, const LoadedTable& loaded, const Document& table,
+                              const Document* user);
+
+/// The native events of a row and of the presets in it, each spelling once.
+[[nodiscard]] std::vector<std::string> natives(const Written& written);
+
+/// What the row comes to. No value (`dies`, with `why`) where arithmetic has none: x/0, a result beyond 64
+/// bits, a formula that cannot be read. `count` tells how often a native event occurred; `max_mhz` as for
+/// recount::evaluate().
+[[nodiscard]] PresetValue evaluate(const Written& written,
+                                   const std::function<long long(const std::string& native)>& count,
+                                   int max_mhz);
+
+} // namespace recount::preset

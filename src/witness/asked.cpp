@@ -1,0 +1,191 @@
+#include "witness/asked.hpp"
+
+#include "papi/library.hpp"
+#include "preset/here.hpp"
+#include "witness/counting.hpp"
+
+#include <recount/group.hpp>
+#include <recount/papi.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <optional>
+
+namespace recount::witness {
+namespace {
+
+/// PAPI 7.0 and what came before read alike; what came after, as 7.3.
+PapiVersion version_here() {
+  return papi::version() < "7.1" ? PapiVersion::v7_0 : PapiVersion::v7_3;
+}
+
+/// The presets of this machine, or why there are none; read once.
+struct Tables {
+  std::optional<preset::Here> here;
+  std::string trouble;
+};
+
+const Tables& tables() {
+  static const Tables all = [] {
+    Tables made;
+    try {
+      made.here.emplace(version_here());
+    } catch (const Error& error) {
+      made.trouble = error.problem().subject + ": " + reason_of(error);
+    }
+    return made;
+  }();
+  return all;
+}
+
+/// Only then it is worth reading tables: events have a PMU before their name, and user events need a table.
+bool may_be_preset(const std::string& metric) {
+  if (metric.starts_with("PAPI_")) return true;
+  return metric.find_first_of(":/") == std::string::npos &&
+         (!papi::private_tables().empty() || !tables().trouble.empty());
+}
+
+/// Whether a step of the formula, or of one in it, is the clock rate.
+bool needs_clock(const preset::Written& written) {
+  if (written.type == Derived::ps || written.type == Derived::add_ps) return true;
+  if (written.postfix.find('#') != std::string::npos) return true;
+  return std::ranges::any_of(
+      written.operands, [](const auto& operand) { return operand.preset && needs_clock(*operand.preset); });
+}
+
+/// The event of a term: in user mode unless it says otherwise, found where PAPI finds it.
+Event encode_term(const std::string& name, const preset::CpuView& view) {
+  const std::size_t component = name.find(":::");
+  std::string bare = component == name.npos ? name : name.substr(component + 3);
+  if (bare.find("::") == bare.npos) {
+    const preset::Native& native = view.natives->of(name);
+    if (native.ok()) bare = native.pmu + "::" + bare;
+  }
+  return encode(bare, Domain::user);
+}
+
+bool same_counter(const Event& a, const Event& b) {
+  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
+}
+
+void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& view) {
+  for (const std::string& name : natives(formula.written)) {
+    const Event event = encode_term(name, view);
+    const auto known =
+        std::ranges::find_if(asked.events, [&](const Event& e) { return same_counter(e, event); });
+    formula.event_of[name] = static_cast<std::size_t>(known - asked.events.begin());
+    if (known == asked.events.end()) asked.events.push_back(event);
+  }
+}
+
+Asked ask_preset(const Preset& found, const preset::Here& here) {
+  Asked asked;
+  auto formula = std::make_shared<PresetFormula>();
+  formula->written = here.written(found);
+  formula->papis = found;
+  asked.refused = formula->written.problem;
+  if (!asked.refused.empty()) return asked;
+  add_events(asked, *formula, here.view());
+  if (asked.events.empty()) asked.refused = "its row names no event";
+  if (needs_clock(formula->written)) formula->max_mhz = papi::max_mhz();
+  asked.preset = std::move(formula);
+  return asked;
+}
+
+Asked ask_unguarded(const std::string& metric) {
+  if (!counter_name(metric)) return {{}, {}, "a time, not a count: the clock witness tells it"};
+  if (may_be_preset(metric)) {
+    const Tables& all = tables();
+    const Preset* const found = all.here ? all.here->find(metric) : nullptr;
+    if (found) return ask_preset(*found, *all.here);
+    if (metric.starts_with("PAPI_")) return {{}, {}, all.here ? all.here->why_not(metric) : all.trouble};
+  }
+  return {encode_each(counted_as(metric), Domain::user), {}, {}};
+}
+
+/// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
+const Count* the_one(std::span<const Count> counts, std::string& reason) {
+  const Count* counted = nullptr;
+  for (const Count& count : counts) {
+    if (!count.value) continue;
+    if (counted) {
+      reason = "the region ran on more than one kind of core; pin it with --cpu";
+      return nullptr;
+    }
+    counted = &count;
+  }
+  return counted ? counted : &counts.front();
+}
+
+std::int64_t scaled(const Count& count) {
+  return multiplexed(count) ? static_cast<std::int64_t>(std::llround(scale(count).value_or(0)))
+                            : static_cast<std::int64_t>(*count.value);
+}
+
+/// The count of the event that ran least: what is true of it limits the whole.
+const Count& least(std::span<const Count> counts) {
+  return *std::ranges::min_element(counts, {}, [](const Count& c) { return share(c); });
+}
+
+/// What PAPI would make of the same counts; nothing when that cannot be told.
+std::optional<PresetValue> papis_value(const PresetFormula& formula, std::span<const Count> counts) {
+  std::vector<long long> its;
+  for (const PresetNative& native : formula.papis.natives) {
+    const auto at = formula.event_of.find(native.name);
+    if (at == formula.event_of.end()) return {};
+    its.push_back(scaled(counts[at->second]));
+  }
+  return evaluate(formula.papis, its, formula.max_mhz, version_here());
+}
+
+void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
+  const auto missing = std::ranges::find_if(counts, [](const Count& c) { return !c.value; });
+  if (missing != counts.end()) {
+    o.reason = missing->reason;
+    return;
+  }
+  const PresetValue value = evaluate(
+      formula.written,
+      [&](const std::string& native) -> long long { return scaled(counts[formula.event_of.at(native)]); },
+      formula.max_mhz);
+  const bool has_value = value.ending == PresetValue::Ending::value;
+  if (has_value)
+    o.value = std::int64_t{value.value};
+  else
+    o.reason = value.why;
+  const auto papis = papis_value(formula, counts);
+  if (papis && papis->ending == PresetValue::Ending::value && !(has_value && papis->value == value.value))
+    o.flags.push_back(fmt::format("PAPI computes {} from the same counts", papis->value));
+}
+
+} // namespace
+
+Asked ask(const std::string& metric) {
+  try {
+    Asked asked = ask_unguarded(metric);
+    if (asked.refused.empty()) static_cast<void>(Counters(asked.events));
+    return asked;
+  } catch (const Error& error) {
+    const std::string& subject = error.problem().subject;
+    return {{}, {}, (metric.starts_with(subject) ? "" : subject + ": ") + reason_of(error)};
+  }
+}
+
+void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts) {
+  const Count* const whole = asked.preset ? &least(counts) : the_one(counts, o.reason);
+  if (!whole) return;
+  o.enabled_ns = static_cast<std::int64_t>(whole->enabled_ns);
+  o.running_ns = static_cast<std::int64_t>(whole->running_ns);
+  if (asked.preset)
+    fill_preset(o, *asked.preset, counts);
+  else if (whole->value)
+    o.value = scaled(*whole);
+  else
+    o.reason = whole->reason;
+  if (o.value.index() != 0 && multiplexed(*whole))
+    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(*whole)));
+}
+
+} // namespace recount::witness

@@ -1,0 +1,43 @@
+// A metric as perf counts it: events, and how their counts become its value.
+#pragma once
+
+#include "preset/written.hpp"
+#include "result/observation.hpp"
+
+#include <recount/count.hpp>
+#include <recount/event.hpp>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::witness {
+
+/// A preset or user event: what its row says, over events that perf counts.
+struct PresetFormula {
+  preset::Written written;
+  std::map<std::string, std::size_t> event_of; ///< which event each native name is
+  Preset papis;                                ///< as PAPI holds it, which may say something else
+  int max_mhz = 0;                             ///< as PAPI states it; 0 where no formula needs it
+};
+
+struct Asked {
+  std::vector<Event>
+      events; ///< of an event: it, on a hybrid CPU one for each kind of core; of a preset: its natives
+  std::shared_ptr<const PresetFormula> preset; ///< null: an event
+  std::string refused;                         ///< why it cannot be counted; empty: it can
+};
+
+/// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
+/// the tables that PAPI reads, each event without a domain of its own in user mode. Never throws
+/// recount::Error.
+[[nodiscard]] Asked ask(const std::string& metric);
+
+/// Puts the value into the observation, or the reason why there is none. `counts` are those of asked.events.
+/// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,
+/// says so among the flags.
+void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts);
+
+} // namespace recount::witness

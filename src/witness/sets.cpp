@@ -1,0 +1,58 @@
+#include "witness/sets.hpp"
+
+#include <recount/group.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace recount::witness {
+namespace {
+
+bool same_attr(const Event& a, const Event& b) {
+  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
+}
+
+Set with(Set set, std::size_t metric, const Asked& asked) {
+  auto& at = set.at.emplace_back();
+  set.metrics.push_back(metric);
+  for (const Event& event : asked.events) {
+    const auto known = std::ranges::find_if(set.events, [&](const Event& e) { return same_attr(e, event); });
+    at.push_back(static_cast<std::size_t>(known - set.events.begin()));
+    if (known == set.events.end()) set.events.push_back(event);
+  }
+  return set;
+}
+
+} // namespace
+
+std::vector<Count> Set::counts_of(std::size_t i, const std::vector<Count>& counts) const {
+  std::vector<Count> its;
+  for (const std::size_t k : at.at(i))
+    its.push_back(counts.at(k));
+  return its;
+}
+
+bool fits_one_group(const Set& set) {
+  return Counters(set.events).groups().size() == 1;
+}
+
+std::vector<Set> sets_of(const std::vector<Asked>& asked, const Fits& fits) {
+  std::vector<Set> sets;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!asked[i].refused.empty()) continue;
+    bool placed = false;
+    for (Set& set : sets) {
+      Set larger = with(set, i, asked[i]);
+      placed = set.together && fits(larger);
+      if (!placed) continue;
+      set = std::move(larger);
+      break;
+    }
+    if (placed) continue;
+    Set& own = sets.emplace_back(with({}, i, asked[i]));
+    own.together = fits(own);
+  }
+  return sets;
+}
+
+} // namespace recount::witness

@@ -1,0 +1,162 @@
+// Presets through perf, by what their rows say, against PAPI: over software events, on any machine.
+#include "../../skip.hpp"
+#include "in_child.hpp"
+
+#include <recount/papi.hpp>
+
+using namespace recount;
+using namespace recount::test;
+
+namespace {
+
+const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS", cs = "perf::CONTEXT-SWITCHES";
+
+/// Why nothing can be tried here; empty when all is well.
+std::string obstacle() {
+  if (!preset::default_pmu()) return "libpfm4 does not know this CPU, so PAPI loads no table here";
+  for (const char* name : {"perf", "papi"})
+    if (std::string why = witness::find(name).missing({pf}); !why.empty()) return name + (": " + why);
+  return {};
+}
+
+struct Pair {
+  result::Observation perf, papi;
+};
+
+Pair both(const Tables& tables, const std::string& metric) {
+  return {observe_under(tables, "perf", {metric}).at(0), observe_under(tables, "papi", {metric}).at(0)};
+}
+
+std::string text(const result::Observation& o) {
+  if (const auto* value = std::get_if<std::int64_t>(&o.value)) return std::to_string(*value);
+  return "none: " + o.reason;
+}
+
+bool flagged(const result::Observation& o, const std::string& words) {
+  for (const auto& flag : o.flags)
+    if (flag.find(words) != flag.npos) return true;
+  return false;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(presets)
+
+BOOST_AUTO_TEST_CASE(every_derived_type_is_what_papi_counts) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"NOT_DERIVED," + pf, "321"},
+      {"DERIVED_ADD," + pf + "," + mf, "642"},
+      {"DERIVED_ADD," + pf + "," + pf + "," + pf, "963"},
+      {"DERIVED_SUB," + pf + "," + mf, "0"},
+      {"DERIVED_SUB," + pf + "," + mf + "," + pf, "-321"},
+      {"DERIVED_CMPD," + pf + "," + mf, "321"},
+      {"DERIVED_POSTFIX,N0|3|*|N1|+|," + pf + "," + mf, "1284"},
+      {"DERIVED_POSTFIX,N0|N1|*|7|/|," + pf + "," + mf, "14720"},
+      {"DERIVED_INFIX,(N0+N1)*2," + pf + "," + mf, "1284"},
+      {"DERIVED_POSTFIX,N0|#|+|," + pf, {}},
+      {"NOT_DERIVED,perf_event:::" + pf, "321"},
+      {"NOT_DERIVED,PAGE-FAULTS", "321"},
+      {"NOT_DERIVED," + cs, "0"}, // PAPI counts user mode
+  };
+  for (const auto& [row, value] : rows) {
+    BOOST_TEST_CONTEXT(row) {
+      const Pair got = both({"PRESET,PAPI_TLB_DM," + row + "\n", {}}, "PAPI_TLB_DM");
+      BOOST_TEST(text(got.perf) == text(got.papi));
+      BOOST_TEST((got.perf.value.index() != 0));
+      if (!value.empty()) BOOST_TEST(text(got.perf) == value);
+      BOOST_TEST(!flagged(got.perf, "PAPI computes"));
+      BOOST_TEST(got.perf.running_ns.value_or(-1) == got.perf.enabled_ns.value_or(-2));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rates_use_the_clock_that_papi_states) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  for (const std::string row :
+       {"DERIVED_PS,perf::TASK-CLOCK," + pf, "DERIVED_ADD_PS,perf::TASK-CLOCK," + pf + "," + mf}) {
+    const Pair got = both({"PRESET,PAPI_TLB_DM," + row + "\n", {}}, "PAPI_TLB_DM");
+    const auto perf = result::as_double(got.perf.value), papi = result::as_double(got.papi.value);
+    BOOST_TEST_REQUIRE((perf && papi), text(got.perf) << ", " << text(got.papi));
+    BOOST_TEST(*perf > *papi / 30); // two regions, each with its own time
+    BOOST_TEST(*perf < *papi * 30);
+  }
+  // Over a region without its first event the rate has no value, and PAPI dies.
+  const Pair got = both({"PRESET,PAPI_TLB_DM,DERIVED_PS," + cs + "," + pf + "\n", {}}, "PAPI_TLB_DM");
+  BOOST_TEST((got.perf.value.index() == 0));
+#if defined(__x86_64__)
+  BOOST_TEST(got.papi.reason.find("PAPI does not survive counting") == 0U, text(got.papi));
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(where_papi_computes_otherwise_perf_keeps_to_the_row) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const std::string faults = "," + pf + "," + pf + "," + pf;
+  const Pair infix = both({"PRESET,PAPI_TLB_DM,DERIVED_INFIX,N0-N1-N2" + faults + "\n", {}}, "PAPI_TLB_DM");
+  BOOST_TEST(text(infix.perf) == "-321");
+  BOOST_TEST(text(infix.papi) == "321");
+  BOOST_TEST(flagged(infix.perf, "PAPI computes 321 from the same counts"));
+
+  const Pair zero =
+      both({"PRESET,PAPI_TLB_DM,DERIVED_POSTFIX,N0|N1|N2|-|/|" + faults + "\n", {}}, "PAPI_TLB_DM");
+  BOOST_TEST(text(zero.perf) == "none: it divides by a count that is 0");
+  BOOST_TEST((zero.papi.value.index() != 0));
+  BOOST_TEST(flagged(zero.perf, "PAPI computes " + text(zero.papi)));
+
+  std::string nine = "PRESET,PAPI_TLB_DM,DERIVED_ADD";
+  for (int i = 0; i < 9; ++i)
+    nine += "," + pf;
+  const Pair dropped = both({nine + "\n", {}}, "PAPI_TLB_DM");
+  BOOST_TEST(text(dropped.perf) == "2889");
+  BOOST_TEST(text(dropped.papi) == (papi::version() < "7.1" ? "2568" : "2889"));
+
+  const Pair kernel = both({"PRESET,PAPI_TLB_DM,NOT_DERIVED," + cs + ":k\n", {}}, "PAPI_TLB_DM");
+  BOOST_TEST(text(kernel.papi) == "0"); // PAPI takes no notice of :k in a table
+  BOOST_TEST((kernel.perf.value.index() != 0));
+}
+
+BOOST_AUTO_TEST_CASE(several_presets_share_a_pass) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const Tables tables{"PRESET,PAPI_TLB_DM,DERIVED_ADD," + pf + "," + mf +
+                          "\nPRESET,PAPI_TLB_IM,NOT_DERIVED," + mf + "\n",
+                      {}};
+  const auto all =
+      observe_under(tables, "perf", {"PAPI_TLB_DM", "PAPI_NO_SUCH", "PAPI_TLB_IM", pf, "PAPI_TOT_INS"});
+  BOOST_TEST(text(all.at(0)) == "642");
+  BOOST_TEST(all.at(1).reason == "the table does not define it for this CPU");
+  BOOST_TEST(text(all.at(2)) == "321");
+  BOOST_TEST(text(all.at(3)) == "321");
+  BOOST_TEST(all.at(4).reason == "the table does not define it for this CPU");
+  for (const auto& o : all)
+    BOOST_TEST(!flagged(o, "pass"));
+}
+
+BOOST_AUTO_TEST_CASE(user_events_count) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const Pair got = both({{}, "EVENT,MY_FAULTS,DERIVED_ADD," + pf + "," + mf + "\n"}, "MY_FAULTS");
+  BOOST_TEST(text(got.perf) == "642");
+  BOOST_TEST(text(got.papi) == "642");
+  const Pair other = both({"PRESET,PAPI_MY_OWN,DERIVED_SUB," + pf + "," + mf + "\n", {}}, "PAPI_MY_OWN");
+  BOOST_TEST(text(other.perf) == "0");
+  BOOST_TEST(text(other.papi) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_row_is_said) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const auto said = [](const std::string& rows) {
+    return text(observe_under({rows, {}}, "perf", {"PAPI_TLB_DM"}).at(0));
+  };
+  const std::string unknown = said("PRESET,PAPI_TLB_DM,NOT_DERIVED,perf::NO-FAULTS\n");
+  BOOST_TEST(unknown.find("does not know NO-FAULTS") != unknown.npos, unknown);
+  const std::string half = said("PRESET,PAPI_TLB_DM,DERIVED_ADD," + pf + ",perf::NO-FAULTS\n");
+  BOOST_TEST(half.find("none: perf::NO-FAULTS: no such event") == 0U, half);
+  const std::string dies = said("PRESET,PAPI_TLB_DM,NO_SUCH_TYPE," + pf + "\n");
+  BOOST_TEST(dies.find("PAPI dies on this row") != dies.npos, dies);
+  const auto* const other = preset::core_pmu("skl") == preset::default_pmu() ? "hsw::" : "skl::";
+  if (!preset::core_pmu("skl")) return; // not an x86 build of libpfm4
+  const std::string foreign =
+      said("PRESET,PAPI_TLB_DM,NOT_DERIVED," + std::string(other) + "L1D:REPLACEMENT\n");
+  BOOST_TEST(foreign.find("presets cannot use") != foreign.npos, foreign);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
