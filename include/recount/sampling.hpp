@@ -1,0 +1,193 @@
+// Sampling: a record every N occurrences of events, through the kernel's ring buffers.
+#pragma once
+
+#include <recount/event.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <variant>
+#include <vector>
+
+namespace recount {
+
+/// An event to sample. Of period and frequency at most one is given; with neither it is only counted.
+struct SampledEvent {
+  Event event;
+  std::uint64_t period = 0;    ///< a sample every so many occurrences (nanoseconds for the clock events)
+  std::uint64_t frequency = 0; ///< about so many samples a second: the kernel adapts the period
+  unsigned precise = 0;        ///< 0...3 (precise_ip of perf_event_open(2)), lowered to what the PMU offers
+};
+
+/// Who is sampled, and what a sample holds.
+struct SamplingOptions {
+  pid_t pid = 0;        ///< 0: the calling thread; > 0: every thread that this process has; -1: all CPUs
+  bool inherit = false; ///< also threads and processes that these start from now on
+  bool enable_on_exec = false; ///< starts by itself when the target calls execve(2)
+  bool follow = false;         ///< deliver Mapping, Name, Fork and End, also while sampling is stopped
+  bool data_mappings = false;  ///< with follow: mappings that are not executable as well
+  bool build_ids = false;      ///< with follow: Mapping::build_id instead of the inode (Linux 5.12)
+  bool group = false;  ///< the events are one kernel group, and every sample holds the values of all of them
+  bool chains = false; ///< call chains by frame pointers
+  unsigned frames = 0; ///< of a call chain at most; 0: as many as the kernel allows
+  std::uint64_t user_registers = 0;        ///< by their bits in asm/perf_regs.h: where user mode was left
+  std::uint64_t interrupted_registers = 0; ///< where the event happened, user mode or kernel
+  std::size_t buffer = 0; ///< bytes of each ring, rounded up to a power of two of pages; 0: as fits (2 MiB
+                          ///< where few rings are needed and memory may be locked, less otherwise)
+};
+
+/// The mode that a sample was taken in.
+enum class Mode : std::uint8_t { unknown, kernel, user, hypervisor, guest_kernel, guest_user };
+
+// Records. Views (spans, string_views) are valid only during the call that delivers the record. Times are
+// nanoseconds of CLOCK_MONOTONIC, which is std::chrono::steady_clock.
+
+/// One occurrence out of `period`.
+struct Sample {
+  std::size_t event = 0; ///< index into Sampling::events()
+  std::uint64_t time = 0;
+  std::uint64_t ip = 0;      ///< where the program was (breakpoints on data: the instruction after)
+  std::uint64_t address = 0; ///< of the data concerned (page faults, breakpoints, precise loads); 0: none
+  std::uint64_t period = 0;  ///< occurrences that this sample stands for
+  std::uint32_t pid = 0, tid = 0, cpu = 0;
+  Mode mode = Mode::unknown;
+  bool exact = false;                   ///< the PMU vouches for ip
+  std::span<const std::uint64_t> chain; ///< innermost first, PERF_CONTEXT_* markers included
+  std::span<const std::uint64_t> user_registers, interrupted_registers; ///< in the order of the mask's bits
+  std::span<const std::uint64_t> values; ///< of a group, in the order of the events, since opening
+};
+/// Code (or data) was mapped.
+struct Mapping {
+  std::uint64_t time = 0;
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t start = 0, length = 0, offset = 0; ///< bytes; offset in the file
+  std::uint32_t protection = 0;                    ///< PROT_* of mmap(2)
+  std::uint64_t device = 0, inode = 0;             ///< as st_dev and st_ino; 0 with a build id
+  std::span<const std::uint8_t> build_id;
+  std::string_view file; ///< "/usr/lib/libc.so.6", "[vdso]", "//anon"
+};
+/// A thread has a name, by execve(2) or by its own wish.
+struct Name {
+  std::uint64_t time = 0;
+  std::uint32_t pid = 0, tid = 0;
+  bool exec = false; ///< the process is another program from here on: its mappings are gone
+  std::string_view name;
+};
+/// A process or thread (then pid == parent_pid) began.
+struct Fork {
+  std::uint64_t time = 0;
+  std::uint32_t pid = 0, tid = 0, parent_pid = 0, parent_tid = 0;
+};
+/// A thread ended.
+struct End {
+  std::uint64_t time = 0;
+  std::uint32_t pid = 0, tid = 0;
+};
+/// Here the ring was full: so many records are missing before this one.
+struct Loss {
+  std::uint64_t time = 0;
+  std::uint64_t records = 0;
+};
+/// The kernel stopped sampling an event because it came too often, or goes on with it.
+struct Throttle {
+  std::uint64_t time = 0;
+  std::size_t event = 0;
+  bool stopped = false;
+};
+using Record = std::variant<Sample, Mapping, Name, Fork, End, Loss, Throttle>;
+
+/// What became of one event's samples.
+struct SampledCount {
+  std::uint64_t samples = 0;         ///< delivered
+  std::uint64_t weight = 0;          ///< the sum of their periods
+  std::optional<std::uint64_t> lost; ///< samples that found the ring full, by the kernel's own count (Linux
+                                     ///< 6.0); none: this kernel only tells by Loss records
+  std::uint64_t throttled = 0;       ///< times that the kernel stopped it for a while
+  std::uint64_t occurrences = 0;     ///< counted while it was enabled and on the PMU
+  std::uint64_t enabled_ns = 0, running_ns = 0; ///< summed over threads and CPUs
+};
+/// What a Sampling did so far, and what it cost.
+struct SamplingReport {
+  std::vector<SampledCount> events; ///< in the order of Sampling::events()
+  std::uint64_t lost_records = 0;   ///< told by Loss records, of all kinds
+  std::uint64_t lost_followed = 0;  ///< Mapping, Name, Fork and End records lost, by the kernel's own count
+  std::uint64_t full = 0;    ///< times that a ring was found without room for another record: records may be
+                             ///< missing of which no Loss tells (a ring that stays full never reports)
+  std::uint64_t damaged = 0; ///< records that made no sense, and were left out
+  std::uint64_t late = 0;    ///< records delivered after one with a later time
+  std::uint64_t records = 0, bytes = 0; ///< delivered
+  std::uint64_t reader_ns = 0; ///< processor time that wait(), read() and finish() took, the sink's included
+  std::size_t rings = 0, ring_bytes = 0; ///< memory: how many rings, and the bytes of each
+  /// Whether every record that the kernel meant to write was delivered.
+  [[nodiscard]] bool complete() const noexcept;
+};
+
+/// Samples events of a thread, a process with all that it starts, or whole CPUs. Not started yet after
+/// construction. Nothing is allocated after it; memory is bounded by the rings (see SamplingReport): who
+/// reads too seldom loses records, is told how many, and never slows the target.
+///
+///     recount::SamplingOptions options;
+///     options.pid = child;
+///     options.inherit = options.enable_on_exec = options.follow = true;
+///     recount::Sampling sampling({{recount::encode("perf::CPU-CLOCK"), 0, 1000}}, options);
+///     ... let the child go on ...
+///     const auto sink = [&](const recount::Record& record) { ... };
+///     while (sampling.wait(std::chrono::milliseconds(100)))
+///       sampling.read(sink);
+///     sampling.finish(sink);
+///
+/// Movable. One thread at a time may use an object.
+class Sampling {
+public:
+  using Sink = std::function<void(const Record&)>;
+
+  /// Throws Error as Group does, and also (bad_input) when an event has both period and frequency or none
+  /// samples at all; unavailable when an event cannot interrupt or the rings may not be locked in memory.
+  explicit Sampling(std::vector<SampledEvent> events, const SamplingOptions& options = {});
+  Sampling(Sampling&&) noexcept;
+  Sampling& operator=(Sampling&&) noexcept;
+  ~Sampling();
+
+  void start();
+  void stop();
+  /// Changes the period of an event, running or not (perf_event_open(2), PERF_EVENT_IOC_PERIOD); its
+  /// frequency where it has one.
+  void set_period(std::size_t event, std::uint64_t period);
+
+  /// Waits until a ring is a quarter full, at most so long. False once every task that is sampled has ended:
+  /// finish() then delivers what is left. Returns early when a signal handler ran.
+  [[nodiscard]] bool wait(std::chrono::milliseconds limit);
+  /// Delivers records in the order of their times. With several rings, what is younger than the previous
+  /// call (at least a millisecond) is kept for the next one, since another CPU may still be writing something
+  /// older. `sink` may throw: its record then counts as delivered.
+  void read(const Sink& sink);
+  /// The same without keeping anything back.
+  void finish(const Sink& sink);
+
+  [[nodiscard]] const std::vector<SampledEvent>& events() const noexcept; ///< `precise` as it was granted
+  [[nodiscard]] SamplingReport report();
+  /// Descriptors that are ready for reading when a ring is a quarter full, for poll(2) beside others.
+  [[nodiscard]] const std::vector<int>& descriptors() const noexcept;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Whether an event can be sampled; false when it counts here but its PMU raises no interrupt (msr, most
+/// uncore PMUs). Tried on the calling thread.
+[[nodiscard]] bool can_interrupt(const Event& event);
+
+/// Calls `sink` with a Mapping for everything executable that a process has mapped already (all of it with
+/// `data`): what its records cannot tell when it is sampled while it runs. Time 0. Empty when the process has
+/// ended or may not be looked at (/proc/PID/maps).
+void existing_mappings(pid_t pid, const Sampling::Sink& sink, bool data = false);
+
+} // namespace recount

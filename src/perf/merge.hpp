@@ -1,0 +1,39 @@
+// The records of several rings in the order of their times.
+#pragma once
+
+#include "perf/sample_open.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace recount::perf {
+
+/// Goes over what the rings hold at the time of begin(). Records stay in their rings until they are dropped,
+/// so nothing is copied or kept elsewhere. Allocates nothing after construction.
+class Merge {
+public:
+  explicit Merge(const OpenSampling& open) : rings_(open.rings), type_(open.format.sample_type) {
+    heap_.reserve(rings_.size());
+  }
+
+  /// Looks at all rings; how many of them are full.
+  std::size_t begin();
+  /// The earliest record that is no younger than `horizon`, already dropped from its ring but valid until
+  /// the next call; empty when there is none.
+  [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon);
+  /// Gives the room of all that was dropped back to the kernel.
+  void release() noexcept;
+
+private:
+  using Entry = std::pair<std::uint64_t, std::size_t>; ///< time and ring of a ring's first record
+  void push(std::size_t ring);
+
+  const std::vector<CpuRing>& rings_;
+  std::uint64_t type_;
+  std::vector<Entry> heap_;
+  std::size_t open_ = none; ///< the ring whose record was given out last
+  static constexpr std::size_t none = ~std::size_t{0};
+};
+
+} // namespace recount::perf

@@ -1,0 +1,232 @@
+#include "perf/record.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <sys/sysmacros.h>
+
+namespace recount::perf {
+namespace {
+
+using Words = std::span<const std::uint64_t>;
+
+std::uint32_t low(std::uint64_t word) {
+  std::uint32_t half = 0;
+  std::memcpy(&half, &word, sizeof half); // the first in memory, whatever the order of bytes
+  return half;
+}
+std::uint32_t high(std::uint64_t word) {
+  std::uint32_t half[2];
+  std::memcpy(half, &word, sizeof half);
+  return half[1];
+}
+
+/// Takes words from the front; once it has run short, everything is empty.
+class Cursor {
+public:
+  explicit Cursor(Words words) : left_(words) {}
+  std::uint64_t word() {
+    const Words one = words(1);
+    return one.empty() ? 0 : one[0];
+  }
+  Words words(std::uint64_t count) {
+    if (count > left_.size()) {
+      short_ = true;
+      left_ = {};
+    }
+    const Words taken = left_.first(short_ ? 0 : static_cast<std::size_t>(count));
+    left_ = left_.subspan(taken.size());
+    return taken;
+  }
+  [[nodiscard]] bool ran_short() const noexcept { return short_; }
+  [[nodiscard]] Words left() const noexcept { return left_; }
+
+private:
+  Words left_;
+  bool short_ = false;
+};
+
+/// The text at the start of some words, up to its NUL.
+std::string_view text(Words words) {
+  const std::string_view all(reinterpret_cast<const char*>(words.data()), words.size_bytes());
+  return all.substr(0, all.find('\0'));
+}
+
+/// What stands at the end of every record that is no sample.
+struct Trailer {
+  std::uint64_t time = 0, id = 0;
+};
+
+std::size_t trailer_words(std::uint64_t type) {
+  return static_cast<std::size_t>(
+      std::popcount(type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+                            PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)));
+}
+
+Trailer trailer(Words words, std::uint64_t type) {
+  Cursor at(words);
+  Trailer out;
+  if (type & PERF_SAMPLE_TID) at.word();
+  if (type & PERF_SAMPLE_TIME) out.time = at.word();
+  if (type & PERF_SAMPLE_ID) out.id = at.word();
+  if (type & PERF_SAMPLE_STREAM_ID) at.word();
+  if (type & PERF_SAMPLE_CPU) at.word();
+  if (type & PERF_SAMPLE_IDENTIFIER) out.id = at.word();
+  return out;
+}
+
+/// The words of a group's or an event's reading.
+Words reading(Cursor& at, std::uint64_t format) {
+  const auto times = static_cast<std::uint64_t>(
+      std::popcount(format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)));
+  const std::uint64_t each =
+      1 + static_cast<std::uint64_t>(std::popcount(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST)));
+  if (!(format & PERF_FORMAT_GROUP)) return at.words(each + times);
+  const Words rest = at.left();
+  const std::uint64_t events = rest.empty() ? 0 : rest[0];
+  if (events > rest.size()) return at.words(~std::uint64_t{0}); // runs short without a product that wraps
+  return at.words(1 + times + events * each);
+}
+
+/// Registers, whose number follows from the mask: none when the thread had no such mode to tell of.
+Words registers(Cursor& at, std::uint64_t mask) {
+  const std::uint64_t abi = at.word();
+  return abi == PERF_SAMPLE_REGS_ABI_NONE ? Words{}
+                                          : at.words(static_cast<std::uint64_t>(std::popcount(mask)));
+}
+
+Mode mode(std::uint16_t misc) {
+  const auto value = static_cast<Mode>(misc & PERF_RECORD_MISC_CPUMODE_MASK);
+  return value <= Mode::guest_user ? value : Mode::unknown;
+}
+
+bool sample(Cursor at, const RecordFormat& format, std::uint16_t misc, Decoded& into) {
+  const std::uint64_t type = format.sample_type;
+  Sample& s = into.record.emplace<Sample>();
+  s.mode = mode(misc);
+  s.exact = misc & PERF_RECORD_MISC_EXACT_IP;
+  if (type & ~known_fields) return false;
+  if (type & PERF_SAMPLE_IDENTIFIER) into.id = at.word();
+  if (type & PERF_SAMPLE_IP) s.ip = at.word();
+  if (type & PERF_SAMPLE_TID) {
+    const std::uint64_t word = at.word();
+    s.pid = low(word);
+    s.tid = high(word);
+  }
+  if (type & PERF_SAMPLE_TIME) s.time = at.word();
+  if (type & PERF_SAMPLE_ADDR) s.address = at.word();
+  if (type & PERF_SAMPLE_ID) into.id = at.word();
+  if (type & PERF_SAMPLE_STREAM_ID) at.word();
+  if (type & PERF_SAMPLE_CPU) s.cpu = low(at.word());
+  if (type & PERF_SAMPLE_PERIOD) s.period = at.word();
+  if (type & PERF_SAMPLE_READ) into.group = reading(at, format.read_format);
+  if (type & PERF_SAMPLE_CALLCHAIN) s.chain = at.words(at.word());
+  if (type & PERF_SAMPLE_REGS_USER) s.user_registers = registers(at, format.user_registers);
+  if (type & PERF_SAMPLE_REGS_INTR) s.interrupted_registers = registers(at, format.interrupted_registers);
+  return !at.ran_short();
+}
+
+/// A build id stands where device and inode do otherwise: its length, three bytes of nothing, 20 bytes.
+void identity(Words words, bool build_id, Mapping& m) {
+  if (!build_id) {
+    m.device = makedev(low(words[0]), high(words[0]));
+    m.inode = words[1];
+    return;
+  }
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(words.data());
+  m.build_id = {bytes + 4, std::min<std::size_t>(bytes[0], 20)};
+}
+
+bool mapping(Cursor at, std::uint16_t misc, std::uint64_t time, Mapping& m) {
+  const std::uint64_t ids = at.word();
+  m.pid = low(ids);
+  m.tid = high(ids);
+  m.time = time;
+  m.start = at.word();
+  m.length = at.word();
+  m.offset = at.word();
+  const Words which = at.words(3);
+  m.protection = low(at.word());
+  m.file = text(at.left());
+  if (at.ran_short()) return false;
+  identity(which, misc & PERF_RECORD_MISC_MMAP_BUILD_ID, m);
+  return true;
+}
+
+/// {pid, ppid, tid, ptid, time}: FORK and EXIT.
+bool task(Cursor at, std::uint32_t type, std::uint64_t time, Record& record) {
+  const std::uint64_t pids = at.word(), tids = at.word(), when = at.word();
+  if (time == 0) time = when;
+  if (type == PERF_RECORD_FORK)
+    record = Fork{time, low(pids), low(tids), high(pids), high(tids)};
+  else
+    record = End{time, low(pids), low(tids)};
+  return !at.ran_short();
+}
+
+Understood understood(bool ok) {
+  return ok ? Understood::yes : Understood::no;
+}
+
+Understood other(std::uint32_t type, std::uint16_t misc, Cursor at, const Trailer& end, Record& record) {
+  switch (type) {
+  case PERF_RECORD_MMAP2: return understood(mapping(at, misc, end.time, record.emplace<Mapping>()));
+  case PERF_RECORD_COMM: {
+    const std::uint64_t ids = at.word();
+    record = Name{end.time, low(ids), high(ids), (misc & PERF_RECORD_MISC_COMM_EXEC) != 0, text(at.left())};
+    return understood(!at.ran_short());
+  }
+  case PERF_RECORD_FORK:
+  case PERF_RECORD_EXIT: return understood(task(at, type, end.time, record));
+  case PERF_RECORD_LOST: {
+    at.word(); // the id of the event whose record found no room: others may be lost with it
+    record = Loss{end.time, at.word()};
+    return understood(!at.ran_short());
+  }
+  case PERF_RECORD_THROTTLE:
+  case PERF_RECORD_UNTHROTTLE: {
+    record = Throttle{end.time, 0, type == PERF_RECORD_THROTTLE};
+    at.words(3); // time, id, stream id
+    return understood(!at.ran_short());
+  }
+  default: return Understood::other;
+  }
+}
+
+} // namespace
+
+Understood decode(Words words, const RecordFormat& format, Decoded& into) {
+  into.id = 0;
+  into.group = {};
+  if (words.empty()) return Understood::no;
+  perf_event_header header{};
+  std::memcpy(&header, words.data(), sizeof header);
+  if (header.size != words.size_bytes()) return Understood::no;
+  const Words body = words.subspan(1);
+  if (header.type == PERF_RECORD_SAMPLE) return understood(sample(Cursor(body), format, header.misc, into));
+  const std::size_t tail = trailer_words(format.sample_type);
+  if (body.size() < tail) return Understood::no;
+  const Trailer end = trailer(body.last(tail), format.sample_type);
+  into.id = end.id;
+  return other(header.type, header.misc, Cursor(body.first(body.size() - tail)), end, into.record);
+}
+
+std::uint64_t id_of(Words words) noexcept {
+  if (words.size() < 2) return 0;
+  perf_event_header header{};
+  std::memcpy(&header, words.data(), sizeof header);
+  return header.type == PERF_RECORD_SAMPLE ? words[1] : words.back();
+}
+
+std::uint64_t time_of(Words words, std::uint64_t type) noexcept {
+  if (words.empty() || !(type & PERF_SAMPLE_TIME)) return 0;
+  const auto before = static_cast<std::size_t>(
+      std::popcount(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)));
+  perf_event_header header{};
+  std::memcpy(&header, words.data(), sizeof header);
+  if (header.type == PERF_RECORD_SAMPLE) return 1 + before < words.size() ? words[1 + before] : 0;
+  const std::size_t tail = trailer_words(type);
+  return words.size() > tail ? trailer(words.last(tail), type).time : 0;
+}
+
+} // namespace recount::perf

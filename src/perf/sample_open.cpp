@@ -1,0 +1,184 @@
+#include "perf/sample_open.hpp"
+
+#include "event/sysfs.hpp"
+#include "host/text.hpp"
+#include "perf/errno_hints.hpp"
+#include "process/threads.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+namespace recount::perf {
+namespace {
+
+std::vector<int> online_cpus() {
+  auto cpus = host::parse_cpu_list(host::read_line("/sys/devices/system/cpu/online").value_or("0"));
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
+
+/// The most precise that an event can be: the PMU says so, or the event is none of a core's.
+unsigned most_precise(const Event& event, unsigned wanted) {
+  if (event.attr.type == PERF_TYPE_SOFTWARE || event.attr.type == PERF_TYPE_BREAKPOINT) return 0;
+  for (const host::Pmu& pmu : event::pmus()) {
+    if (pmu.name != event.pmu && pmu.type != event.attr.type) continue;
+    const auto cap = pmu.caps.find("max_precise");
+    if (cap != pmu.caps.end() && !cap->second.empty())
+      return std::min(wanted, static_cast<unsigned>(cap->second.front() - '0') & 3U);
+  }
+  return std::min(wanted, 3U);
+}
+
+bool too_precise(int error) {
+  return error == EOPNOTSUPP || error == EINVAL || error == ENODEV;
+}
+
+/// Every event takes a descriptor a thread and CPU: as many as the administrator allows, rather than as many
+/// as the shell happens to.
+bool more_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+Attempt open_raised(const perf_event_attr& attr, const Target& target) {
+  Attempt attempt = open_sized(attr, target);
+  if (attempt.error == EMFILE && more_descriptors()) attempt = open_sized(attr, target);
+  return attempt;
+}
+
+class Opener {
+public:
+  Opener(OpenSampling& into, std::size_t bytes) : into_(into), bytes_(bytes) {}
+
+  /// False when the thread has ended meanwhile.
+  bool open(pid_t tid, int cpu) {
+    Context context;
+    context.tid = tid;
+    context.cpu = cpu;
+    if (into_.options.follow) {
+      const auto attr = following_attr(into_.options, into_.format, into_.has, bytes_);
+      context.follower = place(attr, context, -1, into_.events.front().event);
+      if (!context.follower) return false;
+    }
+    for (SampledEvent& sampled : into_.events) {
+      const int leader = into_.options.group && !context.fds.empty() ? context.fds.front().get() : -1;
+      context.fds.push_back(place(sampled, context, leader));
+      if (!context.fds.back()) return false;
+      std::uint64_t id = 0;
+      if (ioctl(context.fds.back().get(), PERF_EVENT_IOC_ID, &id) != 0)
+        throw call_error(Stage::control, sampled.event, errno, "PERF_EVENT_IOC_ID");
+      context.ids.push_back(id);
+    }
+    connect(context);
+    into_.contexts.push_back(std::move(context));
+    return true;
+  }
+
+private:
+  /// Empty when the thread has ended.
+  process::Fd place(const perf_event_attr& attr, const Context& context, int leader, const Event& event) {
+    Attempt attempt = open_raised(attr, {context.tid, context.cpu, leader});
+    if (attempt.fd || attempt.error == ESRCH) return std::move(attempt.fd);
+    if (into_.options.group && into_.options.inherit && attempt.error == EINVAL)
+      throw unavailable(event.name,
+                        "this kernel cannot read a group in the samples of what is inherited (EINVAL)", {},
+                        "sample one thread without inherit, or take Linux 6.12 or later");
+    if (!can_interrupt(event))
+      throw unavailable(
+          event.name, "PMU " + event.pmu + " counts it but cannot sample it: it raises no interrupt", {},
+          "count it; or sample perf::CPU-CLOCK in a group with it, which reads it at every sample");
+    GroupOptions options;
+    options.pid = context.tid;
+    options.cpu = context.cpu;
+    options.inherit = into_.options.inherit;
+    Event asked = event;
+    asked.attr = attr; // the message depends on what was asked for: a period, a frequency
+    throw open_error(asked, attempt.error, options);
+  }
+
+  process::Fd place(SampledEvent& sampled, const Context& context, int leader) {
+    while (true) {
+      const auto attr = sampling_attr(sampled, into_.options, into_.format_of(sampled), bytes_, leader >= 0);
+      if (sampled.precise == 0) return place(attr, context, leader, sampled.event);
+      Attempt attempt = open_raised(attr, {context.tid, context.cpu, leader});
+      if (attempt.fd) return std::move(attempt.fd);
+      if (!too_precise(attempt.error)) return place(attr, context, leader, sampled.event);
+      --sampled.precise;
+    }
+  }
+
+  void connect(const Context& context) {
+    const auto same = [&](const CpuRing& r) { return context.cpu >= 0 && r.cpu == context.cpu; };
+    auto ring = std::ranges::find_if(into_.rings, same);
+    if (ring == into_.rings.end()) {
+      int error = 0;
+      auto mapped = map_ring(context.first_fd(), bytes_, error);
+      if (!mapped) throw call_error(Stage::map, into_.events.front().event, error, "mmap");
+      into_.rings.push_back({std::move(mapped), context.cpu, context.first_fd()});
+      ring = into_.rings.end() - 1;
+    }
+    if (context.follower) send(context.follower.get(), ring->owner);
+    for (const auto& fd : context.fds)
+      send(fd.get(), ring->owner);
+  }
+
+  void send(int fd, int owner) {
+    if (fd != owner && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, owner) != 0)
+      throw call_error(Stage::control, into_.events.front().event, errno, "PERF_EVENT_IOC_SET_OUTPUT");
+  }
+
+  OpenSampling& into_;
+  std::size_t bytes_;
+};
+
+void open_targets(OpenSampling& into, std::size_t bytes, const std::vector<int>& cpus) {
+  Opener opener(into, bytes);
+  const pid_t pid = into.options.pid;
+  const auto everywhere = [&](pid_t tid) {
+    return std::ranges::all_of(cpus, [&](int cpu) { return opener.open(tid, cpu); });
+  };
+  if (pid <= 0) {
+    everywhere(pid);
+  } else if (process::each_thread(pid, everywhere) == 0) {
+    GroupOptions options;
+    options.pid = pid;
+    throw open_error(into.events.front().event, ESRCH, options);
+  }
+}
+
+} // namespace
+
+OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options) {
+  check_sampled(events);
+  for (SampledEvent& e : events) {
+    if (!e.event.present) throw absent_error(e.event);
+    e.precise = most_precise(e.event, e.precise);
+  }
+  OpenSampling made;
+  made.events = std::move(events);
+  made.options = options;
+  made.has = features();
+  made.format = record_format(options, made.has, false);
+  made.with_period = record_format(options, made.has, true);
+  const bool by_cpu = options.inherit || options.pid == -1;
+  const std::vector<int> cpus = by_cpu ? online_cpus() : std::vector{-1};
+  const std::size_t rings =
+      by_cpu || options.pid == 0 ? cpus.size() : process::threads_of(options.pid).size();
+  for (std::size_t bytes = ring_bytes(options.buffer, rings);;) {
+    open_targets(made, bytes, cpus);
+    const auto size = [](const CpuRing& r) { return r.ring->bytes(); };
+    const std::size_t got = size(*std::ranges::min_element(made.rings, {}, size));
+    if (got == bytes) return made;
+    bytes = got; // less may be locked in memory: again, so that the watermark suits the size
+    made.rings.clear();
+    made.contexts.clear();
+  }
+}
+
+} // namespace recount::perf

@@ -1,0 +1,47 @@
+// Opening what a Sampling samples: events on threads and CPUs, and the rings that they write to.
+#pragma once
+
+#include "perf/ring.hpp"
+#include "perf/sample_attr.hpp"
+#include "process/fd.hpp"
+
+#include <recount/sampling.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace recount::perf {
+
+/// All events on one thread (-1: all threads) and one CPU (-1: all CPUs).
+struct Context {
+  pid_t tid = 0;
+  int cpu = -1;
+  process::Fd follower; ///< only with SamplingOptions::follow
+  std::vector<process::Fd> fds;
+  std::vector<std::uint64_t> ids; ///< the kernel's, in step with fds
+  [[nodiscard]] int first_fd() const { return follower ? follower.get() : fds.front().get(); }
+};
+
+/// A ring, and the CPU that it belongs to.
+struct CpuRing {
+  std::unique_ptr<Ring> ring;
+  int cpu = -1;
+  int owner = -1; ///< the descriptor that others send their output to
+};
+
+struct OpenSampling {
+  std::vector<SampledEvent> events; ///< `precise` lowered to what was granted
+  SamplingOptions options;
+  Features has;
+  RecordFormat format, with_period; ///< of events with a fixed period, and with a frequency
+  std::vector<Context> contexts;
+  std::vector<CpuRing> rings;
+  [[nodiscard]] const RecordFormat& format_of(const SampledEvent& event) const {
+    return event.frequency != 0 ? with_period : format;
+  }
+};
+
+/// Throws Error, see Sampling's constructor.
+[[nodiscard]] OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options);
+
+} // namespace recount::perf

@@ -1,0 +1,246 @@
+#include <recount/sampling.hpp>
+
+#include "perf/errno_hints.hpp"
+#include "perf/layout.hpp"
+#include "perf/merge.hpp"
+#include "perf/sample_ids.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace recount {
+namespace {
+
+std::uint64_t nanoseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Adds the processor time of this thread while it lives.
+class Paid {
+public:
+  explicit Paid(std::uint64_t& total) : total_(total), from_(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) {}
+  Paid(const Paid&) = delete;
+  Paid& operator=(const Paid&) = delete;
+  ~Paid() { total_ += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - from_; }
+
+private:
+  std::uint64_t& total_;
+  std::uint64_t from_;
+};
+
+constexpr std::uint64_t everything = ~std::uint64_t{0};
+
+} // namespace
+
+struct Sampling::State {
+  explicit State(perf::OpenSampling opened)
+      : open(std::move(opened)), ids(open), merge(open), layout(open.format.read_format) {
+    told.events.resize(open.events.size());
+    told.rings = open.rings.size();
+    told.ring_bytes = open.rings.front().ring->bytes();
+    values.resize(open.events.size());
+    raw.resize(open.events.size());
+    words.resize(layout.words(open.events.size()));
+    for (const auto& context : open.contexts)
+      polled.push_back(context.first_fd());
+  }
+
+  perf::OpenSampling open;
+  perf::SampleIds ids;
+  perf::Merge merge;
+  perf::Layout layout;
+  perf::Decoded decoded;
+  SamplingReport told;
+  std::vector<std::uint64_t> values, words;
+  std::vector<perf::Raw> raw;
+  std::vector<int> polled;
+  std::vector<pollfd> polls;
+  std::uint64_t previous_read = 0, latest = 0;
+
+  void control(unsigned long request, const char* what);
+  void deliver(const Sink& sink, std::uint64_t horizon);
+  bool complete(Record& record, const perf::Placed* placed);
+  bool complete(Sample& sample, const perf::Placed& placed);
+  void add(const perf::Context& context);
+  std::span<const std::uint64_t> read_words(int fd, const Event& event);
+};
+
+void Sampling::State::control(unsigned long request, const char* what) {
+  for (const auto& context : open.contexts)
+    for (std::size_t e = 0; e < (open.options.group ? 1 : context.fds.size()); ++e)
+      if (ioctl(context.fds[e].get(), request, 0) != 0)
+        throw perf::call_error(perf::Stage::control, open.events[e].event, errno, what);
+}
+
+/// Fills in what only the sampling knows: which event, the values in the order of the events.
+bool Sampling::State::complete(Sample& sample, const perf::Placed& placed) {
+  sample.event = placed.event;
+  const SampledEvent& event = open.events[placed.event];
+  if (event.frequency == 0) sample.period = event.period;
+  if (open.options.group) {
+    perf::Times times;
+    if (!layout.take(decoded.group, open.contexts[placed.context].ids, times, raw)) return false;
+    std::ranges::transform(raw, values.begin(), &perf::Raw::value);
+    sample.values = values;
+  }
+  SampledCount& count = told.events[placed.event];
+  ++count.samples;
+  count.weight += sample.period;
+  return true;
+}
+
+bool Sampling::State::complete(Record& record, const perf::Placed* placed) {
+  if (auto* sample = std::get_if<Sample>(&record)) return placed != nullptr && complete(*sample, *placed);
+  if (auto* throttle = std::get_if<Throttle>(&record)) {
+    if (placed == nullptr) return false;
+    throttle->event = placed->event;
+    told.events[placed->event].throttled += throttle->stopped ? 1U : 0U;
+  } else if (const auto* loss = std::get_if<Loss>(&record)) {
+    told.lost_records += loss->records;
+  }
+  return true;
+}
+
+void Sampling::State::deliver(const Sink& sink, std::uint64_t horizon) {
+  const struct Release {
+    perf::Merge& merge;
+    ~Release() { merge.release(); }
+  } release{merge};
+  told.full += merge.begin();
+  for (auto words_of = merge.next(horizon); !words_of.empty(); words_of = merge.next(horizon)) {
+    const perf::Placed* placed = ids.find(perf::id_of(words_of));
+    const auto& format = placed != nullptr ? open.format_of(open.events[placed->event]) : open.format;
+    const auto understood = perf::decode(words_of, format, decoded);
+    if (understood == perf::Understood::other) continue;
+    if (understood == perf::Understood::no || !complete(decoded.record, placed)) {
+      ++told.damaged;
+      continue;
+    }
+    ++told.records;
+    told.bytes += words_of.size_bytes();
+    const std::uint64_t time = std::visit([](const auto& r) { return r.time; }, decoded.record);
+    told.late += time < latest ? 1U : 0U;
+    latest = std::max(latest, time);
+    if (sink) sink(decoded.record);
+  }
+}
+
+/// The words of a descriptor's reading; empty when the target's end made it unreadable.
+std::span<const std::uint64_t> Sampling::State::read_words(int fd, const Event& event) {
+  const ssize_t got = ::read(fd, words.data(), words.size() * sizeof words.front());
+  if (got < 0) throw perf::call_error(perf::Stage::read, event, errno, "read");
+  return std::span(words).first(static_cast<std::size_t>(got) / sizeof words.front());
+}
+
+void Sampling::State::add(const perf::Context& context) {
+  perf::Times times;
+  const auto one = [&](std::size_t e, const perf::Raw& r) {
+    SampledCount& count = told.events[e];
+    count.occurrences += r.value;
+    count.enabled_ns += times.enabled;
+    count.running_ns += times.running;
+    if (open.has.lost) count.lost = count.lost.value_or(0) + r.lost;
+  };
+  if (open.options.group) {
+    if (!layout.take(read_words(context.fds[0].get(), open.events[0].event), context.ids, times, raw)) return;
+    for (std::size_t e = 0; e < raw.size(); ++e)
+      one(e, raw[e]);
+    return;
+  }
+  for (std::size_t e = 0; e < context.fds.size(); ++e) {
+    const auto read = read_words(context.fds[e].get(), open.events[e].event);
+    if (layout.take(read, std::span(context.ids).subspan(e, 1), times, std::span(raw).first(1)))
+      one(e, raw[0]);
+  }
+}
+
+bool SamplingReport::complete() const noexcept {
+  const auto whole = [this](const SampledCount& c) { return c.lost ? *c.lost == 0 : full == 0; };
+  return lost_records == 0 && lost_followed == 0 && damaged == 0 && std::ranges::all_of(events, whole);
+}
+
+Sampling::Sampling(std::vector<SampledEvent> events, const SamplingOptions& options)
+    : state_(std::make_unique<State>(perf::open_sampling(std::move(events), options))) {}
+Sampling::Sampling(Sampling&&) noexcept = default;
+Sampling& Sampling::operator=(Sampling&&) noexcept = default;
+Sampling::~Sampling() = default;
+
+void Sampling::start() {
+  state_->control(PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
+}
+
+void Sampling::stop() {
+  state_->control(PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
+}
+
+void Sampling::set_period(std::size_t event, std::uint64_t period) {
+  SampledEvent& sampled = state_->open.events.at(event);
+  for (const auto& context : state_->open.contexts)
+    if (ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
+      throw perf::call_error(perf::Stage::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
+  (sampled.frequency != 0 ? sampled.frequency : sampled.period) = period;
+}
+
+bool Sampling::wait(std::chrono::milliseconds limit) {
+  const Paid paid(state_->told.reader_ns);
+  auto& polls = state_->polls;
+  polls.clear();
+  for (const int fd : state_->polled)
+    polls.push_back({fd, POLLIN, 0});
+  if (polls.empty()) return false;
+  if (::poll(polls.data(), polls.size(), static_cast<int>(limit.count())) <= 0) return true;
+  std::erase_if(state_->polled, [&](int fd) {
+    return std::ranges::any_of(polls,
+                               [&](const pollfd& p) { return p.fd == fd && (p.revents & POLLHUP) != 0; });
+  });
+  return !state_->polled.empty();
+}
+
+void Sampling::read(const Sink& sink) {
+  const Paid paid(state_->told.reader_ns);
+  constexpr std::uint64_t settled = 1'000'000;
+  const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+  const std::uint64_t horizon = std::min(state_->previous_read, now - settled);
+  state_->previous_read = now;
+  state_->deliver(sink, state_->open.rings.size() == 1 ? everything : horizon);
+}
+
+void Sampling::finish(const Sink& sink) {
+  const Paid paid(state_->told.reader_ns);
+  state_->deliver(sink, everything);
+}
+
+const std::vector<SampledEvent>& Sampling::events() const noexcept {
+  return state_->open.events;
+}
+
+const std::vector<int>& Sampling::descriptors() const noexcept {
+  return state_->polled;
+}
+
+SamplingReport Sampling::report() {
+  SamplingReport& told = state_->told;
+  for (SampledCount& count : told.events)
+    count.occurrences = count.enabled_ns = count.running_ns = 0, count.lost.reset();
+  told.lost_followed = 0;
+  for (const auto& context : state_->open.contexts) {
+    state_->add(context);
+    if (!context.follower || !state_->open.has.lost) continue;
+    const auto read = state_->read_words(context.follower.get(), state_->open.events[0].event);
+    if (read.size() >= 6) told.lost_followed += read[5]; // nr, enabled, running, { value, id, lost }
+  }
+  std::uint64_t damaged = told.damaged;
+  for (const auto& r : state_->open.rings)
+    damaged += r.ring->records().damaged();
+  SamplingReport out = told;
+  out.damaged = damaged;
+  return out;
+}
+
+} // namespace recount
