@@ -1,29 +1,18 @@
 // `chase`: follows pointers through the elements that `stride` visits. See recount-kernels(7).
 #include "kernel/chase_loop.hpp"
+#include "kernel/cycle.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
-#include "model/random.hpp"
 #include "model/recurrence.hpp"
 
 #include <fmt/format.h>
 
 #include <cstring>
-#include <numeric>
 
 namespace recount::kernel {
 
 namespace {
-
-/// next[i]: the element visited after i. One cycle through all n (Sattolo's shuffle), drawn from `seed`.
-std::vector<std::uint64_t> random_cycle(std::int64_t n, std::int64_t seed) {
-  std::vector<std::uint64_t> next(static_cast<std::size_t>(n));
-  std::iota(next.begin(), next.end(), std::uint64_t{0});
-  auto state = static_cast<std::uint64_t>(seed);
-  for (std::size_t i = next.size() - 1; i > 0; --i)
-    std::swap(next[i], next[static_cast<std::size_t>(model::random_below(state, i))]);
-  return next;
-}
 
 struct ModelledPointers {
   model::Hierarchy& caches;

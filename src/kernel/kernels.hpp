@@ -7,6 +7,7 @@ namespace recount::kernel {
 
 [[nodiscard]] const Kernel& stride_kernel();
 [[nodiscard]] const Kernel& chase_kernel();
+[[nodiscard]] const Kernel& visit_kernel();
 [[nodiscard]] const Kernel& matmul_kernel();
 [[nodiscard]] const Kernel& faults_kernel();
 

@@ -1,0 +1,12 @@
+// Random orders that lead through all elements and back to the first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace recount::kernel {
+
+/// next[i]: the element visited after i. One cycle through all n (Sattolo's shuffle), drawn from `seed`.
+[[nodiscard]] std::vector<std::uint64_t> random_cycle(std::int64_t n, std::int64_t seed);
+
+} // namespace recount::kernel
