@@ -281,6 +281,10 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_nothing_half_written) {
   spawn.argv = {"unshare", "-m", process::this_program(), "--run_test=full_disk", "--log_level=message"};
   spawn.environment = {{"RECOUNT_TEST_SMALL_DISK", place.folder.string()}};
   const auto ran = process::capture(spawn);
+  if (ran.err.starts_with("unshare: ")) { // in a chroot, or where namespaces are forbidden
+    std::cerr << "SKIP: no mount namespace of its own here: " << ran.err;
+    return;
+  }
   std::cerr << ran.err;
   BOOST_TEST(ran.exit.ok(), ran.out + ran.err);
 }
