@@ -9,12 +9,14 @@ MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=16
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
        libpapi-dev libpfm4-dev libhwloc-dev libboost-dev libboost-iostreams-dev libboost-filesystem-dev \
        libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
+# What only the tests take.
+TEST_DEPS = libzydis-dev $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user)
 # What only the checks of `make lint`, `make format-check` and tests/fuzz/run take.
-CI_DEPS = clang clang-format libclang-rt-14-dev mandoc
+CI_DEPS = $(TEST_DEPS) clang clang-format libclang-rt-14-dev mandoc
 
 RECOUNT = $(BUILD)/src/cli/recount
 
-.PHONY: all help deps ci-deps demo test bench install lint format format-check clean
+.PHONY: all help deps test-deps ci-deps demo test bench install lint format format-check clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD) src/cli/recount
@@ -32,6 +34,9 @@ help:
 deps:
 	@sh scripts/deps $(DEPS)
 
+test-deps:
+	@sh scripts/deps $(DEPS) $(TEST_DEPS)
+
 ci-deps:
 	@sh scripts/deps $(DEPS) $(CI_DEPS)
 
@@ -44,7 +49,7 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@sh scripts/demo $(RECOUNT) demo
 
-test: deps
+test: test-deps
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@meson test -C $(BUILD) --print-errorlogs $(TEST_FLAGS); \
 	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json

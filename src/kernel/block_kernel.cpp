@@ -100,7 +100,10 @@ std::vector<Expectation> BlockKernel::expected(const result::Params& point) cons
   const At here = at(point);
   const native::Block& block = *here.block;
   const auto turns = static_cast<double>(here.turns);
-  auto all = expectations(native::steps_a_turn * block.step + block.turn, turns, block.besides);
+  const Tally turn = native::steps_a_turn * block.step + block.turn;
+  auto all = instruction_presets(turn, turns, block.besides);
+  const auto caches = cache_presets(turn, turns, block.besides);
+  all.insert(all.end(), caches.begin(), caches.end());
   if (family_.predicts) {
     const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
     all.insert(all.end(), predictions.begin(), predictions.end());

@@ -8,8 +8,13 @@
 
 namespace recount::kernel {
 
-/// One expectation for each preset that is a sum of a tally's kinds, known zeros included: `turns` times
-/// `turn` and `besides`.
-[[nodiscard]] std::vector<Expectation> expectations(const Tally& turn, double turns, const Tally& besides);
+/// Presets that count instructions and operations, known zeros included: each a sum of the tally's kinds over
+/// `turns` times `turn` and `besides`.
+[[nodiscard]] std::vector<Expectation> instruction_presets(const Tally& turn, double turns,
+                                                           const Tally& besides);
+
+/// Presets that count what caches do, for code whose lines all stay in the first level but those that the
+/// tally calls missing.
+[[nodiscard]] std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& besides);
 
 } // namespace recount::kernel

@@ -86,6 +86,13 @@ inline constexpr Tally taken{.instructions = 1, .conditional = 1, .taken = 1};
 inline constexpr Tally fence{.instructions = 1, .fences = 1};
 inline constexpr Tally prefetch{.instructions = 1, .prefetches = 1};
 
+inline constexpr Tally conditional_store = store + Tally{.conditional_stores = 1}; ///< that succeeds
+inline constexpr Tally refused_store = conditional_store + Tally{.refused_stores = 1};
+/// That find their line in no cache.
+inline constexpr Tally missing_load = load + Tally{.load_misses = 1};
+inline constexpr Tally missing_store = store + Tally{.store_misses = 1};
+inline constexpr Tally missing_prefetch = prefetch + Tally{.prefetch_misses = 1};
+
 /// One instruction that is of two kinds.
 constexpr Tally both(const Tally& a, const Tally& b) {
   return a + b + -1 * plain;

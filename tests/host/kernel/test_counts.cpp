@@ -1,0 +1,116 @@
+// Closed forms against what is executed, instruction by instruction.
+#include "executed.hpp"
+#include "kernel/kernel.hpp"
+#include "recount/error.hpp"
+#include "skip.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace recount;
+using kernel::Kernel;
+using result::Params;
+
+namespace {
+
+/// Every combination of a kernel's choices, with so many turns.
+std::vector<Params> combinations(const Kernel& kernel, std::int64_t turns) {
+  std::vector<Params> all = {{{"turns", turns}}};
+  for (const auto& parameter : kernel.parameters()) {
+    if (parameter.unit != kernel::Parameter::Unit::choice) continue;
+    std::vector<Params> wider;
+    for (const Params& point : all)
+      for (const std::string& value : parameter.choices) {
+        wider.push_back(point);
+        wider.back()[parameter.name] = value;
+      }
+    all = wider;
+  }
+  return all;
+}
+
+bool has_turns(const Kernel& kernel) {
+  const auto parameters = kernel.parameters();
+  return std::ranges::find(parameters, "turns", &kernel::Parameter::name) != parameters.end();
+}
+
+/// A preset and how the executor's counts give it, spelled out a second time.
+struct Read {
+  std::string preset;
+  double (*from)(const kernel::Tally& t);
+};
+const std::vector<Read> reads = {
+    {"PAPI_TOT_INS", [](const kernel::Tally& t) { return t.instructions; }},
+    {"PAPI_LD_INS", [](const kernel::Tally& t) { return t.loads; }},
+    {"PAPI_SR_INS", [](const kernel::Tally& t) { return t.stores; }},
+    {"PAPI_LST_INS", [](const kernel::Tally& t) { return t.transfers; }},
+    {"PAPI_BR_INS", [](const kernel::Tally& t) { return t.conditional + t.unconditional; }},
+    {"PAPI_BR_CN", [](const kernel::Tally& t) { return t.conditional; }},
+    {"PAPI_BR_UCN", [](const kernel::Tally& t) { return t.unconditional; }},
+    {"PAPI_BR_TKN", [](const kernel::Tally& t) { return t.taken; }},
+    {"PAPI_BR_NTK", [](const kernel::Tally& t) { return t.conditional - t.taken; }},
+    {"PAPI_INT_INS", [](const kernel::Tally& t) { return t.integer; }},
+    {"PAPI_FP_INS", [](const kernel::Tally& t) { return t.fp; }},
+    {"PAPI_FAD_INS", [](const kernel::Tally& t) { return t.adds; }},
+    {"PAPI_FML_INS", [](const kernel::Tally& t) { return t.multiplies; }},
+    {"PAPI_FMA_INS", [](const kernel::Tally& t) { return t.fmas; }},
+    {"PAPI_FDV_INS", [](const kernel::Tally& t) { return t.divides; }},
+    {"PAPI_FSQ_INS", [](const kernel::Tally& t) { return t.roots; }},
+    {"PAPI_FNV_INS", [](const kernel::Tally& t) { return t.inversions; }},
+    {"PAPI_FP_OPS", [](const kernel::Tally& t) { return t.half_ops + t.single_ops + t.double_ops; }},
+    {"PAPI_HP_OPS", [](const kernel::Tally& t) { return t.half_ops; }},
+    {"PAPI_SP_OPS", [](const kernel::Tally& t) { return t.single_ops; }},
+    {"PAPI_DP_OPS", [](const kernel::Tally& t) { return t.double_ops; }},
+    {"PAPI_VEC_INS", [](const kernel::Tally& t) { return t.vectors; }},
+    {"PAPI_VEC_HP", [](const kernel::Tally& t) { return t.half_vectors; }},
+    {"PAPI_VEC_SP", [](const kernel::Tally& t) { return t.single_vectors; }},
+    {"PAPI_VEC_DP", [](const kernel::Tally& t) { return t.double_vectors; }},
+    {"PAPI_SYC_INS", [](const kernel::Tally& t) { return t.fences; }},
+};
+
+void compare(const Kernel& kernel, const Params& point) {
+  const auto instance = kernel.prepare(point);
+  const kernel::Tally tally = executed(instance->region());
+  BOOST_TEST_CONTEXT(kernel.name() << " " << result::describe(point)) {
+    for (const auto& expectation : kernel.expected(point)) {
+      const auto read = std::ranges::find(reads, expectation.metric, &Read::preset);
+      if (read == reads.end() || expectation.below + expectation.above > 0) continue;
+      BOOST_TEST(read->from(tally) == expectation.value, expectation.metric
+                                                             << ": executed " << read->from(tally)
+                                                             << ", closed form " << expectation.value);
+    }
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(counts)
+
+BOOST_AUTO_TEST_CASE(blocks_execute_what_their_closed_forms_say) {
+  if (const std::string why = cannot_step(); !why.empty()) return test::skip(why);
+  std::set<std::string> lacking;
+  int compared = 0;
+  for (const Kernel* k : kernel::all()) {
+    if (!has_turns(*k)) continue;
+    for (const std::int64_t turns : {1, 4})
+      for (const Params& point : combinations(*k, turns)) {
+        try {
+          compare(*k, point);
+          ++compared;
+        } catch (const Error& error) {
+          BOOST_TEST((error.kind() == ErrorKind::unavailable ||
+                      error.problem().cause.ends_with("has no such instruction")));
+          lacking.insert(error.problem().cause);
+        }
+      }
+  }
+  BOOST_TEST_MESSAGE(compared << " points compared");
+  BOOST_TEST(compared > 30);
+  for (const std::string& reason : lacking)
+    BOOST_TEST_MESSAGE("not executed: " << reason);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
