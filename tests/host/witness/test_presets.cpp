@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(every_derived_type_is_what_papi_counts) {
 
 BOOST_AUTO_TEST_CASE(rates_use_the_clock_that_papi_states) {
   if (const std::string why = obstacle(); !why.empty()) return skip(why);
-  for (const std::string row :
-       {"DERIVED_PS,perf::TASK-CLOCK," + pf, "DERIVED_ADD_PS,perf::TASK-CLOCK," + pf + "," + mf}) {
+  const std::string per_time = "perf::TASK-CLOCK," + pf;
+  for (const auto& row : {"DERIVED_PS," + per_time, "DERIVED_ADD_PS," + per_time + "," + mf}) {
     const Pair got = both({"PRESET,PAPI_TLB_DM," + row + "\n", {}}, "PAPI_TLB_DM");
     const auto perf = result::as_double(got.perf.value), papi = result::as_double(got.papi.value);
     BOOST_TEST_REQUIRE((perf && papi), text(got.perf) << ", " << text(got.papi));

@@ -1,0 +1,65 @@
+// Trials made up for the tests.
+#pragma once
+
+#include "analysis/verdict.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace recount::test {
+
+using namespace recount::analysis;
+
+inline Said said(const Groups& values) {
+  Said s;
+  s.values = values;
+  return s;
+}
+
+inline Said silent(const std::string& reason) {
+  Said s;
+  s.reason = reason;
+  return s;
+}
+
+inline Groups minus(const Groups& a, const Groups& b) {
+  if (a.size() != b.size()) return {};
+  Groups d = a;
+  for (std::size_t g = 0; g < a.size(); ++g)
+    for (std::size_t i = 0; i < a[g].size(); ++i)
+      d[g][i] = a[g][i] - b[g][i];
+  return d;
+}
+
+/// Both witnesses over code that must count `stated`, within 2 %.
+inline Trial trial(const Groups& perf, const Groups& papi, double stated = 1000) {
+  Trial t;
+  t.preset = "PAPI_LD_INS";
+  t.kernel = "transfer";
+  t.tolerance = 0.02;
+  t.stated = Stated{stated, 0, 0, "a load a step"};
+  t.perf = said(perf);
+  t.papi = said(papi);
+  t.differences = minus(perf, papi);
+  return t;
+}
+
+inline Groups always(double value) {
+  return {{value, value, value, value}, {value, value, value, value}, {value, value, value, value}};
+}
+
+/// Noise of +-5 around a value.
+inline Groups around(double value) {
+  return {{value - 3, value + 1, value + 2, value - 1},
+          {value + 5, value - 5, value, value + 1},
+          {value - 2, value + 3, value, value - 1}};
+}
+
+inline Verdict of(const Trial& t) {
+  return judge(t).verdict;
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+} // namespace recount::test
