@@ -41,12 +41,20 @@ std::string describe(const Exit& exit) {
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), own_group_(other.own_group_), ended_(other.ended_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      own_group_(other.own_group_),
+      ended_(other.ended_),
+      name_(std::move(other.name_)),
+      report_(std::move(other.report_)),
+      gate_(std::move(other.gate_)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_); // other's destructor ends what this one held
   std::swap(own_group_, other.own_group_);
   std::swap(ended_, other.ended_);
+  std::swap(name_, other.name_);
+  std::swap(report_, other.report_);
+  std::swap(gate_, other.gate_);
   return *this;
 }
 

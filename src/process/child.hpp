@@ -1,6 +1,10 @@
 // Starting a program without a shell, and learning how it ended.
 #pragma once
 
+#include "process/fd.hpp"
+
+#include <recount/error.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -28,6 +32,18 @@ struct Spawn {
   std::optional<int> cpu = {};  ///< pinned to this CPU before exec
   std::optional<std::size_t> memory_limit = {};     ///< RLIMIT_AS in bytes
   std::optional<std::pair<uid_t, gid_t>> user = {}; ///< runs as this user, without supplementary groups
+  bool held = false; ///< waits just before exec until Child::release(): something to attach events to
+};
+
+/// A program that could not be started, told apart as shells and env(1) tell it: 127 when there is no such
+/// program, 126 when it is there and cannot be run.
+class CannotRun : public Error {
+public:
+  CannotRun(const Error& error, int status) : Error(error), status_(status) {}
+  [[nodiscard]] int status() const noexcept { return status_; }
+
+private:
+  int status_;
 };
 
 /// How a child ended.
@@ -45,12 +61,15 @@ struct Exit {
 class Child {
 public:
   /// Throws recount::Error (unavailable), naming argv[0] and the errno, when it cannot be started (also
-  /// when exec itself fails: reported through a close-on-exec pipe).
+  /// when exec itself fails, then as CannotRun: reported through a close-on-exec pipe; that of a held child
+  /// by release()).
   explicit Child(const Spawn& spawn);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// Lets a held child go on to its program; once.
+  void release();
   /// Waits; with a limit, kills the group once it has passed. Afterwards the same Exit is returned again.
   Exit wait(std::optional<std::chrono::milliseconds> limit = {});
   /// Waits at most so long, and kills nothing: no value when it still runs. Returns early, also without a
@@ -63,9 +82,12 @@ private:
   friend Child adopt(pid_t pid, bool own_group);
   Child() = default;
   std::optional<Exit> reap(bool block);
+  void await_exec();
   pid_t pid_ = -1;
   bool own_group_ = false;
   std::optional<Exit> ended_;
+  std::string name_; ///< argv[0], for messages
+  Fd report_, gate_; ///< what exec says; what a held child waits for
 };
 
 /// Both outputs of a short-lived child, each cut at `most` bytes.

@@ -18,6 +18,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,10 +29,11 @@ Child adopt(pid_t pid, bool own_group);
 namespace {
 
 /// Which step failed in the child, as sent through the pipe.
-enum class Step : int { descriptors, cpu, memory, user, exec };
+enum class Step : int { descriptors, cpu, memory, user, hold, exec };
 struct Report {
   Step step;
   int error;
+  int cpu; ///< the one asked for
 };
 
 /// Everything the child needs, made before fork because making it allocates.
@@ -73,8 +75,8 @@ Prepared prepare(const Spawn& spawn, int null) {
   return p;
 }
 
-[[noreturn]] void give_up(int pipe, Step step) {
-  const Report report{step, errno};
+[[noreturn]] void give_up(int pipe, Step step, int cpu = -1) {
+  const Report report{step, errno, cpu};
   [[maybe_unused]] const auto written = ::write(pipe, &report, sizeof report);
   ::_exit(127);
 }
@@ -129,12 +131,28 @@ bool become(const std::pair<uid_t, gid_t>& user) {
   return ::setgroups(0, nullptr) == 0 && ::setgid(user.second) == 0 && ::setuid(user.first) == 0;
 }
 
-[[noreturn]] void run_child(const Spawn& spawn, Prepared& p, int report, pid_t parent) {
-  report = ::fcntl(report, F_DUPFD_CLOEXEC, p.first_free);
+/// The ends that the child needs of the pipes between it and us.
+struct Ends {
+  int report;    ///< written to when a step fails
+  int gate = -1; ///< read from by a held child
+};
+
+/// Until the parent opens the gate; false when it has gone instead.
+bool wait_at(int gate) {
+  char go = 0;
+  ssize_t got = 0;
+  while ((got = ::read(gate, &go, 1)) < 0 && errno == EINTR) {
+  }
+  return got == 1;
+}
+
+[[noreturn]] void run_child(const Spawn& spawn, Prepared& p, Ends ends, pid_t parent) {
+  const int report = ::fcntl(ends.report, F_DUPFD_CLOEXEC, p.first_free);
+  const int gate = spawn.held ? ::fcntl(ends.gate, F_DUPFD_CLOEXEC, p.first_free) : -1;
   if (spawn.own_group) ::setpgid(0, 0);
   if (!move_descriptors(p)) give_up(report, Step::descriptors);
   close_the_rest(p);
-  if (spawn.cpu && !pin(*spawn.cpu)) give_up(report, Step::cpu);
+  if (spawn.cpu && !pin(*spawn.cpu)) give_up(report, Step::cpu, *spawn.cpu);
   if (!limit_memory(spawn)) give_up(report, Step::memory);
   if (spawn.user && !become(*spawn.user)) give_up(report, Step::user);
   if (spawn.fixed_addresses) {
@@ -146,26 +164,28 @@ bool become(const std::pair<uid_t, gid_t>& user) {
     if (::getppid() != parent) ::_exit(127); // it died before we could ask
   }
   forget_signal_handlers();
+  if (spawn.held && !wait_at(gate)) give_up(report, Step::hold);
   ::execve(p.path.c_str(), p.argv.data(), p.environment.data());
   give_up(report, Step::exec);
 }
 
-[[noreturn]] void throw_report(const Spawn& spawn, const Report& report) {
-  const std::string& name = spawn.argv[0];
+[[noreturn]] void throw_report(const std::string& name, const Report& report) {
   const std::string why = std::strerror(report.error);
   switch (report.step) {
   case Step::descriptors:
     throw unavailable(name, "cannot hand over its descriptors: " + why, {}, "ulimit -n");
   case Step::cpu:
-    throw unavailable(name, "cannot be pinned to CPU " + std::to_string(*spawn.cpu) + ": " + why,
+    throw unavailable(name, "cannot be pinned to CPU " + std::to_string(report.cpu) + ": " + why,
                       "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
   case Step::memory: throw unavailable(name, "cannot limit its memory: " + why, {}, "ulimit -v");
   case Step::user: throw unavailable(name, "cannot run it as another user: " + why, {}, "run as root");
+  case Step::hold: throw unavailable(name, "was held and never let go");
   case Step::exec: break;
   }
   if (report.error == ENOENT && name.find('/') == std::string::npos)
-    throw unavailable(name, "program not found along PATH", {}, "install it, or add its folder to PATH");
-  throw unavailable(name, "cannot be run: " + why);
+    throw CannotRun(
+        unavailable(name, "program not found along PATH", {}, "install it, or add its folder to PATH"), 127);
+  throw CannotRun(unavailable(name, "cannot be run: " + why), report.error == ENOENT ? 127 : 126);
 }
 } // namespace
 
@@ -173,25 +193,48 @@ Child::Child(const Spawn& spawn) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Prepared prepared = prepare(spawn, null.get());
   Pipe pipe;
+  int gate[2] = {-1, -1}; // sockets: writing to a child that was killed raises no SIGPIPE then
+  if (spawn.held && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
+    throw unavailable(spawn.argv[0], std::string("socketpair: ") + std::strerror(errno), {}, "ulimit -n");
+  gate_.reset(gate[0]);
+  const Fd theirs(gate[1]);
   const pid_t parent = ::getpid();
   {
     // A handler of ours must not run in the child: it would act on the parent's behalf.
     const SignalsBlocked blocked;
     pid_ = ::fork();
-    if (pid_ == 0) run_child(spawn, prepared, pipe.write.get(), parent);
+    if (pid_ == 0) {
+      gate_.reset(); // or it would keep its own gate from closing
+      run_child(spawn, prepared, {pipe.write.get(), theirs.get()}, parent);
+    }
   }
   if (pid_ < 0)
     throw unavailable(spawn.argv[0], std::string("fork: ") + std::strerror(errno), {}, "ulimit -u");
   own_group_ = spawn.own_group;
   if (own_group_) ::setpgid(pid_, pid_); // also here, so that signal() works at once
+  name_ = spawn.argv[0];
+  report_ = std::move(pipe.read);
   pipe.write.reset();
+  if (!spawn.held) await_exec();
+}
+
+void Child::release() {
+  if (!gate_) return;
+  [[maybe_unused]] const auto sent = ::send(gate_.get(), "g", 1, MSG_NOSIGNAL); // wait() tells of its death
+  gate_.reset();
+  await_exec();
+}
+
+/// The pipe closes by itself once the program runs.
+void Child::await_exec() {
   Report report{};
   ssize_t got = 0;
-  while ((got = ::read(pipe.read.get(), &report, sizeof report)) < 0 && errno == EINTR) {
+  while ((got = ::read(report_.get(), &report, sizeof report)) < 0 && errno == EINTR) {
   }
+  report_.reset();
   if (got != sizeof report) return;
   wait();
-  throw_report(spawn, report);
+  throw_report(name_, report);
 }
 
 Child adopt(pid_t pid, bool own_group) {

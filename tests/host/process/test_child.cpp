@@ -85,6 +85,46 @@ BOOST_AUTO_TEST_CASE(a_file_that_exec_refuses_is_named_with_the_errno) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_cannot_be_run_has_the_status_that_a_shell_gives_it) {
+  const auto status = [](const std::string& program) {
+    try {
+      Child child(Spawn{.argv = {program}});
+    } catch (const CannotRun& e) {
+      return e.status();
+    }
+    return 0;
+  };
+  BOOST_TEST(status("no-such-program-here") == 127);
+  BOOST_TEST(status("/no/such/program") == 127);
+  BOOST_TEST(status("/etc/passwd") == 126);
+  BOOST_TEST(status("/") == 126);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_child_is_there_and_runs_nothing_until_it_is_released) {
+  Pipe out;
+  Child child(Spawn{.argv = {"sh", "-c", "echo ran; exit 5"}, .out = out.write.get(), .held = true});
+  out.write.reset();
+  BOOST_TEST(alive(child.pid()));
+  BOOST_TEST(!child.wait_for(50ms).has_value());
+  child.release();
+  BOOST_TEST(child.wait(20s).code == 5);
+  char text[8] = {};
+  BOOST_TEST(::read(out.read.get(), text, sizeof text) == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_child_tells_when_released_that_it_cannot_be_run) {
+  Child child(Spawn{.argv = {"/etc/passwd"}, .held = true});
+  BOOST_CHECK_THROW(child.release(), CannotRun);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_child_may_die_before_it_is_released) {
+  Child child(Spawn{.argv = {"true"}, .held = true});
+  child.signal(SIGTERM);
+  BOOST_TEST(!child.wait_for(20s)->ok());
+  child.release();
+  BOOST_TEST(child.wait().code == SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(a_cpu_that_is_not_there_is_an_error) {
   BOOST_CHECK_THROW(Child(Spawn{.argv = {"true"}, .cpu = 1023}), recount::Error);
   BOOST_CHECK_THROW(Child(Spawn{.argv = {"true"}, .cpu = 1 << 20}), recount::Error);
