@@ -15,8 +15,10 @@ TEST_DEPS = libzydis-dev $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-lin
 CI_DEPS = $(TEST_DEPS) clang clang-format libclang-rt-14-dev mandoc
 
 RECOUNT = $(BUILD)/src/cli/recount
+# What the emulated arm64 machine takes: fetched packages, a cross build.
+GUEST ?= build-guest
 
-.PHONY: all help deps test-deps ci-deps demo test bench install lint format format-check clean
+.PHONY: all help deps test-deps ci-deps demo test test-guest bench install lint format format-check clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD) src/cli/recount
@@ -25,11 +27,12 @@ help:
 	@echo 'make            build the program'
 	@echo 'make demo       install what is missing, build, measure this machine, draw it (into demo/)'
 	@echo 'make test       install what is missing, build, run every test'
+	@echo 'make test-guest run recount on an emulated arm64 machine with a PMU, against exact counts (Debian)'
 	@echo 'make bench      compare the cost of counting by perf_event and by PAPI, and of a sweep'
 	@echo 'make install    install the program, its pages and its data (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make deps       install what is missing with apt-get; elsewhere print the names'
 	@echo 'make lint       check the manual pages; make format-check: the formatting; make format mends it'
-	@echo 'make clean      remove $(BUILD)/ and demo/'
+	@echo 'make clean      remove $(BUILD)/, $(GUEST)/ and demo/'
 
 deps:
 	@sh scripts/deps $(DEPS)
@@ -54,6 +57,10 @@ test: test-deps
 	@meson test -C $(BUILD) --print-errorlogs $(TEST_FLAGS); \
 	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json
 
+# Installs what is missing by itself.
+test-guest:
+	@sh tests/guest/run $(GUEST)
+
 bench: deps
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@meson test -C $(BUILD) --benchmark --verbose
@@ -73,4 +80,4 @@ format:
 	clang-format -i $(SOURCES)
 
 clean:
-	rm -rf $(BUILD) demo
+	rm -rf $(BUILD) $(GUEST) demo

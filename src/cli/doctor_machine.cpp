@@ -17,9 +17,10 @@ using State = Finding::State;
 
 Finding cpu() {
   const auto& m = host::this_machine();
-  std::string text = fmt::format("{} ({}), {} CPU{} of {} thread{} a core, {}, {}, {}", m.cpu.name,
-                                 m.cpu.identity(), m.cpus, m.cpus == 1 ? "" : "s", m.threads_per_core,
-                                 m.threads_per_core == 1 ? "" : "s", m.os, m.distribution, m.libc);
+  std::string text =
+      fmt::format("{} ({}), {} CPU{} of {} thread{} a core, {}, {}{}{}", m.cpu.name, m.cpu.identity(), m.cpus,
+                  m.cpus == 1 ? "" : "s", m.threads_per_core, m.threads_per_core == 1 ? "" : "s", m.os,
+                  m.distribution, m.distribution.empty() ? "" : ", ", m.libc);
   return {State::note, "CPU", text, {}};
 }
 
@@ -49,7 +50,7 @@ Finding caches() {
   for (const auto& c : host::this_machine().caches)
     shown.push_back(show(c));
   if (shown.empty())
-    return {State::missing, "caches", "hwloc finds none: neither sysfs nor CPUID tells",
+    return {State::missing, "caches", "hwloc finds none with a size: neither sysfs nor CPUID tells",
             "describe them: recount sweep --witness model:FILE.json, see recount-machines(5)"};
   return {State::works, "caches", fmt::format("as hwloc states them: {}", fmt::join(shown, "; ")), {}};
 }

@@ -49,6 +49,7 @@ std::vector<Cache> caches_of(int cpu) {
   for (hwloc_obj_t object = processing_unit(cpu); object; object = object->parent) {
     if (!hwloc_obj_type_is_cache(object->type)) continue;
     const auto& c = object->attr->cache;
+    if (c.size == 0) continue; // arm64 firmware may name caches without describing them
     caches.push_back({static_cast<int>(c.depth), letter(c.type), static_cast<std::int64_t>(c.size),
                       static_cast<std::int64_t>(c.linesize), c.associativity,
                       hwloc_bitmap_weight(object->cpuset)});

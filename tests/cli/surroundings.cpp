@@ -53,6 +53,14 @@ std::string missing(const std::string& need) {
   if (need == "no core PMU") return unless(cycles == ENOENT, "this machine has a core PMU");
   if (need == "gnuplot")
     return unless(process::find_program("gnuplot").has_value(), "gnuplot is not installed");
+  if (need == "figures") return unless(RECOUNT_FIGURES != 0, "recount was built without figures");
+  if (need == "tables of x86 CPUs") {
+#if defined(__x86_64__) || defined(__i386__)
+    return {};
+#else
+    return "libpfm4 knows x86 CPUs on x86 only";
+#endif
+  }
   if (need == "root") return unless(::geteuid() == 0, "not root");
   if (need == "software events") {
     const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);

@@ -47,7 +47,9 @@ BOOST_AUTO_TEST_CASE(an_arm_cpu_is_identified_by_implementer_and_part) {
       parse_cpuinfo("processor\t: 0\nBogoMIPS\t: 125.00\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
                     "CPU variant\t: 0x1\nCPU part\t: 0xd07\nCPU revision\t: 2\n\nprocessor\t: 1\n");
   BOOST_TEST(cpu.identity() == "0x41-8-3335-2");
-  BOOST_TEST(cpu.name == "Arm implementer 0x41 part 0xd07");
+  BOOST_TEST(cpu.name == "Arm Cortex-A57");
+  BOOST_TEST(parse_cpuinfo("CPU implementer : 0x41\nCPU part : 0x123\n").name ==
+             "Arm implementer 0x41 part 0x123");
 }
 
 BOOST_AUTO_TEST_CASE(capabilities_and_seccomp_are_read_from_the_status) {

@@ -1,0 +1,26 @@
+// In place of drawing, in a build without figures (meson option `figures`).
+#include "figure/figure.hpp"
+
+#include <recount/error.hpp>
+
+namespace recount::figure {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name) {
+  throw unavailable("figure " + name, "this recount was built without figures",
+                    "meson option figures = false",
+                    "draw it elsewhere: recount plot FILE takes the results file as it is");
+}
+
+} // namespace
+
+Drawn draw(const std::string& name, const result::Results& /*results*/, const Options& /*options*/) {
+  refuse(name);
+}
+
+std::string draw_text(const std::string& name, const result::Results& /*results*/, const Choice& /*choice*/,
+                      TextSize /*size*/) {
+  refuse(name);
+}
+
+} // namespace recount::figure

@@ -1,0 +1,25 @@
+"""What is run in the guest: one machine a Boot, one line a step. Add a line to add a test."""
+from boot import Boot, Step
+
+# An ordinary user may count user mode only.
+RESTRICTED = 'echo 2 >/proc/sys/kernel/perf_event_paranoid; '
+TESTS = '/guest-tests --log_level=message --color_output=no'
+
+
+def suites(*names, limit=90):
+    """Suites of tests/guest/*.cpp, each a step of its own: one that hangs or crashes leaves the others alone."""
+    return [Step(name, f'{TESTS} --run_test={name}', limit, cases=True) for name in names]
+
+
+def tables(*names, limit=90):
+    """Tables of tests/cli and tests/guest: the program as a user runs it."""
+    return [Step(f'table-{name}', f'{RESTRICTED}RECOUNT=/recount RECOUNT_TABLE=/tables/{name}.table /cli-table --color_output=no', limit,
+                 cases=True) for name in names]
+
+
+BOOTS = [
+    Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling')),
+    Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep')),
+    # Two cycles an instruction: whoever swaps the two is found out.
+    Boot('a57-shift1', suites('groups', 'user_reads', 'sampling'), shift=1),
+]
