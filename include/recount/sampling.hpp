@@ -118,7 +118,7 @@ struct SamplingReport {
   std::vector<SampledCount> events; ///< in the order of Sampling::events()
   std::uint64_t lost_records = 0;   ///< told by Loss records, of all kinds
   std::uint64_t lost_followed = 0;  ///< Mapping, Name, Fork and End records lost, by the kernel's own count
-  std::uint64_t full = 0;    ///< times that a ring was found without room for another record: records may be
+  std::uint64_t full = 0;    ///< rings that were ever found without room for another record: some may be
                              ///< missing of which no Loss tells (a ring that stays full never reports)
   std::uint64_t damaged = 0; ///< records that made no sense, and were left out
   std::uint64_t late = 0;    ///< records delivered after one with a later time

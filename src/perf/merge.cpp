@@ -12,16 +12,13 @@ void Merge::push(std::size_t ring) {
   std::ranges::push_heap(heap_, std::greater<>());
 }
 
-std::size_t Merge::begin() {
+void Merge::begin() {
   heap_.clear();
   open_ = none;
-  std::size_t full = 0;
   for (std::size_t i = 0; i < rings_.size(); ++i) {
     rings_[i].ring->look();
-    full += rings_[i].ring->records().full() ? 1U : 0U;
     push(i);
   }
-  return full;
 }
 
 std::span<const std::uint64_t> Merge::next(std::uint64_t horizon) {

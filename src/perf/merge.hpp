@@ -17,8 +17,7 @@ public:
     heap_.reserve(rings_.size());
   }
 
-  /// Looks at all rings; how many of them are full.
-  std::size_t begin();
+  void begin(); ///< looks at all rings
   /// The earliest record that is no younger than `horizon`, already dropped from its ring but valid until
   /// the next call; empty when there is none.
   [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon);

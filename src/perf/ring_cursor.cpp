@@ -12,7 +12,10 @@ constexpr std::uint64_t word = sizeof(std::uint64_t);
 void RingCursor::set_head(std::uint64_t head) noexcept {
   const std::uint64_t before = head_;
   head_ = head;
-  if (head - tail_ <= data_.size_bytes() && head % word == 0 && head - tail_ >= before - tail_) return;
+  if (head - tail_ <= data_.size_bytes() && head % word == 0 && head - tail_ >= before - tail_) {
+    least_free_ = std::min<std::uint64_t>(least_free_, data_.size_bytes() - (head - tail_));
+    return;
+  }
   ++damaged_; // no kernel writes beyond the tail or goes back; whatever did, nothing in between can be
               // trusted
   head_ = head - head % word;
@@ -50,10 +53,6 @@ std::span<const std::uint64_t> RingCursor::front() noexcept {
 void RingCursor::drop() noexcept {
   tail_ += front_ * word;
   front_ = 0;
-}
-
-bool RingCursor::full() const noexcept {
-  return data_.size_bytes() - (head_ - tail_) < std::max<std::size_t>(largest_, 1) * word;
 }
 
 } // namespace recount::perf

@@ -28,15 +28,15 @@ public:
   [[nodiscard]] std::uint64_t tail() const noexcept { return tail_; }
   /// Times that a record's length, or the head, made no sense; everything up to the head was skipped then.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
-  /// Whether so little is free that the largest record seen so far would not have found room.
-  [[nodiscard]] bool full() const noexcept;
+  /// Whether ever so little was free that the largest record seen would not have found room.
+  [[nodiscard]] bool full() const noexcept { return least_free_ < largest_ * sizeof(std::uint64_t); }
 
 private:
   void skip_to_head() noexcept;
   static constexpr std::size_t most = 0x10000 / sizeof(std::uint64_t); // a record's size has 16 bits
 
   std::span<const std::uint64_t> data_;
-  std::uint64_t head_ = 0, tail_ = 0, damaged_ = 0;
+  std::uint64_t head_ = 0, tail_ = 0, damaged_ = 0, least_free_ = ~std::uint64_t{0};
   std::size_t front_ = 0; ///< words of the record at the tail; 0: not looked at yet
   std::size_t largest_ = 0;
   std::array<std::uint64_t, most> joined_; ///< not initialised: written before it is read

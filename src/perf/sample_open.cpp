@@ -65,15 +65,13 @@ public:
       const auto attr = following_attr(into_.options, into_.format, into_.has, bytes_);
       context.follower = place(attr, context, -1, into_.events.front().event);
       if (!context.follower) return false;
+      context.follower_id = id_of(context.follower.get(), into_.events.front().event);
     }
     for (SampledEvent& sampled : into_.events) {
       const int leader = into_.options.group && !context.fds.empty() ? context.fds.front().get() : -1;
       context.fds.push_back(place(sampled, context, leader));
       if (!context.fds.back()) return false;
-      std::uint64_t id = 0;
-      if (ioctl(context.fds.back().get(), PERF_EVENT_IOC_ID, &id) != 0)
-        throw call_error(Stage::control, sampled.event, errno, "PERF_EVENT_IOC_ID");
-      context.ids.push_back(id);
+      context.ids.push_back(id_of(context.fds.back().get(), sampled.event));
     }
     connect(context);
     into_.contexts.push_back(std::move(context));
@@ -81,6 +79,13 @@ public:
   }
 
 private:
+  static std::uint64_t id_of(int fd, const Event& event) {
+    std::uint64_t id = 0;
+    if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
+      throw call_error(Stage::control, event, errno, "PERF_EVENT_IOC_ID");
+    return id;
+  }
+
   /// Empty when the thread has ended.
   process::Fd place(const perf_event_attr& attr, const Context& context, int leader, const Event& event) {
     Attempt attempt = open_raised(attr, {context.tid, context.cpu, leader});
@@ -153,6 +158,21 @@ void open_targets(OpenSampling& into, std::size_t bytes, const std::vector<int>&
 }
 
 } // namespace
+
+void control(const OpenSampling& open, unsigned long request, const char* what) {
+  for (const auto& context : open.contexts)
+    for (std::size_t e = 0; e < (open.options.group ? 1 : context.fds.size()); ++e)
+      if (ioctl(context.fds[e].get(), request, 0) != 0)
+        throw call_error(Stage::control, open.events[e].event, errno, what);
+}
+
+void set_period(OpenSampling& open, std::size_t event, std::uint64_t period) {
+  SampledEvent& sampled = open.events.at(event);
+  for (const auto& context : open.contexts)
+    if (ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
+      throw call_error(Stage::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
+  (sampled.frequency != 0 ? sampled.frequency : sampled.period) = period;
+}
 
 OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options) {
   check_sampled(events);

@@ -17,6 +17,7 @@ struct Context {
   pid_t tid = 0;
   int cpu = -1;
   process::Fd follower; ///< only with SamplingOptions::follow
+  std::uint64_t follower_id = 0;
   std::vector<process::Fd> fds;
   std::vector<std::uint64_t> ids; ///< the kernel's, in step with fds
   [[nodiscard]] int first_fd() const { return follower ? follower.get() : fds.front().get(); }
@@ -40,6 +41,11 @@ struct OpenSampling {
     return event.frequency != 0 ? with_period : format;
   }
 };
+
+/// The ioctl on every event of every context (the leaders where they are a group). Throws Error.
+void control(const OpenSampling& open, unsigned long request, const char* what);
+/// Changes the period, or the frequency where the event has one. Throws Error.
+void set_period(OpenSampling& open, std::size_t event, std::uint64_t period);
 
 /// Throws Error, see Sampling's constructor.
 [[nodiscard]] OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options);

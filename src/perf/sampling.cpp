@@ -1,16 +1,14 @@
 #include <recount/sampling.hpp>
 
-#include "perf/errno_hints.hpp"
 #include "perf/layout.hpp"
 #include "perf/merge.hpp"
 #include "perf/sample_ids.hpp"
+#include "perf/sample_read.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace recount {
 namespace {
@@ -46,7 +44,6 @@ struct Sampling::State {
     told.ring_bytes = open.rings.front().ring->bytes();
     values.resize(open.events.size());
     raw.resize(open.events.size());
-    words.resize(layout.words(open.events.size()));
     for (const auto& context : open.contexts)
       polled.push_back(context.first_fd());
   }
@@ -57,26 +54,16 @@ struct Sampling::State {
   perf::Layout layout;
   perf::Decoded decoded;
   SamplingReport told;
-  std::vector<std::uint64_t> values, words;
+  std::vector<std::uint64_t> values;
   std::vector<perf::Raw> raw;
   std::vector<int> polled;
   std::vector<pollfd> polls;
   std::uint64_t previous_read = 0, latest = 0;
 
-  void control(unsigned long request, const char* what);
   void deliver(const Sink& sink, std::uint64_t horizon);
   bool complete(Record& record, const perf::Placed* placed);
   bool complete(Sample& sample, const perf::Placed& placed);
-  void add(const perf::Context& context);
-  std::span<const std::uint64_t> read_words(int fd, const Event& event);
 };
-
-void Sampling::State::control(unsigned long request, const char* what) {
-  for (const auto& context : open.contexts)
-    for (std::size_t e = 0; e < (open.options.group ? 1 : context.fds.size()); ++e)
-      if (ioctl(context.fds[e].get(), request, 0) != 0)
-        throw perf::call_error(perf::Stage::control, open.events[e].event, errno, what);
-}
 
 /// Fills in what only the sampling knows: which event, the values in the order of the events.
 bool Sampling::State::complete(Sample& sample, const perf::Placed& placed) {
@@ -112,7 +99,7 @@ void Sampling::State::deliver(const Sink& sink, std::uint64_t horizon) {
     perf::Merge& merge;
     ~Release() { merge.release(); }
   } release{merge};
-  told.full += merge.begin();
+  merge.begin();
   for (auto words_of = merge.next(horizon); !words_of.empty(); words_of = merge.next(horizon)) {
     const perf::Placed* placed = ids.find(perf::id_of(words_of));
     const auto& format = placed != nullptr ? open.format_of(open.events[placed->event]) : open.format;
@@ -131,35 +118,6 @@ void Sampling::State::deliver(const Sink& sink, std::uint64_t horizon) {
   }
 }
 
-/// The words of a descriptor's reading; empty when the target's end made it unreadable.
-std::span<const std::uint64_t> Sampling::State::read_words(int fd, const Event& event) {
-  const ssize_t got = ::read(fd, words.data(), words.size() * sizeof words.front());
-  if (got < 0) throw perf::call_error(perf::Stage::read, event, errno, "read");
-  return std::span(words).first(static_cast<std::size_t>(got) / sizeof words.front());
-}
-
-void Sampling::State::add(const perf::Context& context) {
-  perf::Times times;
-  const auto one = [&](std::size_t e, const perf::Raw& r) {
-    SampledCount& count = told.events[e];
-    count.occurrences += r.value;
-    count.enabled_ns += times.enabled;
-    count.running_ns += times.running;
-    if (open.has.lost) count.lost = count.lost.value_or(0) + r.lost;
-  };
-  if (open.options.group) {
-    if (!layout.take(read_words(context.fds[0].get(), open.events[0].event), context.ids, times, raw)) return;
-    for (std::size_t e = 0; e < raw.size(); ++e)
-      one(e, raw[e]);
-    return;
-  }
-  for (std::size_t e = 0; e < context.fds.size(); ++e) {
-    const auto read = read_words(context.fds[e].get(), open.events[e].event);
-    if (layout.take(read, std::span(context.ids).subspan(e, 1), times, std::span(raw).first(1)))
-      one(e, raw[0]);
-  }
-}
-
 bool SamplingReport::complete() const noexcept {
   const auto whole = [this](const SampledCount& c) { return c.lost ? *c.lost == 0 : full == 0; };
   return lost_records == 0 && lost_followed == 0 && damaged == 0 && std::ranges::all_of(events, whole);
@@ -172,19 +130,15 @@ Sampling& Sampling::operator=(Sampling&&) noexcept = default;
 Sampling::~Sampling() = default;
 
 void Sampling::start() {
-  state_->control(PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
+  perf::control(state_->open, PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
 }
 
 void Sampling::stop() {
-  state_->control(PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
+  perf::control(state_->open, PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
 }
 
 void Sampling::set_period(std::size_t event, std::uint64_t period) {
-  SampledEvent& sampled = state_->open.events.at(event);
-  for (const auto& context : state_->open.contexts)
-    if (ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
-      throw perf::call_error(perf::Stage::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
-  (sampled.frequency != 0 ? sampled.frequency : sampled.period) = period;
+  perf::set_period(state_->open, event, period);
 }
 
 bool Sampling::wait(std::chrono::milliseconds limit) {
@@ -226,20 +180,12 @@ const std::vector<int>& Sampling::descriptors() const noexcept {
 
 SamplingReport Sampling::report() {
   SamplingReport& told = state_->told;
-  for (SampledCount& count : told.events)
-    count.occurrences = count.enabled_ns = count.running_ns = 0, count.lost.reset();
-  told.lost_followed = 0;
-  for (const auto& context : state_->open.contexts) {
-    state_->add(context);
-    if (!context.follower || !state_->open.has.lost) continue;
-    const auto read = state_->read_words(context.follower.get(), state_->open.events[0].event);
-    if (read.size() >= 6) told.lost_followed += read[5]; // nr, enabled, running, { value, id, lost }
-  }
-  std::uint64_t damaged = told.damaged;
-  for (const auto& r : state_->open.rings)
-    damaged += r.ring->records().damaged();
+  told.lost_followed = perf::read_counts(state_->open, told.events);
   SamplingReport out = told;
-  out.damaged = damaged;
+  for (const auto& r : state_->open.rings) {
+    out.damaged += r.ring->records().damaged();
+    out.full += r.ring->records().full() ? 1U : 0U;
+  }
   return out;
 }
 

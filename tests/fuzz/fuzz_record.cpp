@@ -55,8 +55,7 @@ void ring(const std::uint8_t* data, std::size_t size) {
       if (perf::decode(record, format, decoded) == perf::Understood::yes) look_at(decoded);
       cursor->drop();
     }
-    if (cursor->full() && cursor->tail() != how[4] % 4096 * (round + 1) && cursor->damaged() == 0)
-      std::abort();
+    if (cursor->full() && cursor->tail() == 0) std::abort();
   }
 }
 

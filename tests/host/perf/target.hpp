@@ -1,6 +1,7 @@
 // A child that waits until it is told to go on: something to attach to.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -30,7 +31,7 @@ public:
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
   void go() const {
-    if (write(gate_, "g", 1) != 1) kill(pid_, SIGKILL);
+    if (write(gate_, "g", 1) != 1 && pid_ > 0) kill(pid_, SIGKILL);
   }
   /// Waits for its end.
   void join() {
