@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 /// Forks at once; `body` runs in the child after go(). Killed and reaped with the object.
 class Target {
@@ -30,7 +31,9 @@ public:
     join();
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void go() const {
+  /// Once; again it does nothing.
+  void go() {
+    if (std::exchange(gone_, true)) return;
     if (write(gate_, "g", 1) != 1 && pid_ > 0) kill(pid_, SIGKILL);
   }
   /// Waits for its end.
@@ -42,4 +45,5 @@ public:
 private:
   pid_t pid_ = -1;
   int gate_ = -1;
+  bool gone_ = false;
 };

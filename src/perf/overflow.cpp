@@ -1,0 +1,84 @@
+#include <recount/overflow.hpp>
+
+#include "perf/overflow_calls.hpp"
+#include "perf/overflow_engine.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+
+namespace recount {
+
+class Overflow::State {
+public:
+  explicit State(perf::OverflowPlan plan)
+      : emulated(plan.emulated),
+        engine(plan.options.delivery == Delivery::signal ? perf::deliver_by_signal(std::move(plan))
+                                                         : perf::deliver_by_thread(std::move(plan))) {}
+  std::vector<std::size_t> emulated;
+  std::unique_ptr<perf::OverflowEngine> engine;
+};
+
+namespace {
+
+void demand_possible(const std::vector<OverflowEvent>& events, const OverflowOptions& options) {
+  if (events.empty()) throw bad_input("overflow", "there is no event", "name at least one");
+  if (events.size() > perf::most_overflow_events)
+    throw bad_input("overflow", "has more than 64 events", "take several objects");
+  if (options.delivery == Delivery::signal && (options.pid != 0 || options.inherit))
+    throw bad_input("overflow", "a signal is delivered to the thread that counts itself, and to no other",
+                    "take Delivery::thread for other processes");
+  if (options.interval.count() <= 0) throw bad_input("overflow", "the interval of its timer is not above 0");
+}
+
+void demand_threshold(const Event& event, std::uint64_t threshold) {
+  if (threshold == 0)
+    throw bad_input(event.name, "an overflow threshold of 0", "take 1 for every occurrence");
+}
+
+perf::OverflowPlan plan(std::vector<OverflowEvent> events, OverflowCallback callback,
+                        const OverflowOptions& options) {
+  demand_possible(events, options);
+  perf::OverflowPlan plan{std::move(events), {}, {}, std::move(callback), options};
+  for (std::size_t i = 0; i < plan.events.size(); ++i) {
+    demand_threshold(plan.events[i].event, plan.events[i].threshold);
+    (options.emulate || !can_interrupt(plan.events[i].event) ? plan.emulated : plan.interrupting)
+        .push_back(i);
+  }
+  return plan;
+}
+
+} // namespace
+
+SampledEvent perf::overflow_timer(const OverflowPlan& plan) {
+  const Event& first = plan.events[plan.emulated.front()].event;
+  const auto period = std::chrono::nanoseconds(plan.options.interval).count();
+  return {encode("perf::CPU-CLOCK", domain(first)), static_cast<std::uint64_t>(period), 0, 0};
+}
+
+Overflow::Overflow(std::vector<OverflowEvent> events, OverflowCallback callback,
+                   const OverflowOptions& options)
+    : state_(std::make_unique<State>(plan(std::move(events), std::move(callback), options))) {}
+Overflow::~Overflow() = default;
+
+void Overflow::start() {
+  state_->engine->start();
+}
+void Overflow::stop() {
+  state_->engine->stop();
+}
+void Overflow::set_threshold(std::size_t event, std::uint64_t threshold) {
+  if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "take 1 for every occurrence");
+  state_->engine->set_threshold(event, threshold);
+}
+bool Overflow::emulated(std::size_t event) const {
+  return std::ranges::count(state_->emulated, event) > 0;
+}
+std::vector<OverflowCount> Overflow::counts() {
+  return state_->engine->counts();
+}
+std::uint64_t Overflow::missed() {
+  return state_->engine->missed();
+}
+
+} // namespace recount

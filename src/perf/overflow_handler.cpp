@@ -1,0 +1,78 @@
+// The signal handler of overflows, and the objects that it serves.
+#include "perf/overflow_signal.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/core.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <unistd.h>
+
+namespace recount::perf {
+namespace {
+
+// Found without a lock: a handler may run at any time, in any thread.
+std::array<std::atomic<SignalOverflow*>, 256> served{};
+
+void handle_overflow(int, siginfo_t* info, void* context) {
+  const int before = errno;
+  // Where the queue of signals is full the kernel sends a plain SIGIO, which names no descriptor.
+  const bool named = info->si_code == POLL_IN || info->si_code == POLL_HUP;
+  const pid_t tid = gettid();
+  for (auto& slot : served) {
+    SignalOverflow* overflow = slot.load(std::memory_order_acquire);
+    if (overflow != nullptr && overflow->concerns(named ? info->si_fd : -1, tid))
+      overflow->handle(static_cast<ucontext_t*>(context));
+  }
+  errno = before;
+}
+
+bool ours(const struct sigaction& now) {
+  return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle_overflow;
+}
+
+bool free(const struct sigaction& now) {
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+}
+
+/// Stays installed to the end: a signal that is still on its way must not find the default, which is death.
+bool install(int number) {
+  struct sigaction action {};
+  action.sa_sigaction = handle_overflow;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask); // no other handler in between: the counters are stopped meanwhile
+  return sigaction(number, &action, nullptr) == 0;
+}
+
+} // namespace
+
+void serve(SignalOverflow& overflow, int number) {
+  struct sigaction now {};
+  const bool known = sigaction(number, nullptr, &now) == 0;
+  if (known && !ours(now) && !free(now))
+    throw bad_input(fmt::format("signal {}", number), "has a handler of the program's already",
+                    "give another one to OverflowOptions::signal, SIGRTMIN to SIGRTMAX");
+  if (!known || (!ours(now) && !install(number)))
+    throw bad_input(fmt::format("signal {}", number), "is no signal that can be handled",
+                    "take one from SIGRTMIN to SIGRTMAX");
+  sigaction(SIGIO, nullptr, &now);
+  if (free(now)) install(SIGIO);
+  for (auto& slot : served) {
+    SignalOverflow* nobody = nullptr;
+    if (slot.compare_exchange_strong(nobody, &overflow)) return;
+  }
+  throw unavailable("overflow", fmt::format("{} objects deliver by signal already", served.size()), {},
+                    "end some of them, or take Delivery::thread");
+}
+
+void forget(SignalOverflow& overflow) noexcept {
+  for (auto& slot : served) {
+    SignalOverflow* this_one = &overflow;
+    slot.compare_exchange_strong(this_one, nullptr);
+  }
+}
+
+} // namespace recount::perf

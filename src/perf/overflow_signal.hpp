@@ -1,0 +1,58 @@
+// Overflow by a signal of the counting thread (fcntl(2): O_ASYNC, F_SETSIG, F_SETOWN_EX).
+#pragma once
+
+#include "perf/overflow_calls.hpp"
+#include "perf/overflow_engine.hpp"
+#include "perf/sample_ids.hpp"
+#include "perf/sample_open.hpp"
+#include "process/fd.hpp"
+
+#include <vector>
+
+namespace recount::perf {
+
+class SignalOverflow : public OverflowEngine {
+public:
+  explicit SignalOverflow(OverflowPlan plan);
+  SignalOverflow(const SignalOverflow&) = delete;
+  SignalOverflow& operator=(const SignalOverflow&) = delete;
+  ~SignalOverflow() override;
+
+  void start() override;
+  void stop() override;
+  void set_threshold(std::size_t event, std::uint64_t threshold) override;
+  std::vector<OverflowCount> counts() override;
+  std::uint64_t missed() override;
+
+  // For the handler; async-signal-safe.
+  [[nodiscard]] bool concerns(int fd, pid_t tid) const noexcept; ///< -1: any descriptor
+  void handle(ucontext_t* context);
+
+private:
+  struct Looked { ///< an emulated event
+    std::size_t event;
+    process::Fd fd;
+    Ticks ticks;
+    [[nodiscard]] std::uint64_t count() const noexcept;
+  };
+  void open_emulated();
+  void arm() const;
+  void each_fd(unsigned long request) const noexcept;
+  void take(const Placed& placed, const Sample& sample);
+
+  OverflowPlan plan_;
+  OpenSampling open_;
+  std::vector<Looked> looked_;
+  SampleIds ids_;
+  OverflowCalls calls_;
+  Decoded decoded_;
+  pid_t tid_;
+  bool running_ = false;
+};
+
+/// Installs the handler of a signal and enters the object into what it serves. Throws Error (bad_input) when
+/// the signal has another handler already, unavailable when there are too many.
+void serve(SignalOverflow& overflow, int signal);
+void forget(SignalOverflow& overflow) noexcept;
+
+} // namespace recount::perf

@@ -1,0 +1,163 @@
+// Overflow delivered by a thread that reads the rings.
+#include "perf/overflow_calls.hpp"
+#include "perf/overflow_engine.hpp"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace recount::perf {
+namespace {
+
+constexpr std::chrono::milliseconds look_every{5};
+
+class ThreadOverflow : public OverflowEngine {
+public:
+  explicit ThreadOverflow(OverflowPlan plan) : plan_(std::move(plan)), calls_(plan_.callback) {
+    SamplingOptions options;
+    options.pid = plan_.options.pid;
+    options.inherit = plan_.options.inherit;
+    std::vector<SampledEvent> emulated;
+    if (!plan_.emulated.empty()) emulated.push_back(overflow_timer(plan_));
+    for (const std::size_t i : plan_.emulated)
+      emulated.push_back({plan_.events[i].event, 0, 0, 0});
+    options.group = true;
+    if (!emulated.empty()) timer_.emplace(std::move(emulated), options);
+    options.group = false;
+    options.interrupted_registers = plan_.options.registers;
+    std::vector<SampledEvent> interrupting;
+    for (const std::size_t i : plan_.interrupting)
+      interrupting.push_back({plan_.events[i].event, plan_.events[i].threshold, 0, 0});
+    if (!interrupting.empty()) events_.emplace(std::move(interrupting), options);
+  }
+  ThreadOverflow(const ThreadOverflow&) = delete;
+  ThreadOverflow& operator=(const ThreadOverflow&) = delete;
+  ~ThreadOverflow() override {
+    end();
+    join();
+  }
+
+  void start() override {
+    join(); // one that the callback stopped
+    const std::lock_guard lock(mutex_);
+    end_ = false;
+    if (timer_) timer_->start();
+    if (events_) events_->start();
+    if (!reader_.joinable()) reader_ = std::thread([this] { read(); });
+  }
+
+  void stop() override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (events_) events_->stop();
+      if (timer_) timer_->stop();
+    }
+    end();
+    join();
+  }
+
+  void set_threshold(std::size_t event, std::uint64_t threshold) override {
+    const std::lock_guard lock(mutex_);
+    plan_.events.at(event).threshold = threshold;
+    for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
+      if (plan_.interrupting[i] == event) events_->set_period(i, threshold);
+    for (auto& [where, seen] : seen_)
+      for (std::size_t i = 0; i < plan_.emulated.size(); ++i)
+        if (plan_.emulated[i] == event) seen[i].ticks.change(threshold, seen[i].last);
+  }
+
+  std::vector<OverflowCount> counts() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<OverflowCount> out(plan_.events.size());
+    const auto fill = [&](Sampling& from, const std::vector<std::size_t>& which, std::size_t skip) {
+      const auto report = from.report();
+      for (std::size_t i = 0; i < which.size(); ++i)
+        out[which[i]].occurrences = report.events[i + skip].occurrences;
+    };
+    if (events_) fill(*events_, plan_.interrupting, 0);
+    if (timer_) fill(*timer_, plan_.emulated, 1);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i].overflows = calls_.told()[i];
+    return out;
+  }
+
+  std::uint64_t missed() override {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t lost = 0;
+    if (!events_) return lost;
+    for (const SampledCount& count : events_->report().events)
+      lost += count.lost.value_or(0);
+    return lost;
+  }
+
+private:
+  /// An emulated event on one thread and CPU: a group's values are told for each apart.
+  struct Seen {
+    Ticks ticks;
+    std::uint64_t last = 0;
+  };
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+    woken_.notify_all();
+  }
+
+  void join() {
+    if (reader_.joinable() && reader_.get_id() != std::this_thread::get_id()) reader_.join();
+  }
+
+  void read() {
+    std::unique_lock lock(mutex_);
+    while (!end_) {
+      take(&Sampling::read);
+      woken_.wait_for(lock, look_every, [this] { return end_; });
+    }
+    take(&Sampling::finish);
+  }
+
+  void take(void (Sampling::*how)(const Sampling::Sink&)) {
+    if (events_) ((*events_).*how)([this](const Record& record) { take_event(record); });
+    if (timer_) ((*timer_).*how)([this](const Record& record) { take_timer(record); });
+    calls_.flush();
+  }
+
+  void take_event(const Record& record) {
+    if (const auto* sample = std::get_if<Sample>(&record))
+      calls_.add(plan_.interrupting[sample->event], *sample);
+  }
+
+  void take_timer(const Record& record) {
+    const auto* sample = std::get_if<Sample>(&record);
+    if (sample == nullptr || sample->values.empty()) return;
+    auto& seen = seen_[{sample->tid, plan_.options.inherit ? sample->cpu : 0}];
+    for (std::size_t i = seen.size(); i < plan_.emulated.size(); ++i)
+      seen.push_back({Ticks(plan_.events[plan_.emulated[i]].threshold), 0});
+    for (std::size_t i = 0; i < plan_.emulated.size(); ++i) {
+      seen[i].last = sample->values[i + 1];
+      Overflowed passed = seen[i].ticks.at(seen[i].last);
+      passed.event = plan_.emulated[i];
+      if (passed.times > 0) calls_.add(passed, *sample);
+    }
+    calls_.flush();
+  }
+
+  OverflowPlan plan_;
+  OverflowCalls calls_;
+  std::optional<Sampling> events_, timer_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Seen>> seen_;
+  std::recursive_mutex mutex_; // the callback may change a threshold
+  std::condition_variable_any woken_;
+  bool end_ = false;
+  std::thread reader_;
+};
+
+} // namespace
+
+std::unique_ptr<OverflowEngine> deliver_by_thread(OverflowPlan plan) {
+  return std::make_unique<ThreadOverflow>(std::move(plan));
+}
+
+} // namespace recount::perf

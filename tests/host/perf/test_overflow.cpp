@@ -1,0 +1,361 @@
+// Overflow: a call every N occurrences, by signal and by thread, by interrupt and by timer.
+#include "helpers.hpp"
+#include "target.hpp"
+
+#include <recount/group.hpp>
+#include <recount/overflow.hpp>
+
+#include <fmt/core.h>
+
+#include <array>
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <ctime>
+#include <set>
+#include <thread>
+
+using namespace recount;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a handler may fill: everything is there beforehand.
+struct Seen {
+  struct Call {
+    std::uint64_t events = 0, address = 0, data_address = 0, program_counter = 0;
+    std::uint64_t times = 0, excess = 0;
+    bool emulated = false, context = false;
+    std::uint32_t tid = 0;
+  };
+  std::array<Call, 4096> calls;
+  std::atomic<std::size_t> count = 0;
+
+  OverflowCallback callback() {
+    return [this](const OverflowCall& call) {
+      Call& into = calls[count % calls.size()];
+      into.events = call.events;
+      into.address = call.address;
+      into.data_address = call.data_address;
+      into.emulated = call.emulated;
+      into.context = call.context != nullptr;
+      into.tid = call.tid;
+      into.times = call.overflowed[0].times;
+      into.excess = call.overflowed[0].excess;
+#if defined(__x86_64__)
+      if (call.context != nullptr)
+        into.program_counter = static_cast<std::uint64_t>(call.context->uc_mcontext.gregs[REG_RIP]);
+#endif
+      ++count;
+    };
+  }
+};
+
+OverflowEvent faults(std::uint64_t threshold) {
+  return {encode("perf::PAGE-FAULTS:u"), threshold};
+}
+
+OverflowOptions by_thread() {
+  OverflowOptions options;
+  options.delivery = Delivery::thread;
+  return options;
+}
+
+/// Every page once beforehand, so that neither stack nor handler faults in between.
+void warm(Overflow& overflow, FreshPages& memory, std::size_t pages) {
+  overflow.start();
+  memory.touch(0, pages);
+  overflow.stop();
+}
+
+void spin(std::chrono::milliseconds how_long) {
+  const auto cpu = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+  };
+  for (const auto end = cpu() + how_long; cpu() < end;)
+    for (volatile int i = 0; i < 1000;)
+      i = i + 1;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(overflow)
+
+BOOST_AUTO_TEST_CASE(a_call_every_ten_faults_by_signal_and_by_thread) {
+  for (const auto& options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(1101);
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({faults(10)}, seen->callback(), options);
+    warm(overflow, memory, 100);
+    const auto before = overflow.counts()[0];
+    const std::size_t calls = seen->count;
+    BOOST_TEST(before.overflows == before.occurrences / 10);
+    overflow.start();
+    memory.touch(100, 1101);
+    overflow.stop();
+    const auto after = overflow.counts()[0];
+    BOOST_TEST(after.occurrences - before.occurrences == 1001U);
+    BOOST_TEST(after.overflows == after.occurrences / 10);
+    BOOST_TEST(seen->count == after.overflows);
+    BOOST_TEST(overflow.missed() == 0U);
+    BOOST_TEST(!overflow.emulated(0));
+    for (std::size_t i = calls; i < seen->count; ++i) {
+      const auto& call = seen->calls[i];
+      BOOST_TEST(call.events == 1U);
+      BOOST_TEST(call.times == 1U);
+      BOOST_TEST(call.address != 0U);
+      BOOST_TEST(call.data_address != 0U);
+      BOOST_TEST(!call.emulated);
+      BOOST_TEST(call.tid == static_cast<std::uint32_t>(gettid()));
+      BOOST_TEST(call.context == (options.delivery == Delivery::signal));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_context_is_that_of_the_overflow) {
+#if defined(__x86_64__)
+  alignas(8) static volatile std::uint64_t watched = 0;
+  const auto name = fmt::format("mem:{:#x}/8:w", reinterpret_cast<std::uintptr_t>(&watched));
+  if (const auto why = message([&] { Sampling({{encode(name), 1, 0, 0}}); }); !why.empty()) return skip(why);
+  const auto seen = std::make_unique<Seen>();
+  Overflow overflow({{encode(name), 7}}, seen->callback());
+  overflow.start();
+  for (int i = 0; i < 700; ++i)
+    watched = 1;
+  overflow.stop();
+  BOOST_TEST(seen->count == 100U);
+  for (std::size_t i = 0; i < seen->count; ++i)
+    BOOST_TEST(seen->calls[i].program_counter == seen->calls[i].address);
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(several_events_at_once) {
+  for (const auto& options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(1101);
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({faults(10), {encode("perf::MINOR-FAULTS:u"), 20}, {encode("perf::MAJOR-FAULTS:u"), 1}},
+                      seen->callback(), options);
+    overflow.start();
+    memory.touch(0, 1101);
+    overflow.stop();
+    const auto counts = overflow.counts();
+    std::array<std::uint64_t, 3> told{};
+    std::size_t both = 0;
+    for (std::size_t i = 0; i < seen->count; ++i) {
+      for (std::size_t e = 0; e < 3; ++e)
+        told[e] += seen->calls[i].events >> e & 1U;
+      both += seen->calls[i].events == 3 ? 1U : 0U;
+    }
+    for (std::size_t e = 0; e < 3; ++e)
+      BOOST_TEST(told[e] == counts[e].overflows);
+    BOOST_TEST(told[0] == counts[0].occurrences / 10);
+    BOOST_TEST(told[1] == counts[1].occurrences / 20);
+    if (counts[0].occurrences == counts[1].occurrences) BOOST_TEST(both == told[1]); // every second time both
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_threshold_while_running) {
+  for (const auto& options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(1301);
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({faults(10)}, seen->callback(), options);
+    warm(overflow, memory, 100);
+    overflow.start();
+    memory.touch(100, 300);
+    overflow.set_threshold(0, 50);
+    const auto first = overflow.counts()[0].occurrences;
+    memory.touch(300, 1301);
+    overflow.stop();
+    const auto more = overflow.counts()[0].occurrences - first;
+    BOOST_TEST(more >= 1001U);
+    const auto told = overflow.counts()[0].overflows - first / 10;
+    BOOST_TEST(told >= more / 50);
+    BOOST_TEST(told <= more / 50 + 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_may_stop_it_and_change_the_threshold) {
+  for (const auto& options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(1101);
+    std::atomic<int> calls = 0;
+    Overflow* self = nullptr;
+    Overflow overflow(
+        {faults(10)},
+        [&](const OverflowCall&) {
+          if (++calls == 3) self->set_threshold(0, 20);
+          if (calls == 5) self->stop();
+        },
+        options);
+    self = &overflow;
+    overflow.start();
+    memory.touch(0, 1101);
+    overflow.stop();
+    if (options.delivery == Delivery::signal)
+      BOOST_TEST(calls == 5);
+    else
+      BOOST_TEST(calls >= 5); // the thread learns of it later
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_callback_does_is_not_counted) {
+  FreshPages memory(1001), other(1001);
+  std::atomic<std::size_t> next = 0;
+  Overflow overflow({faults(10)}, [&](const OverflowCall&) {
+    other.touch(next, next + 5); // five faults a call
+    next += 5;
+  });
+  overflow.start();
+  memory.touch(0, 1001);
+  overflow.stop();
+  BOOST_TEST(next == 5 * overflow.counts()[0].overflows);
+  BOOST_TEST(next >= 500U);
+  BOOST_TEST(overflow.counts()[0].occurrences < 1050U);
+}
+
+BOOST_AUTO_TEST_CASE(by_a_timer_when_asked_to) {
+  for (auto options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(4001);
+    options.emulate = true;
+    options.interval = 2ms;
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({faults(10)}, seen->callback(), options);
+    BOOST_TEST(overflow.emulated(0));
+    overflow.start();
+    for (std::size_t page = 0; page < 4001; page += 500) {
+      memory.touch(page, std::min<std::size_t>(page + 500, 4001));
+      spin(5ms);
+    }
+    overflow.stop();
+    const auto count = overflow.counts()[0];
+    std::uint64_t times = 0;
+    for (std::size_t i = 0; i < seen->count; ++i) {
+      const auto& call = seen->calls[i];
+      times += call.times;
+      BOOST_TEST(call.emulated);
+      BOOST_TEST(call.times > 0U);
+      BOOST_TEST(call.excess < 10U);
+      BOOST_TEST(call.address != 0U);
+    }
+    BOOST_TEST(seen->count >= 3U); // the timer of a busy machine may be late, and then tells of more at once
+    BOOST_TEST(times == count.overflows);
+    BOOST_TEST(times == count.occurrences / 10); // nothing is left out: it spins at the end
+  }
+}
+
+BOOST_AUTO_TEST_CASE(by_a_timer_where_an_event_cannot_interrupt) {
+  if (const auto why = message([] { Group group(std::vector<std::string>{"msr/tsc/"}); }); !why.empty())
+    return skip(why);
+  for (auto options : {OverflowOptions{}, by_thread()}) {
+    options.interval = 2ms;
+    FreshPages memory(101);
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({{encode("msr/tsc/"), 1000}, faults(10)}, seen->callback(), options);
+    BOOST_TEST(overflow.emulated(0));
+    BOOST_TEST(!overflow.emulated(1));
+    overflow.start();
+    memory.touch(0, 101);
+    spin(20ms);
+    overflow.stop();
+    bool timer = false;
+    for (std::size_t i = 0; i < seen->count; ++i) {
+      const auto& call = seen->calls[i];
+      BOOST_TEST(call.emulated == (call.events == 1));
+      timer = timer || call.events == 1;
+    }
+    BOOST_TEST(timer);
+    BOOST_TEST(overflow.counts()[0].overflows > 1000U);
+    BOOST_TEST(overflow.counts()[1].overflows == overflow.counts()[1].occurrences / 10);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_process_with_its_children_by_thread) {
+  Target target([] {
+    FreshPages(500).touch(0, 500);
+    if (fork() == 0) {
+      FreshPages(500).touch(0, 500);
+      _exit(0);
+    }
+    wait(nullptr);
+  });
+  OverflowOptions options = by_thread();
+  options.pid = target.pid();
+  options.inherit = true;
+  options.registers = 0b11;
+  std::atomic<std::uint64_t> calls = 0, registers = 0;
+  std::set<std::uint32_t> processes;
+  Overflow overflow(
+      {faults(1)},
+      [&](const OverflowCall& call) {
+        ++calls;
+        registers += call.registers.size();
+        processes.insert(call.pid); // anything may be done here
+      },
+      options);
+  overflow.start();
+  target.go();
+  target.join();
+  overflow.stop();
+  BOOST_TEST(calls == overflow.counts()[0].occurrences);
+  BOOST_TEST(calls >= 1000U);
+  BOOST_TEST(registers == 2 * calls);
+  BOOST_TEST(processes.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_blocked_signal_delays_calls_and_loses_none) {
+  FreshPages memory(1001);
+  const auto seen = std::make_unique<Seen>();
+  Overflow overflow({faults(10)}, seen->callback());
+  sigset_t all, before;
+  sigfillset(&all);
+  overflow.start();
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  memory.touch(0, 1001);
+  const std::size_t then = seen->count;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  overflow.stop();
+  BOOST_TEST(then <= 1U);
+  BOOST_TEST(seen->count == overflow.counts()[0].occurrences / 10);
+  std::set<std::uint64_t> places;
+  for (std::size_t i = 0; i < seen->count; ++i)
+    places.insert(seen->calls[i].data_address);
+  BOOST_TEST(places.size() == seen->count); // each with an address of its own
+}
+
+BOOST_AUTO_TEST_CASE(threads_have_their_own) {
+  std::atomic<int> wrong = 0, right = 0;
+  const auto body = [&] {
+    FreshPages memory(501);
+    const pid_t tid = gettid();
+    Overflow overflow({faults(10)}, [&, tid](const OverflowCall& call) {
+      ++(gettid() == tid && call.tid == static_cast<std::uint32_t>(tid) ? right : wrong);
+    });
+    overflow.start();
+    memory.touch(0, 501);
+    overflow.stop();
+  };
+  std::thread a(body), b(body);
+  a.join();
+  b.join();
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(right >= 100);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_use_is_told) {
+  const auto nothing = [](const OverflowCall&) {};
+  BOOST_TEST(holds(message([&] { Overflow({}, nothing); }), "no event"));
+  BOOST_TEST(holds(message([&] { Overflow({faults(0)}, nothing); }), "threshold of 0"));
+  OverflowOptions options;
+  options.pid = 1;
+  BOOST_TEST(holds(message([&] { Overflow({faults(1)}, nothing, options); }), "Delivery::thread"));
+  options = {};
+  options.signal = SIGUSR2;
+  std::signal(SIGUSR2, [](int) {});
+  BOOST_TEST(holds(message([&] { Overflow({faults(1)}, nothing, options); }), "has a handler"));
+  std::signal(SIGUSR2, SIG_DFL);
+  options.signal = SIGKILL;
+  BOOST_TEST(holds(message([&] { Overflow({faults(1)}, nothing, options); }), "signal 9"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
