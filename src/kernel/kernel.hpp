@@ -58,6 +58,9 @@ public:
 
   /// The measured code; may be called any number of times.
   [[nodiscard]] virtual Region region() = 0;
+  /// Called once before anything is measured, so that code, data and branch predictors are warm: the region
+  /// itself, unless a part of it does.
+  virtual void warm() { region()(); }
   /// Element accesses that one call of the region makes (the divisor of "misses per access").
   [[nodiscard]] virtual std::int64_t accesses() const = 0;
   /// Where its data lie.

@@ -9,6 +9,10 @@ namespace recount::kernel {
 [[nodiscard]] const Kernel& chase_kernel();
 [[nodiscard]] const Kernel& visit_kernel();
 [[nodiscard]] const Kernel& matmul_kernel();
+[[nodiscard]] const Kernel& matmul_vectorised_kernel();
+[[nodiscard]] const Kernel& dgemm_kernel();
+[[nodiscard]] const Kernel& peak_kernel();
+[[nodiscard]] const Kernel& bandwidth_kernel();
 [[nodiscard]] const Kernel& faults_kernel();
 
 } // namespace recount::kernel

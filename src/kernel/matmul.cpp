@@ -1,34 +1,32 @@
 // `matmul`: multiplies two square matrices, in the loop orders of textbooks. See recount-kernels(7).
 #include "kernel/matmul.hpp"
 
+#include "kernel/ceilings.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/matmul_memory.hpp"
 #include "kernel/matmul_run.hpp"
 #include "kernel/native_matmul.hpp"
 
+#include "recount/error.hpp"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace recount::kernel {
 
 namespace {
 
-using Code = void (*)(void*);
+using Code = native::MatmulLoops::Code;
 
-Code code_of(const MatmulPoint& at) {
+Code code_of(const MatmulPoint& at, const native::MatmulLoops& loops) {
   using Variant = MatmulPoint::Variant;
-  using namespace native;
-  const bool doubles = at.element == 8;
   switch (at.variant) {
-  case Variant::ijk: return doubles ? recount_kernel_matmul_ijk_f64 : recount_kernel_matmul_ijk_i16;
-  case Variant::ijk_mem:
-    return doubles ? recount_kernel_matmul_ijk_mem_f64 : recount_kernel_matmul_ijk_mem_i16;
-  case Variant::ikj: return doubles ? recount_kernel_matmul_ikj_f64 : recount_kernel_matmul_ikj_i16;
-  case Variant::transposed:
-    if (at.transposes)
-      return doubles ? recount_kernel_matmul_transposed_f64 : recount_kernel_matmul_transposed_i16;
-    return doubles ? recount_kernel_matmul_by_transposed_f64 : recount_kernel_matmul_by_transposed_i16;
-  case Variant::blocked:
-    return doubles ? recount_kernel_matmul_blocked_f64 : recount_kernel_matmul_blocked_i16;
+  case Variant::ijk: return loops.ijk;
+  case Variant::ijk_mem: return loops.ijk_mem;
+  case Variant::ikj: return loops.ikj;
+  case Variant::transposed: return at.transposes ? loops.transposed : loops.by_transposed;
+  case Variant::blocked: return loops.blocked;
   }
   return nullptr;
 }
@@ -43,9 +41,9 @@ void fill(void* matrix, std::int64_t n, std::int64_t factor) {
 
 class MatmulInstance : public Instance {
 public:
-  explicit MatmulInstance(const MatmulPoint& at)
+  MatmulInstance(const MatmulPoint& at, const native::MatmulLoops& loops)
       : memory_(at.bytes(), at.offset, at.pages, fmt::format("matmul --n {}", at.n)),
-        code_(code_of(at)),
+        code_(code_of(at, loops)),
         accesses_(at.accesses()) {
     const auto matrix = [&](std::int64_t i) { return memory_.data() + i * at.pitch(); };
     context_ = {matrix(0), matrix(1), matrix(2), nullptr, at.n, at.block};
@@ -56,14 +54,16 @@ public:
     at.element == 8 ? both(double{}) : both(std::int16_t{});
     if (at.variant != MatmulPoint::Variant::transposed) return;
     context_.t = matrix(3);
-    if (at.transposes) return;
-    if (at.element == 8)
-      native::recount_kernel_matmul_transpose_f64(&context_);
-    else
-      native::recount_kernel_matmul_transpose_i16(&context_);
+    if (!at.transposes) loops.transpose(&context_);
   }
 
   Region region() override { return {code_, &context_}; }
+  /// A corner: the caches have just seen all matrices, and the whole region may take minutes.
+  void warm() override {
+    native::Matmul corner = context_;
+    corner.n = std::min<std::int64_t>(corner.n, 64);
+    code_(&corner);
+  }
   [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
   [[nodiscard]] Placement placement() const override { return memory_.placement(); }
 
@@ -76,6 +76,8 @@ private:
 
 class MatmulKernel : public Kernel {
 public:
+  MatmulKernel(std::string name, std::string prose, bool vectorised)
+      : name_(std::move(name)), prose_(std::move(prose)), vectorised_(vectorised) {}
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::string& prose() const override { return prose_; }
   [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
@@ -83,15 +85,29 @@ public:
     return matmul_point(*this, point).bytes();
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    return std::make_unique<MatmulInstance>(matmul_point(*this, point));
+    const MatmulPoint at = matmul_point(*this, point);
+    if (vectorised_) need_vectors(name_);
+    return std::make_unique<MatmulInstance>(at, vectorised_ ? native::vectorised_matmul(at.element == 8)
+                                                            : native::plain_matmul(at.element == 8));
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    if (vectorised_) throw unavailable(name_, unsimulated());
     return replay_matmul(point, caches);
+  }
+  [[nodiscard]] std::string unsimulated() const override {
+    return vectorised_ ? "its loads and stores are the compiler's choice, not those of the source text" : "";
+  }
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    const MatmulPoint at = matmul_point(*this, point);
+    const double n = static_cast<double>(at.n), flop = at.element == 8 ? 2 * n * n * n : 0;
+    const std::string form = at.element == 8 ? "2 n^3: a multiplication and an addition a step"
+                                             : "none: its elements are integers";
+    return {{"PAPI_FP_OPS", flop, 0, 0, form}, {"PAPI_DP_OPS", flop, 0, 0, form}};
   }
 
 private:
-  const std::string name_ = "matmul";
-  const std::string prose_ = "multiplies two n x n matrices in a given loop order";
+  const std::string name_, prose_;
+  const bool vectorised_;
   const std::vector<Parameter> parameters_ = matmul_parameters();
 };
 
@@ -111,7 +127,13 @@ model::Nest matmul_nest(const result::Params& point) {
 }
 
 const Kernel& matmul_kernel() {
-  static const MatmulKernel kernel;
+  static const MatmulKernel kernel("matmul", "multiplies two n x n matrices in a given loop order", false);
+  return kernel;
+}
+
+const Kernel& matmul_vectorised_kernel() {
+  static const MatmulKernel kernel("matmul-vectorised",
+                                   "the loops of matmul, optimised by the compiler as far as it can", true);
   return kernel;
 }
 

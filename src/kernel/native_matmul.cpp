@@ -1,3 +1,5 @@
+// The measured functions of `matmul`. Compiled twice: RECOUNT_VECTORISED stands for the build that the
+// compiler may vectorise.
 #include "kernel/native_matmul.hpp"
 
 #include "kernel/matmul_loops.hpp"
@@ -33,9 +35,13 @@ struct Matrices {
   void set_c(std::int64_t i, Value v) const { c_[i] = static_cast<T>(v); }
   void set_t(std::int64_t i, Value v) const { t_[i] = static_cast<T>(v); }
   void add_c(std::int64_t i, Value v) const { c_[i] = static_cast<T>(static_cast<Value>(c_[i]) + v); }
-  // Volatile, or the compiler would keep the sum it has just stored in a register.
+#ifdef RECOUNT_VECTORISED
+  using Sum = T;
+#else
+  using Sum = volatile T; // or the compiler would keep the sum it has just stored in a register
+#endif
   void keep_in_c(std::int64_t i, Value v) const {
-    volatile T& sum = c_[i];
+    Sum& sum = c_[i];
     sum = static_cast<T>(static_cast<Value>(sum) + v);
   }
 };
@@ -51,8 +57,15 @@ const Matmul& matmul(const void* context) {
 
 } // namespace
 
+#ifdef RECOUNT_VECTORISED
+#define RECOUNT_LINKAGE static
+namespace vectorised_loops {
+#else
+#define RECOUNT_LINKAGE extern "C"
+namespace plain_loops {
+#endif
 #define RECOUNT_MATMUL(variant, element, type)                                                               \
-  extern "C" void recount_kernel_matmul_##variant##_##element(void* context) {                               \
+  RECOUNT_LINKAGE void recount_kernel_matmul_##variant##_##element(void* context) {                          \
     const Matmul at = matmul(context);                                                                       \
     matmul_##variant(matrices<type>(at), at.n);                                                              \
   }
@@ -62,16 +75,37 @@ const Matmul& matmul(const void* context) {
   RECOUNT_MATMUL(ikj, element, type)                                                                         \
   RECOUNT_MATMUL(transpose, element, type)                                                                   \
   RECOUNT_MATMUL(by_transposed, element, type)                                                               \
-  extern "C" void recount_kernel_matmul_transposed_##element(void* context) {                                \
+  RECOUNT_LINKAGE void recount_kernel_matmul_transposed_##element(void* context) {                           \
     recount_kernel_matmul_transpose_##element(context);                                                      \
     recount_kernel_matmul_by_transposed_##element(context);                                                  \
   }                                                                                                          \
-  extern "C" void recount_kernel_matmul_blocked_##element(void* context) {                                   \
+  RECOUNT_LINKAGE void recount_kernel_matmul_blocked_##element(void* context) {                              \
     const Matmul at = matmul(context);                                                                       \
     matmul_blocked(matrices<type>(at), at.n, at.block);                                                      \
-  }
+  }                                                                                                          \
+  static constexpr MatmulLoops loops_##element = {                                                           \
+      recount_kernel_matmul_ijk_##element,           recount_kernel_matmul_ijk_mem_##element,                \
+      recount_kernel_matmul_ikj_##element,           recount_kernel_matmul_transpose_##element,              \
+      recount_kernel_matmul_by_transposed_##element, recount_kernel_matmul_transposed_##element,             \
+      recount_kernel_matmul_blocked_##element};
 
 RECOUNT_MATMULS(f64, double)
 RECOUNT_MATMULS(i16, std::int16_t)
+
+#undef RECOUNT_MATMULS
+#undef RECOUNT_MATMUL
+#undef RECOUNT_LINKAGE
+
+} // namespace plain_loops, vectorised_loops
+
+#ifdef RECOUNT_VECTORISED
+const MatmulLoops& vectorised_matmul(bool doubles) {
+  using namespace vectorised_loops;
+#else
+const MatmulLoops& plain_matmul(bool doubles) {
+  using namespace plain_loops;
+#endif
+  return doubles ? loops_f64 : loops_i16;
+}
 
 } // namespace recount::kernel::native

@@ -28,4 +28,15 @@ extern "C" void recount_kernel_matmul_transposed_i16(void* context);
 extern "C" void recount_kernel_matmul_blocked_f64(void* context);
 extern "C" void recount_kernel_matmul_blocked_i16(void* context);
 
+/// The loops of one build by element; the same functions as above for the plain one.
+struct MatmulLoops {
+  using Code = void (*)(void* context);
+  Code ijk, ijk_mem, ikj, transpose, by_transposed, transposed, blocked;
+};
+[[nodiscard]] const MatmulLoops& plain_matmul(bool doubles);
+/// The same source at -O3 -march=native: the compiler may use vectors, keep sums in registers and change the
+/// order of loops, as far as results stay. Crashes on a processor that lacks what it was built for: see
+/// vectorised().
+[[nodiscard]] const MatmulLoops& vectorised_matmul(bool doubles);
+
 } // namespace recount::kernel::native

@@ -40,7 +40,9 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
   static const std::vector<const Kernel*> kernels = [] {
-    std::vector<const Kernel*> list = {&stride_kernel(), &chase_kernel(), &visit_kernel(), &matmul_kernel()};
+    std::vector<const Kernel*> list = {
+        &stride_kernel(), &chase_kernel(), &visit_kernel(),    &matmul_kernel(), &matmul_vectorised_kernel(),
+        &dgemm_kernel(),  &peak_kernel(),  &bandwidth_kernel()};
     for (const BlockKernel& kernel : of_blocks)
       list.push_back(&kernel);
     list.push_back(&faults_kernel());

@@ -1,5 +1,6 @@
 #include "sweep/header.hpp"
 #include "host/machine.hpp"
+#include "kernel/ceilings.hpp"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -44,8 +45,13 @@ result::Run header(const Plan& plan, std::vector<std::string> command, const std
   run.os = machine.os + " " + machine.architecture;
   run.virtualised = machine.hypervisor;
   run.versions = {
-      {"recount", version},   {"papi", papi::version()},        {"libpfm4", libpfm_version()},
-      {"libc", machine.libc}, {"compiler", "g++ " __VERSION__}, {"kernel_flags", RECOUNT_KERNEL_FLAGS}};
+      {"recount", version},
+      {"papi", papi::version()},
+      {"libpfm4", libpfm_version()},
+      {"libc", machine.libc},
+      {"compiler", "g++ " __VERSION__},
+      {"kernel_flags", RECOUNT_KERNEL_FLAGS},
+      {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
   run.command = std::move(command);
   run.seed = plan.seed;
   run.plan = settings(plan);

@@ -37,7 +37,7 @@ bool write_all(int fd, std::string_view text) {
 std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Witness& witness,
                                         const witness::Task& task) {
   const auto instance = kernel.prepare(task.point);
-  instance->region()(); // unmeasured: code, data and branch predictors are warm afterwards
+  instance->warm();
   auto all = witness.observe(kernel, instance.get(), task);
   const kernel::Placement at = instance->placement();
   if (at.base == 0) return all;

@@ -36,8 +36,8 @@ inline std::vector<Instruction> disassemble(const std::string& function) {
   return code;
 }
 
-/// The shortest stretch that a jump backwards closes and that touches memory: the innermost loop.
-inline std::vector<Instruction> innermost_loop(const std::vector<Instruction>& code) {
+/// The shortest stretch that a jump backwards closes and that holds `word`.
+inline std::vector<Instruction> loop_with(const std::vector<Instruction>& code, const std::string& word) {
   std::vector<Instruction> best;
   const std::regex jump(R"(^j\w+\s+([0-9a-f]+)\b.*)");
   for (std::size_t end = 0; end < code.size(); ++end) {
@@ -46,15 +46,20 @@ inline std::vector<Instruction> innermost_loop(const std::vector<Instruction>& c
     const unsigned long target = std::stoul(match[1], nullptr, 16);
     if (target > code[end].address) continue;
     std::vector<Instruction> body;
-    bool memory = false;
+    bool holds = false;
     for (std::size_t i = 0; i <= end; ++i)
       if (code[i].address >= target) {
         body.push_back(code[i]);
-        memory = memory || code[i].text.find(" PTR [") != std::string::npos;
+        holds = holds || code[i].text.find(word) != std::string::npos;
       }
-    if (memory && (best.empty() || body.size() < best.size())) best = body;
+    if (holds && (best.empty() || body.size() < best.size())) best = body;
   }
   return best;
+}
+
+/// The shortest loop that touches memory: the innermost one.
+inline std::vector<Instruction> innermost_loop(const std::vector<Instruction>& code) {
+  return loop_with(code, " PTR [");
 }
 
 /// How often an instruction reads and writes memory.

@@ -69,6 +69,21 @@ BOOST_DATA_TEST_CASE(a_step_loads_and_stores_what_the_manual_says, data::make(in
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_scalar_ceiling_stays_in_registers) {
+  if (skip()) return;
+  int multiplications = 0, additions = 0;
+  const auto code = disassemble("recount_kernel_peak_scalar");
+  const auto loop = loop_with(code, "mulsd");
+  BOOST_REQUIRE(!loop.empty());
+  for (const Instruction& instruction : loop) {
+    multiplications += instruction.text.starts_with("mulsd") ? 1 : 0;
+    additions += instruction.text.starts_with("addsd") ? 1 : 0;
+    BOOST_TEST(instruction.text.find(" PTR [") == std::string::npos, instruction.text);
+  }
+  BOOST_TEST(multiplications == 12);
+  BOOST_TEST(additions == 12);
+}
+
 BOOST_AUTO_TEST_CASE(packed_instructions_are_told_from_scalar_ones) {
   BOOST_TEST(packed("mulpd  xmm0,XMMWORD PTR [rax]"));
   BOOST_TEST(packed("pmullw xmm1,xmm2"));

@@ -1,0 +1,40 @@
+// What a processor can do at most: measured functions for the ceilings of a roofline.
+#pragma once
+
+#include "kernel/feature.hpp"
+
+#include <cstdint>
+
+namespace recount::kernel::native {
+
+/// Enough of them to hide the latency of an operation on every processor so far, and few enough for the
+/// registers of all.
+inline constexpr int peak_chains = 12;
+
+struct Ceiling {
+  std::int64_t turns = 1;
+  const void* data = nullptr; ///< aligned to 64 bytes
+  std::int64_t bytes = 0;     ///< of the data, a multiple of 1024
+  double factor = 0.5, term = 0.5;
+  /// Written in the end, so that nothing is left out.
+  alignas(64) double results[peak_chains * 8]{};
+};
+
+/// 12 independent chains of x = x * factor + term, a turn one step of each: in the widest vectors of doubles
+/// that the build has, fused where it can.
+extern "C" void recount_kernel_peak_vector(void* context);
+/// The same in scalar operations, multiplication and addition apart, as the plain build has them.
+extern "C" void recount_kernel_peak_scalar(void* context);
+
+/// Reads all data once a turn, in the same vectors.
+extern "C" void recount_kernel_bandwidth(void* context);
+
+/// For which processor the vectorised functions were built.
+struct Vectorised {
+  const char* instructions; ///< "AVX-512"
+  Feature needs;            ///< without which they crash
+  int doubles;              ///< in a vector
+};
+[[nodiscard]] const Vectorised& vectorised() noexcept;
+
+} // namespace recount::kernel::native
