@@ -48,6 +48,11 @@ bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet
 
 void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
   plan.witnesses = list_words(o.witnesses);
+  const auto asked = [&](const char* name) {
+    return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
+  };
+  if (asked("both") && (asked("perf") || asked("papi")))
+    throw bad_input("--witness both", "is perf and papi already", "leave these out, or leave out both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
     if (witness.name == "model") static_cast<void>(model::machine(name == "model" ? "host" : name.substr(6)));

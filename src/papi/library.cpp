@@ -23,6 +23,7 @@ namespace recount::papi {
 namespace {
 
 constexpr std::chrono::seconds reading_patience{20};
+constexpr auto no_survivor = "PAPI does not survive";
 
 /// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
 /// Writes which one is next, so that the parent can name it.
@@ -103,10 +104,13 @@ Error crashed(const std::string& doing, const process::Exit& exit) {
   const auto tables = private_tables();
   return unavailable(
       tables.empty() ? "PAPI" : tables.front().path,
-      fmt::format("PAPI does not survive {}: a trial child was {}", doing, process::describe(exit)),
-      name_tables(),
+      fmt::format("{} {}: a trial child was {}", no_survivor, doing, process::describe(exit)), name_tables(),
       "check the table: a missing or unknown type, an unknown second term, and a formula that uses a "
       "term it does not have all crash PAPI 7.0");
+}
+
+bool is_crash(const Error& error) noexcept {
+  return error.problem().cause.starts_with(no_survivor);
 }
 
 void survive(const std::function<void(int)>& body, const std::string& doing) {

@@ -39,5 +39,7 @@ void register_thread();
 void survive(const std::function<void(int fd)>& body, const std::string& doing);
 /// The Error of survive(), for a child that ended by a signal or at the limit.
 [[nodiscard]] Error crashed(const std::string& doing, const process::Exit& exit);
+/// Whether an error is one of crashed().
+[[nodiscard]] bool is_crash(const Error& error) noexcept;
 
 } // namespace recount::papi

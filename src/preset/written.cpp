@@ -2,6 +2,7 @@
 
 #include "formula/rpn.hpp"
 #include "preset/standard.hpp"
+#include "preset/view.hpp"
 
 #include <algorithm>
 
@@ -72,6 +73,17 @@ void gather(const Written& written, std::vector<std::string>& names) {
   }
 }
 
+/// In algebra, each native event where it stands a variable of its own.
+std::optional<formula::Quotient> meaning_of(const Written& written, int& next) {
+  std::vector<formula::Quotient> operands;
+  for (const Written::Operand& operand : written.operands) {
+    const auto means = operand.preset ? meaning_of(*operand.preset, next) : formula::variable(next++);
+    if (!means) return {};
+    operands.push_back(*means);
+  }
+  return meaning(written.type, written.postfix, operands);
+}
+
 PresetValue no_value(std::string why) {
   PresetValue value;
   value.ending = PresetValue::Ending::dies;
@@ -90,6 +102,18 @@ std::vector<std::string> natives(const Written& written) {
   std::vector<std::string> names;
   gather(written, names);
   return names;
+}
+
+bool linear(const Written& written) {
+  int next = 0;
+  const auto means = meaning_of(written, next);
+  if (!means) return false;
+  const auto& [over, under] = *means;
+  const bool undivided = under.size() == 1 && under.begin()->first.empty();
+  return undivided && std::ranges::all_of(over, [](const auto& term) {
+           const formula::Monomial& powers = term.first;
+           return powers.size() == 1 && powers[0].second == 1 && powers[0].first != formula::clock_variable;
+         });
 }
 
 PresetValue evaluate(const Written& written, const std::function<long long(const std::string& native)>& count,

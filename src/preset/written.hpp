@@ -34,6 +34,10 @@ struct Written {
 /// The native events of a row and of the presets in it, each spelling once.
 [[nodiscard]] std::vector<std::string> natives(const Written& written);
 
+/// Whether the value is a sum of multiples of counts, without a constant: then counts may be subtracted value
+/// by value.
+[[nodiscard]] bool linear(const Written& written);
+
 /// What the row comes to. No value (`dies`, with `why`) where arithmetic has none: x/0, a result beyond 64
 /// bits, a formula that cannot be read. `count` tells how often a native event occurred; `max_mhz` as for
 /// recount::evaluate().

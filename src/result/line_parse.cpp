@@ -58,6 +58,8 @@ Observation parse_observation(const Fields& fields) {
   observation.enabled_ns = fields.whole_maybe("enabled_ns");
   observation.running_ns = fields.whole_maybe("running_ns");
   observation.seconds = fields.real_maybe("seconds");
+  observation.bias = fields.whole_maybe("bias");
+  observation.nesting = fields.text_or("nesting");
   if (const Json* placement = fields.find("placement")) {
     if (!placement->is_object()) fields.fail("\"placement\" is not an object");
     for (const auto& [name, v] : placement->items())

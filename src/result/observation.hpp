@@ -39,6 +39,10 @@ struct Observation {
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
   std::optional<double> seconds;          ///< wall time of the region, when taken beside the count
+  std::optional<std::int64_t> bias; ///< what an empty region counts likewise; `value` is without it already
+  /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
+  /// execution, "apart" over one of their own; empty: nobody else was there.
+  std::string nesting;
   /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
   std::map<std::string, std::int64_t> placement;
   std::vector<std::string> flags; ///< what casts doubt on the repetition: "steal 3 ms", "migrated", ...

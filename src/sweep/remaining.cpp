@@ -1,5 +1,6 @@
 #include "result/line.hpp"
 #include "sweep/engine.hpp"
+#include "witness/witness.hpp"
 
 #include <fmt/format.h>
 #include <unordered_map>
@@ -22,13 +23,22 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
   for (const auto& f : there.failures)
     failed.insert(key(f.params, f.repetition, f.witness));
 
+  // A run is there when all that it gives is there: each pass by each witness it speaks for.
+  const auto there_is = [&](const Job& job, const std::string& metric) {
+    const auto& witness = witness::find(job.witness);
+    const auto voices = witness.voices.empty() ? std::vector{job.witness} : witness.voices;
+    for (const auto& voice : voices)
+      for (int pass = 0; pass < witness.passes; ++pass) {
+        const auto found = metrics.find(key(job.point, job.repetition * witness.passes + pass, voice));
+        if (found == metrics.end() || !found->second.contains(metric)) return false;
+      }
+    return true;
+  };
   std::vector<Job> left;
   for (const auto& job : jobs) {
-    const std::string id = key(job.point, job.repetition, job.witness);
-    if (failed.contains(id)) continue;
+    if (failed.contains(key(job.point, job.repetition, job.witness))) continue;
     Job rest = job;
-    if (const auto found = metrics.find(id); found != metrics.end())
-      std::erase_if(rest.metrics, [&](const std::string& metric) { return found->second.contains(metric); });
+    std::erase_if(rest.metrics, [&](const std::string& metric) { return there_is(job, metric); });
     if (!rest.metrics.empty()) left.push_back(std::move(rest));
   }
   return left;

@@ -102,8 +102,8 @@ Answer RunProcess::answer() const {
   try {
     all = parse_answer(answer_);
     const bool foreign = std::any_of(all.observations.begin(), all.observations.end(), [&](const auto& o) {
-      return o.run != run_ || o.params != job_->point || o.repetition != job_->repetition ||
-             o.witness != job_->witness;
+      return o.run != run_ || o.params != job_->point ||
+             !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);
     });
     if (foreign) throw bad_input("answer", "is about another run");
     if (!all.failed.empty()) return all;

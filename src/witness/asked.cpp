@@ -80,14 +80,34 @@ void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& vie
   }
 }
 
+/// The error's subject is told where it is not the metric itself.
+std::string refusal_text(const std::string& metric, const Error& error) {
+  const std::string& subject = error.problem().subject;
+  return (metric.starts_with(subject) ? "" : subject + ": ") + reason_of(error);
+}
+
+Asked refused(std::string why) {
+  Asked asked;
+  asked.refused = std::move(why);
+  return asked;
+}
+
 Asked ask_preset(const Preset& found, const preset::Here& here) {
   Asked asked;
   auto formula = std::make_shared<PresetFormula>();
   formula->written = here.written(found);
   formula->papis = found;
   asked.refused = formula->written.problem;
-  if (!asked.refused.empty()) return asked;
-  add_events(asked, *formula, here.view());
+  asked.by_row = !asked.refused.empty();
+  if (asked.by_row) return asked;
+  try {
+    add_events(asked, *formula, here.view());
+  } catch (const Error& error) { // a term that is no event
+    asked.refused = refusal_text(found.name, error);
+    asked.by_row = true;
+    return asked;
+  }
+  asked.linear = linear(formula->written);
   if (asked.events.empty()) asked.refused = "its row names no event";
   if (needs_clock(formula->written)) formula->max_mhz = papi::max_mhz();
   asked.preset = std::move(formula);
@@ -95,14 +115,16 @@ Asked ask_preset(const Preset& found, const preset::Here& here) {
 }
 
 Asked ask_unguarded(const std::string& metric) {
-  if (!counter_name(metric)) return {{}, {}, "a time, not a count: the clock witness tells it"};
+  if (!counter_name(metric)) return refused("a time, not a count: the clock witness tells it");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
     if (found) return ask_preset(*found, *all.here);
-    if (metric.starts_with("PAPI_")) return {{}, {}, all.here ? all.here->why_not(metric) : all.trouble};
+    if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
-  return {encode_each(counted_as(metric), Domain::user), {}, {}};
+  Asked asked;
+  asked.events = encode_each(counted_as(metric), Domain::user);
+  return asked;
 }
 
 /// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
@@ -151,13 +173,15 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
       [&](const std::string& native) -> long long { return scaled(counts[formula.event_of.at(native)]); },
       formula.max_mhz);
   const bool has_value = value.ending == PresetValue::Ending::value;
-  if (has_value)
+  if (has_value) {
     o.value = std::int64_t{value.value};
-  else
+  } else {
     o.reason = value.why;
+    o.flags.emplace_back(row_without_value);
+  }
   const auto papis = papis_value(formula, counts);
   if (papis && papis->ending == PresetValue::Ending::value && !(has_value && papis->value == value.value))
-    o.flags.push_back(fmt::format("PAPI computes {} from the same counts", papis->value));
+    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papis->value));
 }
 
 } // namespace
@@ -168,9 +192,13 @@ Asked ask(const std::string& metric) {
     if (asked.refused.empty()) static_cast<void>(Counters(asked.events));
     return asked;
   } catch (const Error& error) {
-    const std::string& subject = error.problem().subject;
-    return {{}, {}, (metric.starts_with(subject) ? "" : subject + ": ") + reason_of(error)};
+    return refused(refusal_text(metric, error));
   }
+}
+
+void refuse(result::Observation& o, const Asked& asked) {
+  o.reason = asked.refused;
+  if (asked.by_row) o.flags.emplace_back(row_without_value);
 }
 
 void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts) {

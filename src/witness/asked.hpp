@@ -28,12 +28,17 @@ struct Asked {
       events; ///< of an event: it, on a hybrid CPU one for each kind of core; of a preset: its natives
   std::shared_ptr<const PresetFormula> preset; ///< null: an event
   std::string refused;                         ///< why it cannot be counted; empty: it can
+  bool by_row = false;                         ///< refused for what the row of the preset says
+  bool linear = true; ///< twice the counts, twice the value: what an empty region counts can be taken off
 };
 
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in user mode. Never throws
 /// recount::Error.
 [[nodiscard]] Asked ask(const std::string& metric);
+
+/// Puts the reason why it is refused into the observation.
+void refuse(result::Observation& o, const Asked& asked);
 
 /// Puts the value into the observation, or the reason why there is none. `counts` are those of asked.events.
 /// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recount::witness {
 
@@ -21,6 +22,18 @@ namespace recount::witness {
     if (metric.ends_with(name)) return metric + ":k";
   return metric;
 }
+
+/// Flags that say why there is no value, or why PAPI's is another.
+inline constexpr const char* papi_died = "counting it ends the process";
+inline constexpr const char* row_without_value = "the row has no value as it is written";
+inline constexpr const char* papi_computes = "PAPI computes ";
+
+/// Why PAPI cannot count these together, in user mode; empty: it can.
+struct Refusal {
+  std::string reason;
+  bool crashed = false;
+};
+[[nodiscard]] Refusal papi_refusal(const std::vector<std::string>& names);
 
 /// An error as the reason of a missing value: cause, setting and remedy on one line.
 [[nodiscard]] inline std::string reason_of(const Error& error) {

@@ -1,4 +1,5 @@
 // papi: the second count, through PAPI's event sets.
+#include "papi/library.hpp"
 #include "process/child.hpp"
 #include "witness/counting.hpp"
 #include "witness/stopwatch.hpp"
@@ -12,19 +13,11 @@
 namespace recount::witness {
 namespace {
 
-std::string refusal(const std::vector<std::string>& names) {
-  try {
-    static_cast<void>(PapiSet(names, Domain::user));
-    return {};
-  } catch (const Error& error) {
-    return reason_of(error);
-  }
-}
-
 std::string missing_here(const std::vector<std::string>& metrics) {
   std::string first;
   for (const auto& metric : metrics) {
-    const std::string refused = counter_name(metric) ? refusal({counted_as(metric)}) : "a time, not a count";
+    const std::string refused =
+        counter_name(metric) ? papi_refusal({counted_as(metric)}).reason : "a time, not a count";
     if (refused.empty()) return {};
     if (first.empty()) first = metric + ": " + refused;
   }
@@ -93,8 +86,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   for (const auto& metric : task.metrics) {
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    o.reason = counter_name(metric) ? refusal({counted_as(metric)})
-                                    : "a time, not a count: the clock witness tells it";
+    const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
+                                                 : Refusal{"a time, not a count: the clock witness tells it"};
+    o.reason = refused.reason;
+    if (refused.crashed) o.flags.emplace_back(papi_died);
     if (o.reason.empty()) countable.push_back(all.size() - 1);
   }
   if (countable.empty()) return all;
@@ -107,6 +102,15 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
+
+Refusal papi_refusal(const std::vector<std::string>& names) {
+  try {
+    static_cast<void>(PapiSet(names, Domain::user));
+    return {};
+  } catch (const Error& error) {
+    return {reason_of(error), papi::is_crash(error)};
+  }
+}
 
 Witness papi_witness() {
   return {"papi", "PAPI event sets", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing, observe};

@@ -75,7 +75,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     asked.push_back(ask(metric));
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    o.reason = asked.back().refused;
+    refuse(o, asked.back());
   }
   const auto sets = sets_of(asked, fits_one_group);
   std::size_t number = 0;

@@ -1,5 +1,6 @@
 #include "witness/witness.hpp"
 
+#include <algorithm>
 #include <array>
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
@@ -14,14 +15,24 @@ std::span<const Witness> all() {
 const Witness& find(const std::string& name) {
   const std::string kind = name.substr(0, name.find(':'));
   const bool plain = kind == name;
-  std::vector<std::string> names;
+  static const Witness both = both_witness();
+  if (name == both.name) return both;
+  std::vector<std::string> names{both.name};
   for (const auto& witness : all()) {
     if (witness.name == kind && (plain || kind == "model")) return witness;
     names.push_back(witness.name);
   }
   throw bad_input(
       "--witness " + name, "no such witness",
-      did_you_mean(kind, names, "the witnesses are clock, perf, papi, model (this machine) and model:NAME"));
+      did_you_mean(
+          kind, names,
+          "the witnesses are clock, perf, papi, both (of these two), model (this machine) and model:NAME"));
+}
+
+bool Witness::gave(const result::Observation& o, int repetition, const std::string& asked) const {
+  const bool named = voices.empty() ? o.witness == asked
+                                    : std::find(voices.begin(), voices.end(), o.witness) != voices.end();
+  return named && o.repetition >= 0 && o.repetition / passes == repetition;
 }
 
 result::Observation blank(const Task& task, const std::string& metric) {

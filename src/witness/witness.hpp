@@ -35,11 +35,19 @@ struct Witness {
   /// itself is wrong (no such machine description).
   std::vector<result::Observation> (*observe)(const kernel::Kernel& kernel, kernel::Instance* instance,
                                               const Task& task);
+  /// Under which witnesses' names its observations stand; empty: its own.
+  std::vector<std::string> voices = {};
+  /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
+  int passes = 1;
+
+  /// Whether an observation may come from a run of that repetition, asked for as `asked` ("model:NAME").
+  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& asked) const;
 };
 
-/// All witnesses: clock, perf, papi, model.
+/// All witnesses: clock, perf, papi, model. (`both` is none of its own: it is perf and papi at once.)
 [[nodiscard]] std::span<const Witness> all();
-/// By name ("model:i7-9700" is model). Throws recount::Error (bad_input) naming the witnesses there are.
+/// By name ("model:i7-9700" is model), `both` included. Throws recount::Error (bad_input) naming the
+/// witnesses there are.
 [[nodiscard]] const Witness& find(const std::string& name);
 
 /// An observation of the task, with everything filled in but the value.
@@ -50,5 +58,6 @@ struct Witness {
 [[nodiscard]] Witness perf_witness();
 [[nodiscard]] Witness papi_witness();
 [[nodiscard]] Witness model_witness();
+[[nodiscard]] Witness both_witness();
 
 } // namespace recount::witness

@@ -1,6 +1,7 @@
 // Presets through perf, by what their rows say, against PAPI: over software events, on any machine.
 #include "../../skip.hpp"
 #include "in_child.hpp"
+#include "witness/counting.hpp"
 
 #include <recount/papi.hpp>
 
@@ -139,6 +140,47 @@ BOOST_AUTO_TEST_CASE(user_events_count) {
   const Pair other = both({"PRESET,PAPI_MY_OWN,DERIVED_SUB," + pf + "," + mf + "\n", {}}, "PAPI_MY_OWN");
   BOOST_TEST(text(other.perf) == "0");
   BOOST_TEST(text(other.papi) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(both_count_the_same_executions_in_turn) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const Tables tables{"PRESET,PAPI_TLB_DM,DERIVED_ADD," + pf + "," + mf + "\n", {}};
+  const auto all = observe_under(tables, "both", {"PAPI_TLB_DM", "perf::TASK-CLOCK"});
+  BOOST_TEST_REQUIRE(all.size() == 16U); // four passes, two witnesses, two metrics
+  const std::vector<std::string> perf_is{"outer", "inner", "inner", "outer"},
+      papi_is{"inner", "outer", "outer", "inner"};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto &count = all[i], &time = all[8 + i];
+    const std::size_t pass = i / 2;
+    BOOST_TEST(count.repetition == static_cast<int>(pass));
+    BOOST_TEST(count.witness == (i % 2 == 0 ? "perf" : "papi"));
+    BOOST_TEST(count.nesting == (i % 2 == 0 ? perf_is : papi_is)[pass]);
+    BOOST_TEST(text(count) == "642");
+    BOOST_TEST(count.bias.value_or(-1) == 0); // an empty region has no faults
+    BOOST_TEST(time.bias.value_or(0) > 0);    // but takes time
+    BOOST_TEST(std::get<std::int64_t>(time.value) > 0);
+  }
+  // The outer one counts the start of the inner one as well.
+  BOOST_TEST(*all[8].bias > *all[10].bias);
+  BOOST_TEST(*all[11].bias > *all[9].bias);
+}
+
+BOOST_AUTO_TEST_CASE(both_go_on_when_one_of_them_cannot) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  const Tables tables{"PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N8|+|," + pf + "\n", {}};
+  const auto all = observe_under(tables, "both", {"PAPI_TLB_IM", pf, "msr/tsc/", "seconds"});
+  const auto at = [&](std::size_t metric, std::size_t pass, bool papi) -> const result::Observation& {
+    return all.at((metric * 4 + pass) * 2 + (papi ? 1 : 0));
+  };
+  for (std::size_t pass = 0; pass < 4; ++pass) {
+    BOOST_TEST(flagged(at(0, pass, true), witness::papi_died));
+    BOOST_TEST(flagged(at(0, pass, false), witness::row_without_value));
+    BOOST_TEST(text(at(1, pass, false)) == "321");
+    BOOST_TEST(text(at(1, pass, true)) == "321");
+    BOOST_TEST((at(2, pass, true).value.index() == 0)); // PAPI knows no sysfs names
+    BOOST_TEST(at(2, pass, false).nesting.empty());
+    BOOST_TEST(at(3, pass, false).reason.find("a time") == 0U);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_row_is_said) {

@@ -110,6 +110,23 @@ BOOST_AUTO_TEST_CASE(nested_presets_count_by_their_value) {
   BOOST_TEST(itself.row.why == "its presets name one another");
 }
 
+BOOST_AUTO_TEST_CASE(sums_of_multiples_are_linear) {
+  const auto is_linear = [](const std::string& row) {
+    const auto table =
+        PresetTable::of("CPU,cpu\nPRESET,PAPI_LD_INS,DERIVED_SUB,C,A\nPRESET,PAPI_TOT_INS," + row);
+    const auto loaded = table.load("cpu", 7, letters);
+    const Preset* const preset = loaded.find("PAPI_TOT_INS");
+    BOOST_TEST_REQUIRE(preset != nullptr, row);
+    return linear(preset::written(*preset, loaded, table.document(), nullptr));
+  };
+  for (const char* row : {"NOT_DERIVED,A", "DERIVED_SUB,A,B", "DERIVED_ADD,A,PAPI_LD_INS", "DERIVED_CMPD,A,B",
+                          "DERIVED_POSTFIX,N0|3|*|N1|+|2|/|,A,B"})
+    BOOST_TEST(is_linear(row), row);
+  for (const char* row : {"DERIVED_PS,A,B", "DERIVED_POSTFIX,N0|N1|/|,A,B", "DERIVED_POSTFIX,N0|N1|*|,A,B",
+                          "DERIVED_POSTFIX,N0|1|+|,A", "DERIVED_POSTFIX,#|,A"})
+    BOOST_TEST(!is_linear(row), row);
+}
+
 BOOST_AUTO_TEST_CASE(user_events_are_found_in_their_own_table) {
   const Both got = both("PRESET,PAPI_LD_INS,NOT_DERIVED,C\n", "MINE", "EVENT,MINE,DERIVED_ADD,A,B\n");
   BOOST_TEST(got.row.value == 3);

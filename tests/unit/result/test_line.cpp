@@ -78,13 +78,16 @@ BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
   o.enabled_ns = 7;
   o.running_ns = 5;
   o.seconds = 0.25;
+  o.bias = 14;
+  o.nesting = "inner";
   o.flags = {"migrated", "steal 30 ms"};
   o.placement = {{"base", 0x7ffff0000000}, {"offset", 16}};
   const Observation back = again(o);
   BOOST_TEST((back.params == o.params));
   BOOST_TEST((back.placement == o.placement));
   BOOST_TEST((back.accesses == o.accesses && back.enabled_ns == o.enabled_ns));
-  BOOST_TEST((back.running_ns == o.running_ns && back.seconds == o.seconds && back.flags == o.flags));
+  BOOST_TEST((back.running_ns == o.running_ns && back.seconds == o.seconds && back.bias == o.bias &&
+              back.nesting == o.nesting && back.flags == o.flags));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_survives) {

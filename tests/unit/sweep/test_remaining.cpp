@@ -41,6 +41,23 @@ BOOST_AUTO_TEST_CASE(what_is_there_is_left_out_metric_by_metric) {
   BOOST_TEST((left[1].metrics == std::vector<std::string>{"tsc_cycles"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_by_two_witnesses_is_there_when_all_its_passes_are) {
+  Job both = job(1, 2);
+  both.witness = "both";
+  both.metrics = {"x", "y"};
+  result::Results there;
+  for (int pass = 8; pass < 12; ++pass) // repetition 2 gives the third four
+    for (const char* witness : {"perf", "papi"})
+      for (const char* metric : {"x", "y"}) {
+        const Job voice{both.point, pass, witness, {}};
+        there.observations.push_back(seen(voice, metric));
+      }
+  BOOST_TEST(remaining({both}, there).empty());
+  there.observations.pop_back(); // y by papi in the last pass
+  BOOST_TEST_REQUIRE(remaining({both}, there).size() == 1U);
+  BOOST_TEST((remaining({both}, there)[0].metrics == std::vector<std::string>{"y"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_request_survives) {
   const witness::Task task{"R", "k",    {{"n", std::int64_t{3}}, {"how", std::string("a \"b\"")}},
                            7,   "perf", {"x", "y"}};

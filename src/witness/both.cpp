@@ -1,0 +1,250 @@
+// both: perf and PAPI over the same executions of the region, four a run, each the outer one twice (ABBA), so
+// that neither a drift nor the cost of starting the inner one can pass for a difference.
+#include "witness/asked.hpp"
+#include "witness/counting.hpp"
+#include "witness/nested.hpp"
+#include "witness/sets.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace recount::witness {
+namespace {
+
+constexpr std::size_t passes = 4;
+constexpr int empty_executions = 7; // odd: their median is one of them
+
+enum class Who { perf, papi };
+
+/// Who counts a set, and in which order.
+struct Script {
+  bool perf = true, papi = true, together = true;
+  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
+    const bool first = pass == 0 || pass == 3;
+    if (!papi) return {Order::perf_alone};
+    if (!perf) return {Order::papi_alone};
+    if (together) return {first ? Order::perf_outside : Order::papi_outside};
+    return first ? std::vector{Order::perf_alone, Order::papi_alone}
+                 : std::vector{Order::papi_alone, Order::perf_alone};
+  }
+  [[nodiscard]] const char* nesting(Order order, Who who) const {
+    if (!perf || !papi) return "";
+    if (!together) return "apart";
+    return (order == Order::perf_outside) == (who == Who::perf) ? "outer" : "inner";
+  }
+};
+
+bool counts(Order order, Who who) {
+  return order != (who == Who::perf ? Order::papi_alone : Order::perf_alone);
+}
+
+std::vector<std::string> names_of(const Set& set, const Task& task) {
+  std::vector<std::string> names;
+  for (const std::size_t i : set.metrics)
+    names.push_back(counted_as(task.metrics[i]));
+  return names;
+}
+
+/// All observations of a run: by metric, pass and witness.
+class Book {
+public:
+  Book(const Task& task, std::int64_t accesses) {
+    for (const auto& metric : task.metrics)
+      for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const char* witness : {"perf", "papi"}) {
+          auto& o = all_.emplace_back(blank(task, metric));
+          o.witness = witness;
+          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
+          o.accesses = accesses;
+        }
+  }
+  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Who who) {
+    return all_[(metric * passes + pass) * 2 + (who == Who::papi ? 1 : 0)];
+  }
+  template <class Put>
+  void every(std::size_t metric, Who who, const Put& put) {
+    for (std::size_t pass = 0; pass < passes; ++pass)
+      put(at(metric, pass, who));
+  }
+  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
+
+private:
+  std::vector<result::Observation> all_;
+};
+
+/// One set over the region.
+class Run {
+public:
+  Run(const Set& set, const std::vector<Asked>& asked, const Task& task, const Script& script, Book& book)
+      : set_(set),
+        asked_(asked),
+        script_(script),
+        book_(book),
+        nested_(script.perf ? set.events : std::vector<Event>{},
+                script.papi ? names_of(set, task) : std::vector<std::string>{}) {}
+
+  void execute(const kernel::Region& region) {
+    for (std::size_t pass = 0; pass < 2; ++pass) // each order once: the later passes have the same
+      for (const Order order : script_.orders(pass))
+        execute_empty(order);
+    for (std::size_t pass = 0; pass < passes; ++pass)
+      for (const Order order : script_.orders(pass))
+        take(nested_.execute(region, order), order, pass);
+  }
+
+private:
+  void execute_empty(Order order) {
+    static_cast<void>(nested_.execute_nothing(order)); // the first call binds symbols and touches pages
+    auto& readings = empty_[static_cast<std::size_t>(order)];
+    readings.clear();
+    for (int i = 0; i < empty_executions; ++i)
+      readings.push_back(nested_.execute_nothing(order));
+  }
+
+  /// Puts a value, or why there is none, from a reading of the k-th metric.
+  void put(result::Observation& o, std::size_t k, const Reading& reading, Who who) const {
+    if (who == Who::papi) {
+      o.value = std::int64_t{reading.papi[k]};
+      return;
+    }
+    const auto its = set_.counts_of(k, reading.perf);
+    if (complete(its)) return fill(o, asked_[set_.metrics[k]], its);
+    double least = 1;
+    for (const Count& count : its)
+      least = std::min(least, share(count));
+    o.reason = fmt::format("on a counter for {:.1f} % of the time only, and never scaled here", 100 * least);
+  }
+
+  /// The median of what empty executions counted; nothing where one of them has no value.
+  [[nodiscard]] std::optional<std::int64_t> bias(std::size_t k, Order order, Who who) const {
+    if (!asked_[set_.metrics[k]].linear) return {};
+    std::vector<std::int64_t> values;
+    for (const Reading& reading : empty_[static_cast<std::size_t>(order)]) {
+      result::Observation o;
+      put(o, k, reading, who);
+      const auto* const value = std::get_if<std::int64_t>(&o.value);
+      if (!value) return {};
+      values.push_back(*value);
+    }
+    std::ranges::nth_element(values, values.begin() + empty_executions / 2);
+    return values.at(empty_executions / 2);
+  }
+
+  void take(const Reading& reading, Order order, std::size_t pass) {
+    for (std::size_t k = 0; k < set_.metrics.size(); ++k)
+      for (const Who who : {Who::perf, Who::papi}) {
+        if (!counts(order, who)) continue;
+        auto& o = book_.at(set_.metrics[k], pass, who);
+        put(o, k, reading, who);
+        o.nesting = script_.nesting(order, who);
+        o.seconds = static_cast<double>(reading.watched.lapse.ns) / 1e9;
+        o.flags.insert(o.flags.end(), reading.watched.flags.begin(), reading.watched.flags.end());
+        auto* const value = std::get_if<std::int64_t>(&o.value);
+        const auto empty = bias(k, order, who);
+        if (!value || !empty) continue;
+        *value -= *empty;
+        o.bias = *empty;
+      }
+  }
+
+  const Set& set_;
+  const std::vector<Asked>& asked_;
+  const Script& script_;
+  Book& book_;
+  Nested nested_;
+  std::array<std::vector<Reading>, 4> empty_; ///< by order
+};
+
+/// Whether both can count the set at the same time, whoever starts first.
+bool fits_nested(const Set& set, const Task& task) {
+  if (!fits_one_group(set) || !papi_refusal(names_of(set, task)).reason.empty()) return false;
+  try {
+    Nested nested(set.events, names_of(set, task));
+    return complete(nested.execute_nothing(Order::perf_outside).perf) &&
+           complete(nested.execute_nothing(Order::papi_outside).perf);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// What each of the witnesses can count, and why not the rest.
+struct Able {
+  std::vector<Asked> perf;
+  std::vector<Refusal> papi;
+};
+
+Able able(const Task& task, Book& book) {
+  Able able;
+  // PAPI first: it is to find libpfm4 as any program finds it.
+  for (std::size_t i = 0; i < task.metrics.size(); ++i) {
+    const auto& metric = task.metrics[i];
+    able.papi.push_back(counter_name(metric) ? papi_refusal({counted_as(metric)})
+                                             : Refusal{"a time, not a count"});
+    book.every(i, Who::papi, [&](result::Observation& o) {
+      o.reason = able.papi[i].reason;
+      if (able.papi[i].crashed) o.flags.emplace_back(papi_died);
+    });
+  }
+  for (std::size_t i = 0; i < task.metrics.size(); ++i) {
+    able.perf.push_back(ask(task.metrics[i]));
+    book.every(i, Who::perf, [&](result::Observation& o) { refuse(o, able.perf[i]); });
+  }
+  return able;
+}
+
+/// The sets of those metrics that `wanted` tells by index.
+template <class Wanted>
+std::vector<Set> some_sets(const std::vector<Asked>& asked, const Wanted& wanted, const Fits& fits) {
+  std::vector<Asked> those = asked;
+  for (std::size_t i = 0; i < those.size(); ++i)
+    those[i].refused = wanted(i) ? "" : "not wanted";
+  return sets_of(those, fits);
+}
+
+std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
+                                         const Task& task) {
+  Book book(task, instance->accesses());
+  const Able who = able(task, book);
+  const auto perf = [&](std::size_t i) { return who.perf[i].refused.empty(); };
+  const auto papi = [&](std::size_t i) { return who.papi[i].reason.empty(); };
+  const auto execute = [&](const std::vector<Set>& sets, Script script) {
+    for (const Set& set : sets) {
+      script.together = set.together;
+      Run(set, who.perf, task, script, book).execute(instance->region());
+    }
+  };
+  execute(some_sets(
+              who.perf, [&](std::size_t i) { return perf(i) && papi(i); },
+              [&](const Set& set) { return fits_nested(set, task); }),
+          {});
+  execute(some_sets(
+              who.perf, [&](std::size_t i) { return perf(i) && !papi(i); }, fits_one_group),
+          {true, false, true});
+  execute(some_sets(
+              who.perf, [&](std::size_t i) { return !perf(i) && papi(i); }, [](const Set&) { return false; }),
+          {false, true, true});
+  return std::move(book).all();
+}
+
+std::string missing(const std::vector<std::string>& metrics) {
+  const std::string perf = find("perf").missing(metrics);
+  return perf.empty() ? std::string() : find("papi").missing(metrics);
+}
+
+} // namespace
+
+Witness both_witness() {
+  return {"both",
+          "perf and PAPI over the same executions, each the outer one in turn",
+          true,
+          {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          counter_name,
+          missing,
+          observe,
+          {"perf", "papi"},
+          static_cast<int>(passes)};
+}
+
+} // namespace recount::witness
