@@ -2,6 +2,7 @@
 
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
 
@@ -51,9 +52,13 @@ perf::OverflowPlan plan(std::vector<OverflowEvent> events, OverflowCallback call
 } // namespace
 
 SampledEvent perf::overflow_timer(const OverflowPlan& plan) {
-  const Event& first = plan.events[plan.emulated.front()].event;
   const auto period = std::chrono::nanoseconds(plan.options.interval).count();
-  return {encode("perf::CPU-CLOCK", domain(first)), static_cast<std::uint64_t>(period), 0, 0};
+  SampledEvent timer{encode("perf::CPU-CLOCK", Domain::all), static_cast<std::uint64_t>(period), 0, 0};
+  perf_event_attr attr = timer.event.attr;
+  attr.sample_period = timer.period;
+  attr.disabled = 1;
+  if (!open_sized(attr, {}).fd) timer.event = encode("perf::CPU-CLOCK", Domain::user);
+  return timer;
 }
 
 Overflow::Overflow(std::vector<OverflowEvent> events, OverflowCallback callback,

@@ -27,7 +27,8 @@ struct OverflowPlan {
   OverflowOptions options;
 };
 
-/// The clock that looks at emulated events: of the thread's processor time.
+/// The clock that looks at emulated events: of the thread's processor time, in the kernel too where that is
+/// allowed.
 [[nodiscard]] SampledEvent overflow_timer(const OverflowPlan& plan);
 
 [[nodiscard]] std::unique_ptr<OverflowEngine> deliver_by_signal(OverflowPlan plan);

@@ -1,6 +1,7 @@
 #include "perf/overflow_signal.hpp"
 
 #include "perf/errno_hints.hpp"
+#include "perf/program_counter.hpp"
 #include "perf/sample_read.hpp"
 #include "process/signals.hpp"
 
@@ -102,6 +103,7 @@ bool SignalOverflow::concerns(int fd, pid_t tid) const noexcept {
 void SignalOverflow::handle(ucontext_t* context) {
   if (running_) each_fd(PERF_EVENT_IOC_DISABLE); // what the callback does is not the program's doing
   calls_.set_context(context);
+  context_ = context;
   Ring& ring = *open_.rings.front().ring;
   ring.look();
   for (auto words = ring.records().front(); !words.empty(); words = ring.records().front()) {
@@ -118,10 +120,12 @@ void SignalOverflow::handle(ucontext_t* context) {
 
 void SignalOverflow::take(const Placed& placed, const Sample& sample) {
   if (placed.event < plan_.interrupting.size()) return calls_.add(plan_.interrupting[placed.event], sample);
+  Sample where = sample;
+  if (sample.mode != Mode::user && pc_register != 0) where.ip = program_counter(*context_);
   for (Looked& looked : looked_) {
     Overflowed passed = looked.ticks.at(looked.count());
     passed.event = looked.event;
-    if (passed.times > 0) calls_.add(passed, sample);
+    if (passed.times > 0) calls_.add(passed, where);
   }
   calls_.flush(); // the next look is another call
 }

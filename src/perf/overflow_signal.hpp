@@ -47,6 +47,7 @@ private:
   OverflowCalls calls_;
   Decoded decoded_;
   pid_t tid_;
+  const ucontext_t* context_ = nullptr; ///< while the handler runs
   bool running_ = false;
 };
 

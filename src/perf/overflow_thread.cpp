@@ -1,6 +1,7 @@
 // Overflow delivered by a thread that reads the rings.
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/program_counter.hpp"
 
 #include <condition_variable>
 #include <map>
@@ -24,8 +25,10 @@ public:
     for (const std::size_t i : plan_.emulated)
       emulated.push_back({plan_.events[i].event, 0, 0, 0});
     options.group = true;
+    options.user_registers = pc_register;
     if (!emulated.empty()) timer_.emplace(std::move(emulated), options);
     options.group = false;
+    options.user_registers = 0;
     options.interrupted_registers = plan_.options.registers;
     std::vector<SampledEvent> interrupting;
     for (const std::size_t i : plan_.interrupting)
@@ -132,6 +135,8 @@ private:
   void take_timer(const Record& record) {
     const auto* sample = std::get_if<Sample>(&record);
     if (sample == nullptr || sample->values.empty()) return;
+    Sample where = *sample;
+    if (where.mode != Mode::user && !where.user_registers.empty()) where.ip = where.user_registers[0];
     auto& seen = seen_[{sample->tid, plan_.options.inherit ? sample->cpu : 0}];
     for (std::size_t i = seen.size(); i < plan_.emulated.size(); ++i)
       seen.push_back({Ticks(plan_.events[plan_.emulated[i]].threshold), 0});
@@ -139,7 +144,7 @@ private:
       seen[i].last = sample->values[i + 1];
       Overflowed passed = seen[i].ticks.at(seen[i].last);
       passed.event = plan_.emulated[i];
-      if (passed.times > 0) calls_.add(passed, *sample);
+      if (passed.times > 0) calls_.add(passed, where);
     }
     calls_.flush();
   }

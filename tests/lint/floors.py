@@ -12,7 +12,7 @@ FLOORS = [['formula', 'host', 'process'], ['event', 'model', 'result'], ['preset
           ['witness'], ['sweep'], ['analysis'], ['study', 'profile', 'watch'], ['figure'], ['report'], ['cli']]
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # The room that makes what a public header declares; the others declare what any room may use.
-PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'papi': 'papi', 'simple': 'simple', 'timers': 'papi',
+PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'timers': 'papi',
           'preset': 'preset', 'error': 'formula', 'nearest': 'formula'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"(\w+)/[\w./]+"|<recount/(\w+)\.hpp>)', re.M)
 SHELL = re.compile(r'\b(?:std::)?(?:system|popen)\s*\(')
