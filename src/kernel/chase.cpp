@@ -1,5 +1,6 @@
 // `chase`: follows pointers through the elements that `stride` visits. See recount-kernels(7).
 #include "kernel/chase_loop.hpp"
+#include "kernel/closed_form.hpp"
 #include "kernel/cycle.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/native.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <unistd.h>
 
 namespace recount::kernel {
 
@@ -46,6 +48,25 @@ private:
   native::Chase context_;
 };
 
+/// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
+std::vector<Expectation> chase_presets(const StridedPoint& at) {
+  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // no first or second level is as large
+  const auto n = static_cast<double>(at.accesses());
+  std::vector<Expectation> all;
+  if (at.size >= far && at.stride >= 64)
+    for (const char* preset :
+         {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"})
+      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a load that waits for the one before"));
+  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) &&
+      at.visited() >= 4 * most_tlb_entries)
+    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
+      all.push_back(
+          {preset, n, 0.75 * n, 0.05 * n + 64,
+           "1 a load: each is in another page, and no TLB holds so many; less where an entry serves "
+           "neighbouring pages"});
+  return all;
+}
+
 class ChaseKernel : public Kernel {
 public:
   ChaseKernel() {
@@ -75,6 +96,10 @@ public:
                                   static_cast<std::uint64_t>(at.stride)};
     model::repeat(caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); });
     return at.accesses();
+  }
+
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    return chase_presets(strided_point(*this, point));
   }
 
 private:

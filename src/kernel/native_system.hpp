@@ -1,6 +1,8 @@
-// The measured functions that provoke what the operating system does.
+// The measured functions that provoke what the operating system does. The system calls are the thing
+// provoked, or what takes it back; there is no library call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace recount::kernel::native {
@@ -9,8 +11,36 @@ struct Faults {
   volatile std::uint8_t* first = nullptr;
   std::int64_t pages = 0, page = 4096; ///< how many, and bytes of one
 };
+struct Switches {
+  std::int64_t sleeps = 0;
+};
+struct Migrations {
+  const void* masks[2] = {}; ///< of one CPU each
+  std::size_t bytes = 0;     ///< of a mask
+  std::int64_t moves = 0;
+  std::int64_t at = 0; ///< the mask in force, between calls too
+};
+struct Interrupts {
+  int timer = 0; ///< of timer_create(2), as the kernel numbers them
+  std::int64_t signals = 0;
+  volatile std::int64_t* seen = nullptr; ///< counted by the handler
+};
+struct Shootdowns {
+  volatile std::uint8_t* page = nullptr;
+  std::int64_t bytes = 4096, rounds = 0;
+  volatile int* awake = nullptr;      ///< while it is 1 the helper executes on its CPU
+  const volatile int* busy = nullptr; ///< 1: it does
+};
 
 /// Gives the pages back (one madvise(2)), then writes a byte of each.
 extern "C" void recount_kernel_faults(void* context);
+/// Sleeps 50 microseconds at a time.
+extern "C" void recount_kernel_switches(void* context);
+/// Binds itself to one CPU and the other in turn.
+extern "C" void recount_kernel_migrations(void* context);
+/// Executes until a timer of 200 microseconds has sent so many signals.
+extern "C" void recount_kernel_interrupts(void* context);
+/// Writes a page, forbids writing it, allows it again.
+extern "C" void recount_kernel_shootdowns(void* context);
 
 } // namespace recount::kernel::native

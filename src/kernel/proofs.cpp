@@ -2,59 +2,96 @@
 
 #include "kernel/proof_rows.hpp"
 
-#include <charconv>
+#include "model/metrics.hpp"
+
+#include <algorithm>
 #include <sstream>
 
 namespace recount::kernel {
 
 namespace {
 
-result::Params parse_point(const std::string& text) {
-  result::Params point;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const auto equals = word.find('=');
-    const std::string value = word.substr(equals + 1);
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool whole = error == std::errc() && end == value.data() + value.size();
-    point[word.substr(0, equals)] = whole ? result::ParamValue{number} : result::ParamValue{value};
-  }
-  return point;
+using MaybeMachine = std::optional<model::MachineDescription>;
+
+/// Whether a kernel takes such a size at all.
+bool takes_value(const Kernel& kernel, const std::string& name, std::int64_t value) {
+  const auto parameters = kernel.parameters();
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  return found != parameters.end() && value >= found->least && (found->most == 0 || value <= found->most);
 }
 
-/// A whole number of lines; nothing where the machine has no such level.
-std::optional<std::int64_t> scaled_size(const Scaled& scaled,
-                                        const std::optional<model::MachineDescription>& machine) {
-  const auto level = static_cast<std::size_t>(scaled.level);
+/// "@2", "0.5*@2": bytes, a whole number of lines. Nothing where the machine has no such level.
+std::optional<std::int64_t> scaled_size(const std::string& text, const MaybeMachine& machine) {
+  const auto at = text.find('@');
+  const auto level = static_cast<std::size_t>(std::stoi(text.substr(at + 1)));
+  const double times = at == 0 ? 1 : std::stod(text.substr(0, at - 1));
   if (!machine || machine->levels.size() < level) return std::nullopt;
   const auto& cache = machine->levels[level - 1];
-  return static_cast<std::int64_t>(scaled.times * static_cast<double>(cache.size)) / cache.line * cache.line;
+  return static_cast<std::int64_t>(times * static_cast<double>(cache.size)) / cache.line * cache.line;
+}
+
+/// Nothing where the machine has no such level, or the kernel does not take its size.
+std::optional<result::ParamValue> parse_value(const std::string& text, const std::string& name,
+                                              const Kernel& kernel, const MaybeMachine& machine) {
+  if (text.find('@') != text.npos) {
+    const auto size = scaled_size(text, machine);
+    if (!size || !takes_value(kernel, name, *size)) return std::nullopt;
+    return *size;
+  }
+  const auto parameters = kernel.parameters();
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  if (found != parameters.end() && found->unit == Parameter::Unit::choice) return text;
+  return std::int64_t{std::stoll(text)};
+}
+
+std::optional<result::Params> parse_proof_point(const ProofRow& row, const Kernel& kernel,
+                                                const MaybeMachine& machine) {
+  result::Params point;
+  std::istringstream words(row.point);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto value = parse_value(word.substr(equals + 1), name, kernel, machine);
+    if (!value) return std::nullopt;
+    point[name] = *value;
+  }
+  return complete(kernel, point);
+}
+
+/// Whether the kernel says, at this point on this machine, what the preset must count.
+bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
+             const std::vector<std::string>& simulated) {
+  const auto states = [&](const Expectation& e) { return e.metric == preset; };
+  if (std::ranges::find_if(known, states) != known.end()) return true;
+  return kernel.unsimulated().empty() && std::ranges::find(simulated, preset) != simulated.end();
 }
 
 } // namespace
 
 std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
+  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all;
   for (const ProofRow& row : proof_rows()) {
     const Kernel& kernel = find(row.kernel);
-    result::Params point = parse_point(row.point);
-    if (row.size.level != 0) {
-      const auto size = scaled_size(row.size, machine);
-      if (!size) continue;
-      point["size"] = *size;
-    }
-    point = complete(kernel, point);
+    const auto point = parse_proof_point(row, kernel, machine);
+    if (!point) continue;
+    const auto known = kernel.expected(*point);
     std::istringstream presets(row.presets);
     for (std::string preset; presets >> preset;)
-      all.push_back({preset, &kernel, point, row.tolerance, row.why});
+      if (answers(kernel, known, preset, simulated))
+        all.push_back({preset, &kernel, *point, row.tolerance, row.why});
   }
   return all;
 }
 
 std::span<const Unprovable> unprovable() {
-  static const std::vector<Unprovable> none;
-  return none;
+  static const std::vector<Unprovable> all = [] {
+    std::vector<Unprovable> list;
+    for (const UnprovableRow& row : unprovable_rows())
+      list.push_back({row.preset, row.reason});
+    return list;
+  }();
+  return all;
 }
 
 } // namespace recount::kernel

@@ -1,6 +1,7 @@
 // The kernels by name, and points completed with defaults.
 #include "kernel/block_kernel.hpp"
 #include "kernel/kernels.hpp"
+#include "kernel/provoked.hpp"
 #include "model/nearest.hpp"
 #include "recount/error.hpp"
 
@@ -39,13 +40,19 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
+  static const ProvokedKernel provoked[] = {ProvokedKernel(faults()),     ProvokedKernel(switches()),
+                                            ProvokedKernel(migrations()), ProvokedKernel(interrupts()),
+                                            ProvokedKernel(shootdowns()), ProvokedKernel(sharing())};
   static const std::vector<const Kernel*> kernels = [] {
     std::vector<const Kernel*> list = {
         &stride_kernel(), &chase_kernel(), &visit_kernel(),    &matmul_kernel(), &matmul_vectorised_kernel(),
         &dgemm_kernel(),  &peak_kernel(),  &bandwidth_kernel()};
     for (const BlockKernel& kernel : of_blocks)
       list.push_back(&kernel);
-    list.push_back(&faults_kernel());
+    for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})
+      list.push_back(kernel);
+    for (const ProvokedKernel& kernel : provoked)
+      list.push_back(&kernel);
     return list;
   }();
   return kernels;

@@ -21,6 +21,11 @@ void add_level(Metrics& into, const LevelCounts& c, std::size_t number) {
     into[preset + "DCW"] = c.accessed(Cause::store);
     into[preset + "LDM"] = c.missed(Cause::load);
     into[preset + "STM"] = c.missed(Cause::store);
+    // Instructions stay in the first level: the kernels' loops are short. How often they are fetched there
+    // depends on the processor.
+    into[preset + "TCM"] = into[preset + "DCM"];
+    for (const char letter : {'A', 'H', 'R', 'W'})
+      if (number > 1) into[preset + "TC" + letter] = into[preset + "DC" + letter];
   }
   const std::string own = "MODEL_" + level + "_";
   into[own + "DEMAND_ACCESSES"] = demand;

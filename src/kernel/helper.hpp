@@ -1,0 +1,30 @@
+// A second thread on a CPU of its own, for kernels that need company.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace recount::kernel {
+
+/// While `awake` is 1 the helper calls `play(context)` over and over; else it sleeps and looks again every 50
+/// microseconds, so that it disturbs nobody between regions and a region wakes it with a store.
+class Helper {
+public:
+  /// Starts it on `cpu`, on which this process must be allowed to run.
+  Helper(int cpu, void (*play)(void* context), void* context);
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper();
+
+  [[nodiscard]] volatile int* awake() { return &awake_; }
+  /// 1 from when the helper has seen that it is awake until it has seen that it is not.
+  [[nodiscard]] const volatile int* busy() const { return &busy_; }
+
+private:
+  alignas(128) volatile int awake_ = 0; // a line of its own
+  alignas(128) volatile int busy_ = 0;
+  alignas(128) std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+} // namespace recount::kernel

@@ -1,0 +1,26 @@
+#include "kernel/provoked.hpp"
+
+#include "kernel/point.hpp"
+
+namespace recount::kernel {
+
+ProvokedKernel::ProvokedKernel(const Provoked& row)
+    : ClosedFormKernel(row.name, row.prose, {row.times}), row_(row) {}
+
+std::int64_t ProvokedKernel::times(const result::Params& point) const {
+  return number(complete(*this, point), row_.times.name);
+}
+
+std::int64_t ProvokedKernel::bytes(const result::Params& point) const {
+  return times(point) * row_.bytes_each + row_.bytes;
+}
+
+std::unique_ptr<Instance> ProvokedKernel::prepare(const result::Params& point) const {
+  return row_.prepare(times(point));
+}
+
+std::vector<Expectation> ProvokedKernel::expected(const result::Params& point) const {
+  return row_.expected(static_cast<double>(times(point)));
+}
+
+} // namespace recount::kernel

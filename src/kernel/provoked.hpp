@@ -1,0 +1,41 @@
+// Kernels that provoke, n times, something that the operating system or another CPU does.
+#pragma once
+
+#include "kernel/closed_form.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace recount::kernel {
+
+/// One of them as a row: its parameter is how often.
+struct Provoked {
+  std::string name, prose;
+  Parameter times;
+  std::vector<Expectation> (*expected)(double n) = nullptr;
+  std::unique_ptr<Instance> (*prepare)(std::int64_t n) = nullptr; ///< may throw recount::Error (unavailable)
+  std::int64_t bytes_each = 0, bytes = 4096; ///< of memory: n times the one, and the other
+};
+
+class ProvokedKernel : public ClosedFormKernel {
+public:
+  explicit ProvokedKernel(const Provoked& row);
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override;
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override;
+
+private:
+  [[nodiscard]] std::int64_t times(const result::Params& point) const;
+  Provoked row_;
+};
+
+/// One file each.
+[[nodiscard]] Provoked faults();
+[[nodiscard]] Provoked switches();
+[[nodiscard]] Provoked migrations();
+[[nodiscard]] Provoked interrupts();
+[[nodiscard]] Provoked shootdowns();
+[[nodiscard]] Provoked sharing();
+
+} // namespace recount::kernel
