@@ -33,9 +33,8 @@ struct Pace {
 
 class Engine {
 public:
-  Engine(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
-         const Listener& listener)
-      : kernel_(kernel), jobs_(jobs), how_(how), listener_(listener) {
+  Engine(const std::vector<Job>& jobs, const Execution& how, const Listener& listener)
+      : jobs_(jobs), how_(how), listener_(listener) {
     for (const auto& job : jobs)
       ++pace(job).left;
   }
@@ -75,7 +74,7 @@ private:
                 : (!flying_.empty() && native(flying_.front().job())) ||
                       flying_.size() >= static_cast<std::size_t>(std::max(1, how_.parallel)))
         return;
-      flying_.emplace_back(kernel_, job, how_);
+      flying_.emplace_back(job, how_);
       ++next_;
     }
   }
@@ -101,7 +100,7 @@ private:
     if (!answer.failed.empty()) {
       ++outcome_.failures;
       if (listener_.failure)
-        listener_.failure({how_.run, kernel_, job.point, job.repetition, job.witness, answer.failed});
+        listener_.failure({how_.run, job.kernel, job.point, job.repetition, job.witness, answer.failed});
     } else {
       const auto kernel = std::chrono::duration_cast<nanoseconds>(
           std::chrono::duration<double>(answer.kernel_seconds.value_or(0)));
@@ -127,7 +126,6 @@ private:
     return p;
   }
 
-  const std::string& kernel_;
   const std::vector<Job>& jobs_;
   const Execution& how_;
   const Listener& listener_;
@@ -140,9 +138,8 @@ private:
 
 } // namespace
 
-Outcome execute(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
-                const Listener& listener) {
-  return Engine(kernel, jobs, how, listener).run();
+Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener) {
+  return Engine(jobs, how, listener).run();
 }
 
 } // namespace recount::sweep

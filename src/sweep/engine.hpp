@@ -49,11 +49,10 @@ struct Outcome {
   std::vector<std::chrono::nanoseconds> overheads;
 };
 
-/// Executes the jobs in order. A run that crashes, hangs past its limit or answers nonsense is a Failure
-/// and the sweep goes on. Exceptions from the listener (disk full) kill what is in flight and pass through.
-/// One sweep at a time in a process.
-Outcome execute(const std::string& kernel, const std::vector<Job>& jobs, const Execution& how,
-                const Listener& listener);
+/// Executes the jobs in order, whatever their kernels. A run that crashes, hangs past its limit or answers
+/// nonsense is a Failure and the sweep goes on. Exceptions from the listener (disk full) kill what is in
+/// flight and pass through. One sweep at a time in a process.
+Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener);
 
 /// The jobs that a file does not yet hold: each is left with the metrics that are missing. A failure of a
 /// job counts as its result.

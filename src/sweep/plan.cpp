@@ -88,7 +88,7 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
     return views::cartesian_product(grid.points, witnesses) |
            views::transform([&plan, repetition](auto&& pair) {
              const auto& [at, name] = pair;
-             return Job{at, repetition, name, metrics_of(plan, name)};
+             return Job{plan.kernel, at, repetition, name, metrics_of(plan, name)};
            });
   };
   const std::size_t rounds = native.empty() ? 0 : static_cast<std::size_t>(plan.repeat);

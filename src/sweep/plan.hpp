@@ -44,6 +44,7 @@ struct Grid {
 
 /// One run: what one fresh process measures.
 struct Job {
+  std::string kernel;
   result::Params point;
   int repetition = 0;
   std::string witness;

@@ -9,8 +9,9 @@
 namespace recount::sweep {
 namespace {
 
-std::string key(const result::Params& point, int repetition, const std::string& witness) {
-  return fmt::format("{}\n{}\n{}", result::params_json(point), repetition, witness);
+std::string key(const std::string& kernel, const result::Params& point, int repetition,
+                const std::string& witness) {
+  return fmt::format("{}\n{}\n{}\n{}", kernel, result::params_json(point), repetition, witness);
 }
 
 } // namespace
@@ -19,9 +20,9 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
   std::unordered_map<std::string, std::unordered_set<std::string>> metrics;
   std::unordered_set<std::string> failed;
   for (const auto& o : there.observations)
-    metrics[key(o.params, o.repetition, o.witness)].insert(o.metric);
+    metrics[key(o.kernel, o.params, o.repetition, o.witness)].insert(o.metric);
   for (const auto& f : there.failures)
-    failed.insert(key(f.params, f.repetition, f.witness));
+    failed.insert(key(f.kernel, f.params, f.repetition, f.witness));
 
   // A run is there when all that it gives is there: each pass by each witness it speaks for.
   const auto there_is = [&](const Job& job, const std::string& metric) {
@@ -29,14 +30,15 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
     const auto voices = witness.voices.empty() ? std::vector{job.witness} : witness.voices;
     for (const auto& voice : voices)
       for (int pass = 0; pass < witness.passes; ++pass) {
-        const auto found = metrics.find(key(job.point, job.repetition * witness.passes + pass, voice));
+        const auto found =
+            metrics.find(key(job.kernel, job.point, job.repetition * witness.passes + pass, voice));
         if (found == metrics.end() || !found->second.contains(metric)) return false;
       }
     return true;
   };
   std::vector<Job> left;
   for (const auto& job : jobs) {
-    if (failed.contains(key(job.point, job.repetition, job.witness))) continue;
+    if (failed.contains(key(job.kernel, job.point, job.repetition, job.witness))) continue;
     Job rest = job;
     std::erase_if(rest.metrics, [&](const std::string& metric) { return there_is(job, metric); });
     if (!rest.metrics.empty()) left.push_back(std::move(rest));

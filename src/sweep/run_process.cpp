@@ -24,9 +24,9 @@ process::Fd request_file(const std::string& text) {
   return fd;
 }
 
-process::Child start(const std::string& kernel, const Job& job, const Execution& how, int out, int err) {
+process::Child start(const Job& job, const Execution& how, int out, int err) {
   const auto in =
-      request_file(to_request({how.run, kernel, job.point, job.repetition, job.witness, job.metrics}));
+      request_file(to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics}));
   process::Spawn spawn;
   spawn.argv = how.program;
   spawn.in = in.get();
@@ -54,17 +54,15 @@ void drain(process::Fd& fd, std::string& text, std::size_t most) {
 
 } // namespace
 
-RunProcess::RunProcess(const std::string& kernel, const Job& job, const Execution& how)
-    : RunProcess(kernel, job, how, {}) {}
+RunProcess::RunProcess(const Job& job, const Execution& how) : RunProcess(job, how, {}) {}
 
-RunProcess::RunProcess(const std::string& kernel, const Job& job, const Execution& how,
-                       std::pair<process::Pipe, process::Pipe> pipes)
+RunProcess::RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes)
     : job_(&job),
       run_(how.run),
       limit_(how.limit),
       started_(Clock::now()),
       deadline_(started_ + how.limit),
-      child_(start(kernel, job, how, pipes.first.write.get(), pipes.second.write.get())),
+      child_(start(job, how, pipes.first.write.get(), pipes.second.write.get())),
       out_(std::move(pipes.first.read)),
       err_(std::move(pipes.second.read)) {
   for (const int fd : {out_.get(), err_.get()})
@@ -102,7 +100,7 @@ Answer RunProcess::answer() const {
   try {
     all = parse_answer(answer_);
     const bool foreign = std::any_of(all.observations.begin(), all.observations.end(), [&](const auto& o) {
-      return o.run != run_ || o.params != job_->point ||
+      return o.run != run_ || o.kernel != job_->kernel || o.params != job_->point ||
              !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);
     });
     if (foreign) throw bad_input("answer", "is about another run");

@@ -16,7 +16,7 @@ namespace recount::sweep {
 class RunProcess {
 public:
   /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
-  RunProcess(const std::string& kernel, const Job& job, const Execution& how);
+  RunProcess(const Job& job, const Execution& how);
 
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] int out() const { return out_.get(); } ///< to poll; -1 once all is read
@@ -31,8 +31,7 @@ public:
   [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
 
 private:
-  RunProcess(const std::string& kernel, const Job& job, const Execution& how,
-             std::pair<process::Pipe, process::Pipe> pipes);
+  RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes);
   [[nodiscard]] std::string with_last_words(std::string reason) const;
 
   const Job* job_;

@@ -11,53 +11,60 @@ namespace recount::sweep {
 namespace {
 
 /// Whether the results say anything about this machine: all but a described machine's model do.
-bool of_this_machine(const Plan& plan) {
-  return std::any_of(plan.witnesses.begin(), plan.witnesses.end(),
-                     [](const std::string& name) { return !name.starts_with("model:"); });
+bool of_this_machine(const std::vector<Job>& jobs) {
+  return std::any_of(jobs.begin(), jobs.end(),
+                     [](const Job& job) { return !job.witness.starts_with("model:"); });
 }
 
-void check_same(const Session& session, const result::Results& there) {
+void check_same(const Batch& batch, const result::Results& there) {
   for (const auto& run : there.runs) {
-    const std::string other = difference(run.plan, session.header.plan);
+    if (run.plan.empty()) continue; // nobody's sweep: values taken over from elsewhere
+    const std::string other = difference(run.plan, batch.header.plan);
     if (!other.empty())
-      throw bad_input(session.file, "holds another sweep: " + other,
+      throw bad_input(batch.file, "holds another sweep: " + other,
                       "give the options that the file was begun with, or choose another -o FILE");
-    if (run.cpu != session.header.cpu && of_this_machine(session.plan))
+    if (run.cpu != batch.header.cpu && of_this_machine(batch.jobs))
       throw bad_input(
-          session.file,
-          fmt::format("was begun on another CPU: \"{}\", this is \"{}\"", run.cpu, session.header.cpu),
+          batch.file,
+          fmt::format("was begun on another CPU: \"{}\", this is \"{}\"", run.cpu, batch.header.cpu),
           "choose another -o FILE; files of several machines merge with cat");
   }
 }
 
 /// Opens the file and takes in what it holds.
-std::unique_ptr<result::Writer> open(const Session& session, result::Results& there) {
+std::unique_ptr<result::Writer> open(const Batch& batch, result::Results& there) {
   using Mode = result::Writer::Mode;
-  if (session.file.empty()) return nullptr;
-  if (session.file == "-" || !session.resume || result::holds_nothing(session.file))
-    return std::make_unique<result::Writer>(session.file, Mode::create);
-  check_same(session, result::read(session.file)); // before a torn line is cut: another's file stays as it is
-  auto writer = std::make_unique<result::Writer>(session.file, Mode::append);
-  there = result::read(session.file);
+  if (batch.file.empty()) return nullptr;
+  if (batch.file == "-" || !batch.resume || result::holds_nothing(batch.file))
+    return std::make_unique<result::Writer>(batch.file, Mode::create);
+  check_same(batch, result::read(batch.file)); // before a torn line is cut: another's file stays as it is
+  auto writer = std::make_unique<result::Writer>(batch.file, Mode::append);
+  there = result::read(batch.file);
   return writer;
 }
 
 } // namespace
 
 Ended conduct(const Session& session, const Listener& listener) {
+  return conduct(
+      Batch{schedule(session.plan, session.grid), session.how, session.header, session.file, session.resume},
+      listener);
+}
+
+Ended conduct(const Batch& batch, const Listener& listener) {
   Ended ended;
-  const auto jobs = schedule(session.plan, session.grid);
-  const auto writer = open(session, ended.results);
+  const auto& jobs = batch.jobs;
+  const auto writer = open(batch, ended.results);
   const auto left = remaining(jobs, ended.results);
   ended.planned = jobs.size();
   ended.there = jobs.size() - left.size();
   if (left.empty()) return ended;
 
-  result::Run header = session.header;
+  result::Run header = batch.header;
   if (!ended.results.runs.empty()) header.resumes = ended.results.runs.front().id;
   if (writer) writer->write(header);
   ended.results.runs.push_back(header);
-  Execution how = session.how;
+  Execution how = batch.how;
   how.run = header.id;
   Listener ours = listener;
   ours.observation = [&](const result::Observation& observation) {
@@ -70,7 +77,7 @@ Ended conduct(const Session& session, const Listener& listener) {
     ended.results.failures.push_back(failure);
     if (listener.failure) listener.failure(failure);
   };
-  ended.outcome = execute(session.plan.kernel, left, how, ours);
+  ended.outcome = execute(left, how, ours);
   return ended;
 }
 

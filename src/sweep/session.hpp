@@ -8,6 +8,15 @@
 
 namespace recount::sweep {
 
+/// Runs of any kernels, and where the results go.
+struct Batch {
+  std::vector<Job> jobs;
+  Execution how;
+  result::Run header; ///< its plan tells whether a file holds the same
+  std::string file;   ///< as in Session
+  bool resume = false;
+};
+
 /// What to do, and where the results go.
 struct Session {
   const kernel::Kernel& kernel;
@@ -31,6 +40,8 @@ struct Ended {
 /// be written. Throws unavailable as well when the disk is full midway: the file then ends with a whole line
 /// and can be resumed. A file that is absent or empty is begun, also with `resume`.
 /// `listener` is called after an observation or failure has reached the file.
+[[nodiscard]] Ended conduct(const Batch& batch, const Listener& listener);
+/// The same for schedule(session.plan, session.grid).
 [[nodiscard]] Ended conduct(const Session& session, const Listener& listener);
 
 /// Refuses a grid that a native witness cannot execute within `most` bytes, naming the largest point;

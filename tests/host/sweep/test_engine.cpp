@@ -37,7 +37,7 @@ Made make(const Plan& plan, Execution how = {}, Listener listener = {}) {
   listener.observation = [&](const result::Observation& o) { made.observations.push_back(o); };
   listener.failure = [&](const result::Failure& f) { made.failures.push_back(f); };
   const auto jobs = schedule(plan, expand(plan, test::steps_kernel()));
-  made.outcome = execute(plan.kernel, jobs, how, listener);
+  made.outcome = execute(jobs, how, listener);
   return made;
 }
 
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_listener_that_fails_ends_the_sweep) {
   listener.observation = [](const result::Observation&) { throw unavailable("disk", "full"); };
   const Plan p = plan("1:3:1", "0", "segv");
   const auto jobs = schedule(p, expand(p, test::steps_kernel()));
-  BOOST_CHECK_THROW(execute(p.kernel, jobs, how, listener), Error);
+  BOOST_CHECK_THROW(execute(jobs, how, listener), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
   how.program = {"/no/such/program"};
   const Plan p = plan("1", "0", "segv");
   const auto jobs = schedule(p, expand(p, test::steps_kernel()));
-  BOOST_CHECK_THROW(execute(p.kernel, jobs, how, {}), Error);
+  BOOST_CHECK_THROW(execute(jobs, how, {}), Error);
 }
 
 BOOST_AUTO_TEST_CASE(timed_runs_are_alone_on_their_cpu) {

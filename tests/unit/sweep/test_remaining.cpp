@@ -11,10 +11,11 @@ using namespace recount::sweep;
 
 namespace {
 Job job(std::int64_t n, int repetition) {
-  return {{{"n", n}}, repetition, "clock", {"seconds", "tsc_cycles"}};
+  return {"k", {{"n", n}}, repetition, "clock", {"seconds", "tsc_cycles"}};
 }
 result::Observation seen(const Job& job, const std::string& metric) {
   result::Observation o;
+  o.kernel = job.kernel;
   o.params = job.point;
   o.repetition = job.repetition;
   o.witness = job.witness;
@@ -49,13 +50,26 @@ BOOST_AUTO_TEST_CASE(a_run_by_two_witnesses_is_there_when_all_its_passes_are) {
   for (int pass = 8; pass < 12; ++pass) // repetition 2 gives the third four
     for (const char* witness : {"perf", "papi"})
       for (const char* metric : {"x", "y"}) {
-        const Job voice{both.point, pass, witness, {}};
+        const Job voice{"k", both.point, pass, witness, {}};
         there.observations.push_back(seen(voice, metric));
       }
   BOOST_TEST(remaining({both}, there).empty());
   there.observations.pop_back(); // y by papi in the last pass
   BOOST_TEST_REQUIRE(remaining({both}, there).size() == 1U);
   BOOST_TEST((remaining({both}, there)[0].metrics == std::vector<std::string>{"y"}));
+}
+
+BOOST_AUTO_TEST_CASE(another_kernel_at_the_same_point_is_another_run) {
+  Job other = job(1, 0);
+  other.kernel = "other";
+  result::Results there;
+  for (const char* metric : {"seconds", "tsc_cycles"})
+    there.observations.push_back(seen(job(1, 0), metric));
+  there.failures.push_back({"R", "k", job(2, 0).point, 0, "clock", "crashed"});
+  BOOST_TEST(remaining({job(1, 0), job(2, 0)}, there).empty());
+  BOOST_TEST(remaining({other}, there).size() == 1U);
+  other.point = job(2, 0).point;
+  BOOST_TEST(remaining({other}, there).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_request_survives) {
