@@ -28,7 +28,7 @@ def build(where):
     cross = where / 'build'
     if not (cross / 'build.ninja').exists():
         subprocess.run(['meson', 'setup', cross, TOP, '--cross-file', where / 'cross.ini', '-Dfigures=false',
-                        '-Dprefer_static=true', '-Dunity=on', '-Dunity_size=16', '-Ddebug=false'],
+                        '-Dsymbols=false', '-Dprefer_static=true', '-Dunity=on', '-Dunity_size=16', '-Ddebug=false'],
                        check=True)
     subprocess.run(['ninja', '-C', cross, *PROGRAMS.values()], check=True)
 

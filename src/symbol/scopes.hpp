@@ -1,0 +1,38 @@
+// The functions of one compilation unit, and what was inlined into them.
+#pragma once
+
+#include "symbol/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recount::symbol {
+
+/// A function's code, or the code of one that was inlined there.
+struct Scope {
+  std::uint64_t low = 0, high = 0;
+  std::uint32_t depth = 0; ///< of inlining: 0 for the function itself
+  Dwarf_Die die{};
+  bool inlined = false;
+};
+
+/// Found once by walking the unit; looking up takes no walk.
+class Scopes {
+public:
+  explicit Scopes(Unit& unit);
+  /// Those that cover an address of the debug information, innermost first, the function itself last.
+  [[nodiscard]] std::vector<Scope> at(std::uint64_t address) const;
+  /// All, in order of address, outer before inner.
+  [[nodiscard]] const std::vector<Scope>& all() const noexcept { return scopes_; }
+
+private:
+  void walk(Dwarf_Die& parent, std::uint32_t depth, int nesting);
+  void add(Dwarf_Die& die, std::uint32_t depth, bool inlined);
+  std::vector<Scope> scopes_;
+};
+
+/// The name that a function's entry gives, demangled; empty when it gives none.
+[[nodiscard]] std::string name_of(Dwarf_Die& die);
+
+} // namespace recount::symbol

@@ -1,0 +1,108 @@
+// Address spaces as records tell of them.
+#include "symbol/spaces.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using symbol::Spaces;
+
+namespace {
+
+Mapping mapped(std::uint32_t pid, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
+               const char* file) {
+  Mapping m;
+  m.pid = m.tid = pid;
+  m.start = start;
+  m.length = length;
+  m.offset = offset;
+  m.file = file;
+  return m;
+}
+
+std::string where(const Spaces& spaces, std::uint32_t pid, std::uint64_t address) {
+  const auto place = spaces.find(pid, address);
+  return place ? spaces.files()[place->file].path + "+" + std::to_string(place->offset) : "?";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(spaces)
+
+BOOST_AUTO_TEST_CASE(an_address_is_an_offset_in_a_file) {
+  Spaces s;
+  s.add(mapped(1, 1000, 100, 4096, "/a"));
+  BOOST_TEST(where(s, 1, 1000) == "/a+4096");
+  BOOST_TEST(where(s, 1, 1099) == "/a+4195");
+  BOOST_TEST(where(s, 1, 1100) == "?");
+  BOOST_TEST(where(s, 1, 999) == "?");
+  BOOST_TEST(where(s, 2, 1000) == "?");
+  BOOST_TEST(s.base(1, 0).value() == 1000ULL - 4096ULL);
+}
+
+BOOST_AUTO_TEST_CASE(a_later_mapping_covers_an_earlier_one) {
+  Spaces s;
+  s.add(mapped(1, 1000, 100, 0, "/a"));
+  s.add(mapped(1, 1020, 10, 0, "/b"));
+  BOOST_TEST(where(s, 1, 1019) == "/a+19");
+  BOOST_TEST(where(s, 1, 1020) == "/b+0");
+  BOOST_TEST(where(s, 1, 1030) == "/a+30");
+  s.add(mapped(1, 900, 1000, 0, "/c"));
+  BOOST_TEST(where(s, 1, 1025) == "/c+125");
+  s.add(mapped(1, 1100, 900, 0, "/d"));
+  BOOST_TEST(where(s, 1, 1099) == "/c+199");
+  BOOST_TEST(where(s, 1, 1100) == "/d+0");
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_has_the_space_of_its_parent_and_then_its_own) {
+  Spaces s;
+  s.add(mapped(1, 1000, 100, 0, "/a"));
+  s.add(Fork{0, 2, 2, 1, 1});
+  s.add(mapped(2, 1000, 50, 0, "/b"));
+  BOOST_TEST(where(s, 2, 1000) == "/b+0");
+  BOOST_TEST(where(s, 2, 1060) == "/a+60");
+  BOOST_TEST(where(s, 1, 1000) == "/a+0");
+  s.add(Name{0, 2, 2, true, "other"});
+  BOOST_TEST(where(s, 2, 1060) == "?");
+  BOOST_TEST(where(s, 1, 1060) == "/a+60");
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_shares_and_a_new_name_is_no_exec) {
+  Spaces s;
+  s.add(mapped(1, 1000, 100, 0, "/a"));
+  s.add(Fork{0, 1, 7, 1, 1});
+  s.add(Name{0, 1, 7, false, "worker"});
+  s.add(End{0, 1, 1}); // its first thread
+  BOOST_TEST(where(s, 1, 1010) == "/a+10");
+}
+
+BOOST_AUTO_TEST_CASE(processes_are_forgotten_some_time_after_their_end) {
+  Spaces s;
+  for (std::uint32_t pid = 1; pid <= 1000; ++pid) {
+    s.add(mapped(pid, 1000, 100, 0, "/a"));
+    s.add(End{0, pid, pid});
+  }
+  BOOST_TEST(where(s, 1, 1010) == "?");
+  BOOST_TEST(where(s, 1000, 1010) == "/a+10");
+}
+
+BOOST_AUTO_TEST_CASE(nonsense_is_left_out) {
+  Spaces s;
+  s.add(mapped(1, ~0ULL - 10, 100, 0, "/a"));
+  s.add(mapped(1, 5, 0, 0, "/a"));
+  BOOST_TEST(where(s, 1, 5) == "?");
+  s.add(Record(mapped(1, 5, 5, 0, "//anon")));
+  BOOST_TEST(where(s, 1, 6) == "//anon+6");
+}
+
+BOOST_AUTO_TEST_CASE(files_of_one_path_with_other_contents_are_told_apart) {
+  Spaces s;
+  Mapping m = mapped(1, 1000, 100, 0, "/a");
+  m.inode = 1;
+  s.add(m);
+  m.inode = 2;
+  m.start = 2000;
+  s.add(m);
+  BOOST_TEST(s.files().size() == 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
