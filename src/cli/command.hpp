@@ -21,6 +21,9 @@ public:
                 const std::string& prose); ///< repeatable; commas are left alone
   Options& words(const std::string& name, std::vector<std::string>& into,
                  const std::string& prose); ///< the positional arguments
+  /// A program and its arguments: everything behind `--`, or from the first word on that is neither an option
+  /// nor the value of one. Its own options are left alone.
+  Options& program(std::vector<std::string>& into, const std::string& prose);
   /// Every `--name VALUE` and `--name=VALUE` that the command does not know (kernel parameters), in order, as
   /// two elements each: "--name", "VALUE".
   Options& rest(std::vector<std::string>& into);
@@ -32,6 +35,7 @@ private:
   friend int run(const struct Command& command, std::span<const std::string> arguments);
   void* app_;
   std::vector<std::string>* rest_ = nullptr;
+  std::vector<std::string>* program_ = nullptr;
   std::function<std::string(const std::string&)> topic_;
 };
 

@@ -55,6 +55,29 @@ std::vector<std::string> take_rest(const CLI::App& parser, std::span<const std::
   return kept;
 }
 
+/// Moves the program to run, with its arguments, into `program`.
+std::vector<std::string> take_program(const CLI::App& parser, std::span<const std::string> arguments,
+                                      std::vector<std::string>& program) {
+  std::size_t end = 0, from = arguments.size();
+  for (; end < arguments.size(); ++end) {
+    const std::string& word = arguments[end];
+    const bool stops = word == "--";
+    if (stops || word.size() < 2 || word.front() != '-') {
+      from = end + (stops ? 1U : 0U);
+      break;
+    }
+    const bool is_long = word.starts_with("--");
+    const auto* option =
+        parser.get_option_no_throw(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+    const bool holds_value = is_long ? word.find('=') != std::string::npos : word.size() > 2;
+    if (option && option->get_expected_min() > 0 && !holds_value) ++end; // the next word is its value
+  }
+  program.assign(arguments.begin() + static_cast<std::ptrdiff_t>(std::min(from, arguments.size())),
+                 arguments.end());
+  return {arguments.begin(),
+          arguments.begin() + static_cast<std::ptrdiff_t>(std::min(end, arguments.size()))};
+}
+
 std::vector<std::string> long_names(const CLI::App& parser) {
   std::vector<std::string> names;
   for (const auto* option : parser.get_options()) {
@@ -114,6 +137,12 @@ Options& Options::words(const std::string& name, std::vector<std::string>& into,
   return *this;
 }
 
+Options& Options::program(std::vector<std::string>& into, const std::string& prose) {
+  app(app_).add_option("COMMAND", into, prose)->type_name("[ARGUMENT...]");
+  program_ = &into;
+  return *this;
+}
+
 Options& Options::rest(std::vector<std::string>& into) {
   rest_ = &into;
   return *this;
@@ -136,7 +165,8 @@ int run(const Command& command, std::span<const std::string> arguments) {
       return 0;
     }
   }
-  std::vector<std::string> kept(arguments.begin(), arguments.end());
+  std::vector<std::string> kept(arguments.begin(), arguments.end()), program;
+  if (options.program_) kept = take_program(parser, arguments, program);
   const bool help = std::any_of(kept.begin(), std::find(kept.begin(), kept.end(), "--"), is_help);
   if (options.rest_ && !help) kept = take_rest(parser, arguments, *options.rest_);
   std::reverse(kept.begin(), kept.end()); // as CLI11 wants them
@@ -152,6 +182,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     throw bad_input("recount " + command.name, e.what(), page(command));
   }
+  if (options.program_) *options.program_ = std::move(program);
   return action();
 }
 
