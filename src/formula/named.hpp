@@ -1,0 +1,40 @@
+// Formulas over named quantities, in the notation of school: (PAPI_LD_INS + PAPI_SR_INS) / PAPI_TOT_CYC
+#pragma once
+
+#include "formula/rpn.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::formula {
+
+/// What an N of the formula stands for.
+struct Quantity {
+  std::string name;  ///< empty: a number
+  double number = 0; ///< of a number
+};
+
+/// A formula taken apart. Operators are + - * / with the usual precedence, left to right; parentheses;
+/// numbers with or without a fraction or an exponent. A name is a word of letters, digits, _ . and :, not
+/// beginning with a digit; any other stands in double quotes: "perf::PAGE-FAULTS", "msr/tsc/".
+struct Named {
+  Rpn rpn;
+  std::vector<Quantity> quantities; ///< each name once
+  std::string fault;                ///< why the text is no formula, one clause; empty: it is one
+  std::size_t fault_at = 0;         ///< where in the text
+};
+[[nodiscard]] Named parse_named(std::string_view text);
+
+/// What a formula comes to over real numbers, one for each N; no value with a reason where arithmetic has
+/// none.
+struct Real {
+  std::optional<double> value;
+  std::string why;
+};
+[[nodiscard]] Real evaluate_real(const Rpn& rpn, std::span<const double> operands);
+
+} // namespace recount::formula

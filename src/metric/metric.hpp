@@ -1,0 +1,63 @@
+// Metrics: ratios and rates over events, as data. The files are explained in recount-metrics(5).
+#pragma once
+
+#include "formula/named.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::metric {
+
+/// What stands for the wall time of a repetition in a formula; every other name is an event or a preset.
+inline constexpr std::string_view seconds = "seconds";
+
+/// One way to compute a metric.
+struct Formula {
+  std::string text; ///< as written
+  formula::Named named;
+  int line = 0;
+  /// The events and presets that it needs, each once.
+  [[nodiscard]] std::vector<std::string> events() const;
+};
+
+struct Metric {
+  std::string name;                  ///< "ipc": small letters, digits and -
+  std::string unit;                  ///< "instructions/cycle"
+  std::string prose;                 ///< a sentence or two
+  std::vector<Formula> formulas;     ///< at least one; the first whose events can all be counted is taken
+  std::optional<double> least, most; ///< what it cannot be below or above
+  std::string file;
+  int line = 0;
+};
+
+/// Metrics in the order of their first definition, each name once: what is defined later takes the place of
+/// what was there.
+using Metrics = std::vector<Metric>;
+
+/// Reads a text. Throws Error (bad_input) whose subject is "FILE:LINE" and whose cause names the field. Pure.
+[[nodiscard]] Metrics parse(std::string_view text, const std::string& file);
+/// Those built in.
+[[nodiscard]] const Metrics& shipped();
+
+/// Those built in, then those of the search path, then those of `files` in order. The path: the files
+/// *.metrics of /etc/recount/metrics and of $XDG_CONFIG_HOME/recount/metrics (~/.config/recount/metrics);
+/// with RECOUNT_METRICS set, its files and folders, separated by colons, instead. Throws Error as parse()
+/// does, and for a file that was named and cannot be read.
+[[nodiscard]] Metrics load(const std::vector<std::string>& files = {});
+
+/// The metric of that name; null when there is none.
+[[nodiscard]] const Metric* find(const Metrics& metrics, std::string_view name) noexcept;
+
+/// What a formula comes to; `operands` in the order of its named.quantities that have a name. A value outside
+/// the metric's range has `outside` set: its events do not count what the formula takes them for.
+struct Value {
+  std::optional<double> value;
+  std::string why; ///< why there is none
+  bool outside = false;
+};
+[[nodiscard]] Value evaluate(const Metric& metric, const Formula& formula, std::span<const double> operands);
+
+} // namespace recount::metric
