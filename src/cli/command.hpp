@@ -30,6 +30,8 @@ public:
   /// What `--help TOPIC` and `TOPIC --help` print (`recount sweep --help stride`); an Error it throws is
   /// reported as usual.
   Options& help_topic(std::function<std::string(const std::string& topic)> text);
+  /// What `--help` prints after the options.
+  Options& footer(std::function<std::string()> text);
 
 private:
   friend int run(const struct Command& command, std::span<const std::string> arguments);

@@ -148,6 +148,11 @@ Options& Options::rest(std::vector<std::string>& into) {
   return *this;
 }
 
+Options& Options::footer(std::function<std::string()> text) {
+  app(app_).footer(std::move(text));
+  return *this;
+}
+
 Options& Options::help_topic(std::function<std::string(const std::string&)> text) {
   topic_ = std::move(text);
   return *this;

@@ -166,7 +166,8 @@ Command sweep_command() {
             .flag("-q,--quiet", o->quiet, "no progress and no notes")
             .flag("-n,--dry-run", o->dry_run, "say what would be run, and stop")
             .rest(o->parameters)
-            .help_topic(kernel_help);
+            .help_topic(kernel_help)
+            .footer(kernels_help);
         return [o] { return execute_sweep(*o); };
       }};
 }

@@ -41,4 +41,11 @@ std::string kernel_help(const std::string& name) {
       kernel.name(), kernel.prose(), table.text());
 }
 
+std::string kernels_help() {
+  Table table({{"kernel"}, {""}});
+  for (const auto* kernel : kernel::all())
+    table.add({kernel->name(), kernel->prose()});
+  return "\n" + table.text();
+}
+
 } // namespace recount::cli

@@ -30,5 +30,7 @@ struct SweepOptions {
 
 /// The page of a kernel's parameters, for `recount sweep --help KERNEL`.
 [[nodiscard]] std::string kernel_help(const std::string& kernel);
+/// All kernels, a line each.
+[[nodiscard]] std::string kernels_help();
 
 } // namespace recount::cli

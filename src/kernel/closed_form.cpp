@@ -7,11 +7,11 @@
 namespace recount::kernel {
 
 std::string ClosedFormKernel::unsimulated() const {
-  return "the counts of " + name_ + " are closed forms; it has no accesses to replay in a cache";
+  return "the counts of " + name_ + " are closed forms";
 }
 
 std::int64_t ClosedFormKernel::simulate(const result::Params&, model::Hierarchy&) const {
-  throw unavailable(name_, unsimulated());
+  throw unavailable(name_, unsimulated() + "; it has no accesses to replay in a cache");
 }
 
 Parameter number_parameter(std::string name, std::string prose, std::int64_t fallback, std::int64_t least,

@@ -121,12 +121,10 @@ constexpr ProofRow proof_table[] = {
     {"sharing", "rounds=1000", "PAPI_CA_SNP PAPI_CA_SHR PAPI_CA_CLN PAPI_CA_INV PAPI_CA_ITV", rough_count,
      "a line written by two CPUs in turn"},
     {"interrupts", "signals=50", "PAPI_HW_INT", rough_count, "a timer that interrupts"},
-#ifdef __aarch64__
     {"sync", "operation=conditional turns=1000", "PAPI_CSR_SUC PAPI_CSR_TOT", close_count,
      "a store conditional a step, with its reservation"},
     {"sync", "operation=refused turns=1000", "PAPI_CSR_FAL PAPI_CSR_TOT", close_count,
      "a store conditional a step, its reservation cleared"},
-#endif
     // What Linux counts itself, on any machine
     {"faults", "pages=1000", "perf::PAGE-FAULTS perf::MINOR-FAULTS", 0, "pages given back and touched again"},
     {"switches", "sleeps=200", "perf::CONTEXT-SWITCHES", 0, "a sleep is a context switch"},
@@ -139,11 +137,9 @@ constexpr UnprovableRow no_proofs[] = {
     {"PAPI_L1_ICW", "no program writes to an instruction cache: what is stored reaches it as a miss"},
     {"PAPI_L2_ICW", "instructions are read only; no store of a program is one of instructions"},
     {"PAPI_L3_ICW", "instructions are read only; no store of a program is one of instructions"},
-#ifndef __aarch64__
-    {"PAPI_CSR_FAL", "this architecture has no store conditional; aarch64 has"},
-    {"PAPI_CSR_SUC", "this architecture has no store conditional; aarch64 has"},
-    {"PAPI_CSR_TOT", "this architecture has no store conditional; aarch64 has"},
-#endif
+    {"PAPI_CSR_FAL", "there are no conditional stores where the architecture has none, as x86-64"},
+    {"PAPI_CSR_SUC", "there are no conditional stores where the architecture has none, as x86-64"},
+    {"PAPI_CSR_TOT", "there are no conditional stores where the architecture has none, as x86-64"},
 };
 
 } // namespace

@@ -19,7 +19,7 @@ struct ProofRow {
 
 [[nodiscard]] std::span<const ProofRow> proof_rows();
 
-/// A preset that no row tests on any machine of this architecture, and why.
+/// A preset that no row tests, or only on architectures that have what it takes, and why.
 struct UnprovableRow {
   const char *preset, *reason;
 };

@@ -3,6 +3,7 @@
 #include "kernel/proof_rows.hpp"
 
 #include "model/metrics.hpp"
+#include "recount/error.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -58,6 +59,15 @@ std::optional<result::Params> parse_proof_point(const ProofRow& row, const Kerne
   return complete(kernel, point);
 }
 
+/// Whether this architecture has the instructions of a row that was written right.
+bool exists_here(const Kernel& kernel, const result::Params& point) {
+  try {
+    return kernel.bytes(point) > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Whether the kernel says, at this point on this machine, what the preset must count.
 bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
              const std::vector<std::string>& simulated) {
@@ -74,7 +84,7 @@ std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machin
   for (const ProofRow& row : proof_rows()) {
     const Kernel& kernel = find(row.kernel);
     const auto point = parse_proof_point(row, kernel, machine);
-    if (!point) continue;
+    if (!point || !exists_here(kernel, *point)) continue;
     const auto known = kernel.expected(*point);
     std::istringstream presets(row.presets);
     for (std::string preset; presets >> preset;)
@@ -86,9 +96,11 @@ std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machin
 
 std::span<const Unprovable> unprovable() {
   static const std::vector<Unprovable> all = [] {
+    const auto proven = proofs(std::nullopt);
     std::vector<Unprovable> list;
     for (const UnprovableRow& row : unprovable_rows())
-      list.push_back({row.preset, row.reason});
+      if (std::ranges::find(proven, row.preset, &Proof::preset) == proven.end())
+        list.push_back({row.preset, row.reason});
     return list;
   }();
   return all;

@@ -67,7 +67,7 @@ public:
 
   void fill(result::Observation& o) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
-      o.reason = reason;
+      o.reason = reason + ", and none is stated for it";
       return;
     }
     if (values_.empty()) run();

@@ -1,0 +1,102 @@
+// recount-kernels(7) tells which kernel tests which preset: what it says is what the table of proofs says.
+#include "kernel/proof_rows.hpp"
+#include "kernel/proofs.hpp"
+#include "model/machine.hpp"
+#include "preset/standard.hpp"
+#include "recount/error.hpp"
+#include "skip.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+using namespace recount;
+
+namespace {
+
+std::string read_page() {
+  std::ifstream page(RECOUNT_KERNELS_PAGE);
+  BOOST_REQUIRE(page.good());
+  std::ostringstream text;
+  text << page.rdbuf();
+  return text.str();
+}
+
+/// How well the count of a row is known, on a machine with three levels.
+std::string knowledge(const std::string& preset, const kernel::ProofRow& row) {
+  for (const kernel::Proof& proof : kernel::proofs(model::machine("i7-9700"))) {
+    if (proof.preset != preset || proof.kernel->name() != row.kernel || proof.why != row.why) continue;
+    for (const auto& known : proof.kernel->expected(proof.point))
+      if (known.metric == preset) return known.below + known.above > known.value / 4 ? ", bounds" : "";
+    return ", simulated";
+  }
+  return "";
+}
+
+/// Standard presets in PAPI's order, then what Linux counts.
+std::vector<std::string> metrics_in_order(const std::map<std::string, std::string>& rows) {
+  std::vector<std::string> names;
+  for (const auto& standard : preset::standard_presets())
+    if (rows.contains(std::string(standard.name))) names.emplace_back(standard.name);
+  for (const auto& [name, text] : rows)
+    if (!name.starts_with("PAPI_")) names.push_back(name);
+  return names;
+}
+
+std::string proofs_as_mdoc() {
+  std::map<std::string, std::string> rows;
+  for (const kernel::ProofRow& row : kernel::proof_rows()) {
+    std::istringstream presets(row.presets);
+    for (std::string preset; presets >> preset;) {
+      std::string& text = rows[preset];
+      if (!text.empty()) text += ".br\n";
+      text += std::string(row.kernel) + " " + row.point + knowledge(preset, row) + "\n";
+    }
+  }
+  std::string all = ".Bl -tag -width \"PAPI_BR_INS\"\n";
+  for (const std::string& name : metrics_in_order(rows))
+    all += ".It " + name + "\n" + rows[name];
+  return all + ".El\n";
+}
+
+std::string reasons_as_mdoc() {
+  std::string all = ".Bl -tag -width \"PAPI_BR_INS\"\n";
+  for (const kernel::UnprovableRow& row : kernel::unprovable_rows())
+    all += std::string(".It ") + row.preset + "\n" + row.reason + "\n";
+  return all + ".El\n";
+}
+
+/// The page with the part between two marks replaced.
+std::string with(std::string page, const std::string& mark, const std::string& text) {
+  const std::string begin = ".\\\" " + mark + " begin\n", end = ".\\\" " + mark + " end\n";
+  const auto from = page.find(begin), to = page.find(end);
+  BOOST_REQUIRE((from != page.npos && to != page.npos && from < to));
+  return page.replace(from + begin.size(), to - from - begin.size(), text);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(page)
+
+BOOST_AUTO_TEST_CASE(the_manual_tells_the_table_of_proofs) {
+  const std::string page = read_page();
+  const std::string right = with(with(page, "proofs", proofs_as_mdoc()), "reasons", reasons_as_mdoc());
+  if (std::getenv("RECOUNT_WRITE_PAGE") != nullptr) std::ofstream(RECOUNT_KERNELS_PAGE) << right;
+  BOOST_TEST((page == right), "man/recount-kernels.7 differs from the table of proofs; RECOUNT_WRITE_PAGE=1 "
+                              "meson test kernel writes it");
+}
+
+BOOST_AUTO_TEST_CASE(the_manual_explains_every_kernel_and_parameter) {
+  const std::string page = read_page();
+  for (const kernel::Kernel* k : kernel::all()) {
+    BOOST_TEST((page.find("\n.Ss " + k->name() + "\n") != page.npos), k->name() << " has no section");
+    for (const auto& parameter : k->parameters())
+      BOOST_TEST((page.find("Fl -" + parameter.name) != page.npos), k->name() << " --" << parameter.name);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
