@@ -48,6 +48,9 @@ struct Command {
   /// Declares the options and returns what runs once they are parsed; its value is the exit status.
   std::function<std::function<int()>(Options&)> declare;
   bool hidden = false; ///< not shown to users: the program starting itself
+  /// Runs a program and takes its exit status: failures of recount itself are then told apart as 125, a
+  /// program that cannot be run as 126, one that is not there as 127 (as env(1) does).
+  bool transparent = false;
 };
 
 /// Parses the arguments after the command's name and runs it. Throws recount::Error (bad_input) when they

@@ -1,6 +1,7 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "process/child.hpp"
 
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
@@ -33,6 +34,9 @@ std::string usage() {
                 "`recount --version` prints the version. Start with `recount doctor`.\n";
 }
 
+/// Whether the status of the command is that of a program that it runs.
+bool transparent = false;
+
 int dispatch(std::vector<std::string> words) {
   if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty()) {
@@ -50,7 +54,10 @@ int dispatch(std::vector<std::string> words) {
   }
   std::vector<std::string> names;
   for (const auto& command : commands()) {
-    if (command.name == name) return run(command, std::span(words).subspan(1));
+    if (command.name == name) {
+      transparent = command.transparent;
+      return run(command, std::span(words).subspan(1));
+    }
     if (!command.hidden) names.push_back(command.name);
   }
   throw bad_input(name, name.starts_with("-") ? "no such option" : "no such command",
@@ -65,13 +72,20 @@ void occupy_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
+int status_of(const Error& error) {
+  if (const auto* cannot = dynamic_cast<const process::CannotRun*>(&error); cannot && transparent)
+    return cannot->status();
+  if (transparent) return 125;
+  return error.kind() == ErrorKind::bad_input ? 2 : 3;
+}
+
 int failure_of_output(const std::error_code& code) {
   if (code.value() == EPIPE) { // the reader has gone: end as any filter does
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
   fmt::print(stderr, "recount: standard output: {}\n", code.message());
-  return 3;
+  return transparent ? 125 : 3;
 }
 } // namespace
 
@@ -85,7 +99,7 @@ int main(int argc, char** argv) {
   } catch (const Error& e) {
     std::fflush(stdout);
     fmt::print(stderr, "{}", error_text(e));
-    return e.kind() == ErrorKind::bad_input ? 2 : 3;
+    return status_of(e);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "recount: not enough memory\n");
   } catch (const std::system_error& e) {
@@ -95,5 +109,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     fmt::print(stderr, "recount: {}\n", e.what());
   }
-  return 3;
+  return transparent ? 125 : 3;
 }

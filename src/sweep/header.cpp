@@ -33,8 +33,8 @@ std::string libpfm_version() {
 
 } // namespace
 
-result::Run header(const Plan& plan, std::vector<std::string> command, const std::string& version,
-                   std::optional<int> cpu) {
+result::Run machine_header(std::vector<std::string> command, const std::string& version,
+                           std::optional<int> cpu) {
   const host::Machine& machine = host::this_machine();
   result::Run run = result::new_run();
   run.host = machine.hostname;
@@ -53,6 +53,12 @@ result::Run header(const Plan& plan, std::vector<std::string> command, const std
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
   run.command = std::move(command);
+  return run;
+}
+
+result::Run header(const Plan& plan, std::vector<std::string> command, const std::string& version,
+                   std::optional<int> cpu) {
+  result::Run run = machine_header(std::move(command), version, cpu);
   run.seed = plan.seed;
   run.plan = settings(plan);
   return run;

@@ -55,24 +55,24 @@ bool needs_clock(const preset::Written& written) {
       written.operands, [](const auto& operand) { return operand.preset && needs_clock(*operand.preset); });
 }
 
-/// The event of a term: in user mode unless it says otherwise, found where PAPI finds it.
-Event encode_term(const std::string& name, const preset::CpuView& view) {
+/// The event of a term: in `domain` unless it says otherwise, found where PAPI finds it.
+Event encode_term(const std::string& name, const preset::CpuView& view, Domain domain) {
   const std::size_t component = name.find(":::");
   std::string bare = component == name.npos ? name : name.substr(component + 3);
   if (bare.find("::") == bare.npos) {
     const preset::Native& native = view.natives->of(name);
     if (native.ok()) bare = native.pmu + "::" + bare;
   }
-  return encode(bare, Domain::user);
+  return encode(bare, domain);
 }
 
 bool same_counter(const Event& a, const Event& b) {
   return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
 }
 
-void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& view) {
+void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
   for (const std::string& name : natives(formula.written)) {
-    const Event event = encode_term(name, view);
+    const Event event = encode_term(name, view, domain);
     const auto known =
         std::ranges::find_if(asked.events, [&](const Event& e) { return same_counter(e, event); });
     formula.event_of[name] = static_cast<std::size_t>(known - asked.events.begin());
@@ -92,7 +92,7 @@ Asked refused(std::string why) {
   return asked;
 }
 
-Asked ask_preset(const Preset& found, const preset::Here& here) {
+Asked ask_preset(const Preset& found, const preset::Here& here, Domain domain) {
   Asked asked;
   auto formula = std::make_shared<PresetFormula>();
   formula->written = here.written(found);
@@ -101,7 +101,7 @@ Asked ask_preset(const Preset& found, const preset::Here& here) {
   asked.by_row = !asked.refused.empty();
   if (asked.by_row) return asked;
   try {
-    add_events(asked, *formula, here.view());
+    add_events(asked, *formula, here.view(), domain);
   } catch (const Error& error) { // a term that is no event
     asked.refused = refusal_text(found.name, error);
     asked.by_row = true;
@@ -114,16 +114,16 @@ Asked ask_preset(const Preset& found, const preset::Here& here) {
   return asked;
 }
 
-Asked ask_unguarded(const std::string& metric) {
+Asked ask_unguarded(const std::string& metric, Domain domain) {
   if (!counter_name(metric)) return refused("a time, not a count: the clock witness tells it");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
-    if (found) return ask_preset(*found, *all.here);
+    if (found) return ask_preset(*found, *all.here, domain);
     if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
   Asked asked;
-  asked.events = encode_each(counted_as(metric), Domain::user);
+  asked.events = encode_each(domain == Domain::user ? counted_as(metric) : metric, domain);
   return asked;
 }
 
@@ -186,9 +186,9 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
 
 } // namespace
 
-Asked ask(const std::string& metric) {
+Asked ask(const std::string& metric, Domain domain) {
   try {
-    Asked asked = ask_unguarded(metric);
+    Asked asked = ask_unguarded(metric, domain);
     if (asked.refused.empty()) static_cast<void>(Counters(asked.events));
     return asked;
   } catch (const Error& error) {

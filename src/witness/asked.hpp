@@ -33,9 +33,9 @@ struct Asked {
 };
 
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
-/// the tables that PAPI reads, each event without a domain of its own in user mode. Never throws
+/// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
 /// recount::Error.
-[[nodiscard]] Asked ask(const std::string& metric);
+[[nodiscard]] Asked ask(const std::string& metric, Domain domain = Domain::user);
 
 /// Puts the reason why it is refused into the observation.
 void refuse(result::Observation& o, const Asked& asked);
