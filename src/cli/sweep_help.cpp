@@ -22,8 +22,14 @@ std::string fallback(const Parameter& p) {
 
 std::string bounds(const Parameter& p) {
   if (p.unit == Parameter::Unit::choice) return fmt::format("{}", fmt::join(p.choices, ", "));
+  if (p.unit == Parameter::Unit::text) return "any";
   if (p.most == 0) return "at least " + show(p, p.least);
   return show(p, p.least) + " to " + show(p, p.most);
+}
+
+const char* value_word(const Parameter& p) {
+  if (p.unit == Parameter::Unit::text) return " TEXT";
+  return p.unit == Parameter::Unit::choice ? " WORDS" : " RANGE";
 }
 
 } // namespace
@@ -32,8 +38,7 @@ std::string kernel_help(const std::string& name) {
   const auto& kernel = kernel::find(name);
   Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel.parameters())
-    table.add({"--" + p.name + (p.unit == Parameter::Unit::choice ? " WORDS" : " RANGE"), fallback(p),
-               bounds(p), p.prose});
+    table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
       "(powers of 1024).\nWORDS are separated by commas. The loop and what it must count: "

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace recount::kernel {
 
 /// One parameter of a kernel, as `recount sweep --help KERNEL` and recount-kernels(7) show it.
 struct Parameter {
-  enum class Unit { bytes, count, choice };
+  enum class Unit { bytes, count, choice, text };
   std::string name;  ///< without dashes: "size"
   std::string prose; ///< one line
   Unit unit = Unit::count;
@@ -58,6 +59,12 @@ public:
 
   /// The measured code; may be called any number of times.
   [[nodiscard]] virtual Region region() = 0;
+  /// What the region measured of itself when it was last called, in seconds: a command that tells its own
+  /// time. Nothing where it tells none.
+  [[nodiscard]] virtual std::optional<double> own_seconds() const { return {}; }
+  /// Why its counts are another process's, which events must be inherited to reach; empty: they are this
+  /// one's.
+  [[nodiscard]] virtual std::string elsewhere() const { return {}; }
   /// Called once before anything is measured, so that code, data and branch predictors are warm: the region
   /// itself, unless a part of it does.
   virtual void warm() { region()(); }

@@ -28,6 +28,11 @@ void check_number(const Kernel& kernel, const Parameter& parameter, const result
     throw bad_input(subject, fmt::format("{} is above the greatest value, {}", *number, parameter.most));
 }
 
+void check_text(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+  if (!std::holds_alternative<std::string>(value))
+    throw bad_input(option(kernel, parameter.name), "is a number, and text is needed");
+}
+
 void check_choice(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
   const auto* const word = std::get_if<std::string>(&value);
   const std::string given = word != nullptr ? *word : std::to_string(std::get<std::int64_t>(value));
@@ -44,9 +49,15 @@ std::span<const Kernel* const> all() {
                                             ProvokedKernel(migrations()), ProvokedKernel(interrupts()),
                                             ProvokedKernel(shootdowns()), ProvokedKernel(sharing())};
   static const std::vector<const Kernel*> kernels = [] {
-    std::vector<const Kernel*> list = {
-        &stride_kernel(), &chase_kernel(), &visit_kernel(),    &matmul_kernel(), &matmul_vectorised_kernel(),
-        &dgemm_kernel(),  &peak_kernel(),  &bandwidth_kernel()};
+    std::vector<const Kernel*> list = {&stride_kernel(),
+                                       &chase_kernel(),
+                                       &visit_kernel(),
+                                       &matmul_kernel(),
+                                       &matmul_vectorised_kernel(),
+                                       &dgemm_kernel(),
+                                       &peak_kernel(),
+                                       &bandwidth_kernel(),
+                                       &external_kernel()};
     for (const BlockKernel& kernel : of_blocks)
       list.push_back(&kernel);
     for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})
@@ -76,6 +87,8 @@ result::Params complete(const Kernel& kernel, const result::Params& given) {
     const result::ParamValue& value = found == given.end() ? parameter.fallback : found->second;
     if (parameter.unit == Parameter::Unit::choice)
       check_choice(kernel, parameter, value);
+    else if (parameter.unit == Parameter::Unit::text)
+      check_text(kernel, parameter, value);
     else
       check_number(kernel, parameter, value);
     point.emplace(parameter.name, value);

@@ -43,6 +43,7 @@ std::vector<result::ParamValue> choices(const Parameter& p, const std::string& t
 
 Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text) {
   const Parameter& p = parameter(kernel, name);
+  if (p.unit == Parameter::Unit::text) return {name, {text}};
   if (p.unit == Parameter::Unit::choice) return {name, choices(p, text)};
   Axis axis{name, {}};
   for (const std::int64_t value : parse_range(text, "--" + name)) {

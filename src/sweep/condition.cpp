@@ -28,7 +28,7 @@ Term parse_term(const kernel::Kernel& kernel, const std::string& text, const std
   if (term.factor < 1) throw bad_input(subject, "the factor must be at least 1");
   std::vector<std::string> names;
   for (const auto& p : kernel.parameters()) {
-    if (p.unit == kernel::Parameter::Unit::choice) continue;
+    if (p.unit == kernel::Parameter::Unit::choice || p.unit == kernel::Parameter::Unit::text) continue;
     if (p.name == term.name) return term;
     names.push_back(p.name);
   }

@@ -206,6 +206,12 @@ std::vector<Set> some_sets(const std::vector<Asked>& asked, const Wanted& wanted
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
                                          const Task& task) {
   Book book(task, instance->accesses());
+  if (const std::string reason = instance->elsewhere(); !reason.empty()) {
+    for (std::size_t i = 0; i < task.metrics.size(); ++i)
+      for (const Who who : {Who::papi, Who::perf})
+        book.every(i, who, [&](result::Observation& o) { o.reason = reason; });
+    return std::move(book).all();
+  }
   const Able who = able(task, book);
   const auto perf = [&](std::size_t i) { return who.perf[i].refused.empty(); };
   const auto papi = [&](std::size_t i) { return who.papi[i].reason.empty(); };

@@ -89,6 +89,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
                                                  : Refusal{"a time, not a count: the clock witness tells it"};
     o.reason = refused.reason;
+    if (o.reason.empty()) o.reason = instance->elsewhere();
     if (refused.crashed) o.flags.emplace_back(papi_died);
     if (o.reason.empty()) countable.push_back(all.size() - 1);
   }

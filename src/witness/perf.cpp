@@ -27,8 +27,15 @@ struct Pass {
   Watched watched;
 };
 
+/// Events that follow the children, where the instance has its work done by one.
+GroupOptions options_for(const kernel::Instance& instance) {
+  GroupOptions options;
+  options.inherit = !instance.elsewhere().empty();
+  return options;
+}
+
 Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
-  Counters counters(events);
+  Counters counters(events, options_for(instance));
   counters.start(); // once in vain: the first call binds symbols and touches pages
   counters.stop();
   counters.reset();

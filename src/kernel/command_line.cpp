@@ -1,0 +1,165 @@
+#include "kernel/command_line.hpp"
+
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace recount::kernel {
+
+namespace {
+
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n';
+}
+
+bool letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+
+std::string lower(std::string_view text) {
+  std::string all(text);
+  std::ranges::transform(all, all.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return all;
+}
+
+/// One word with its braces replaced.
+std::string fill(const std::string& word, const std::map<std::string, std::string>& values,
+                 const std::string& subject) {
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const char c = word[i];
+    if ((c == '{' || c == '}') && i + 1 < word.size() && word[i + 1] == c) {
+      text += c;
+      ++i;
+      continue;
+    }
+    if (c != '{') {
+      text += c;
+      continue;
+    }
+    const std::size_t end = word.find('}', i);
+    const std::string name = word.substr(i + 1, end == std::string::npos ? std::string::npos : end - i - 1);
+    const auto found = values.find(name);
+    if (end == std::string::npos || found == values.end()) {
+      std::string known;
+      for (const auto& [key, value] : values)
+        known += (known.empty() ? "{" : ", {") + key + "}";
+      throw bad_input(subject, fmt::format("{{{}}} stands for nothing", name),
+                      "it may hold " + known + "; {{ and }} are braces");
+    }
+    text += found->second;
+    i = end;
+  }
+  return text;
+}
+
+/// Takes a leading run of characters off the front.
+template <class Wanted>
+std::string_view take(std::string_view& text, const Wanted& wanted) {
+  std::size_t n = 0;
+  while (n < text.size() && wanted(text[n]))
+    ++n;
+  const std::string_view taken = text.substr(0, n);
+  text.remove_prefix(n);
+  return taken;
+}
+
+struct UnitRow {
+  const char* name;
+  double seconds;
+};
+constexpr std::array unit_rows{UnitRow{"", 1},        UnitRow{"s", 1},     UnitRow{"sec", 1},
+                               UnitRow{"seconds", 1}, UnitRow{"ms", 1e-3}, UnitRow{"milliseconds", 1e-3},
+                               UnitRow{"us", 1e-6},   UnitRow{"ns", 1e-9}};
+
+std::optional<double> seconds_in(std::string_view line) {
+  const std::string small = lower(line);
+  std::string_view rest = small;
+  const auto skip_blanks = [&] { take(rest, [](char c) { return c == ' ' || c == '\t' || c == '\r'; }); };
+  skip_blanks();
+  const std::string_view key = take(rest, letter);
+  if (key != "seconds" && key != "time" && key != "elapsed") return {};
+  take(rest, [](char c) { return c == ' ' || c == '\t' || c == ':' || c == '='; });
+  double number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (error != std::errc() || !(number > 0)) return {};
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  skip_blanks();
+  const std::string_view unit = take(rest, letter);
+  skip_blanks();
+  const auto* const row = std::ranges::find_if(unit_rows, [&](const UnitRow& r) { return r.name == unit; });
+  if (row == unit_rows.end() || !rest.empty()) return {};
+  return number * row->seconds;
+}
+
+struct LanguageRow {
+  const char *program, *language;
+};
+constexpr std::array language_rows{
+    LanguageRow{"java", "Java"},   LanguageRow{"python", "Python"},   LanguageRow{"python3", "Python"},
+    LanguageRow{"julia", "Julia"}, LanguageRow{"node", "JavaScript"}, LanguageRow{"ruby", "Ruby"},
+    LanguageRow{"perl", "Perl"},   LanguageRow{"lua", "Lua"},         LanguageRow{"Rscript", "R"},
+    LanguageRow{"mono", "C#"},     LanguageRow{"dotnet", "C#"}};
+
+} // namespace
+
+std::vector<std::string> words_of(std::string_view line, const std::string& subject) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == 0 && blank(c)) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == '\\' && quote != '\'' && i + 1 < line.size())
+      words.back() += line[++i];
+    else
+      words.back() += c;
+  }
+  if (quote != 0)
+    throw bad_input(subject, fmt::format("the quote {} is not closed", quote),
+                    "close it, or write \\ before it");
+  if (words.empty()) throw bad_input(subject, "there is no command in it");
+  return words;
+}
+
+std::vector<std::string> filled_in(std::vector<std::string> words,
+                                   const std::map<std::string, std::string>& values,
+                                   const std::string& subject) {
+  for (auto& word : words)
+    word = fill(word, values, subject);
+  return words;
+}
+
+std::optional<double> told_seconds(std::string_view output) {
+  std::optional<double> told;
+  while (!output.empty()) {
+    const std::size_t end = output.find('\n');
+    if (const auto seconds = seconds_in(output.substr(0, end))) told = seconds;
+    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
+  }
+  return told;
+}
+
+std::string language_of(const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  const auto* const row =
+      std::ranges::find_if(language_rows, [&](const LanguageRow& r) { return r.program == name; });
+  return row == language_rows.end() ? name : row->language;
+}
+
+} // namespace recount::kernel
