@@ -66,7 +66,7 @@ const std::byte* emit_frame(Emitter& code, const std::byte* first) {
   return tail;
 }
 const Tally tail_tally = tallies::integer + tallies::branch + tallies::jump;
-const Tally once_tally = tallies::load + 2 * tallies::jump + -1 * tallies::jump + Tally{.taken = 1};
+const Tally once_tally = tallies::load + tallies::jump + Tally{.taken = 1};
 
 #else
 

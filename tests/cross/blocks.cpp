@@ -1,11 +1,16 @@
-// Calls every block of its architecture once with one turn and once with four, and prints what it claims to
-// count: for counts.py, which runs it under an emulator and looks at each instruction.
+// Calls every block of its architecture, and code that it makes itself, once with one turn and once with
+// four, and prints what it claims to count: for counts.py, which runs it under an emulator and looks at each
+// instruction. The argument is a file that takes the code made.
 #include "kernel/block.hpp"
+#include "kernel/emit.hpp"
 
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <string_view>
 #include <vector>
+
+#include <sys/mman.h>
 
 using namespace recount::kernel;
 
@@ -18,10 +23,9 @@ void print(const char* name, double value) {
   std::printf(" %s=%g", name, value);
 }
 
-void claim(const native::Block& block, std::int64_t turns) {
-  const Tally t = block.tally(static_cast<double>(turns));
-  std::printf("%.*s %" PRIxPTR, static_cast<int>(block.name.size()), block.name.data(),
-              reinterpret_cast<std::uintptr_t>(block.code));
+void claim(std::string_view name, const void* entry, const Tally& t) {
+  std::printf("%.*s %" PRIxPTR, static_cast<int>(name.size()), name.data(),
+              reinterpret_cast<std::uintptr_t>(entry));
   print("instructions", t.instructions);
   print("loads", t.loads);
   print("stores", t.stores);
@@ -51,15 +55,45 @@ void claim(const native::Block& block, std::int64_t turns) {
   std::fflush(stdout);
 }
 
+constexpr std::size_t room = 1 << 20;
+constexpr std::uintptr_t code_base = 0x10000000;
+
+/// Jumps through blocks `stride` bytes apart, in an order of odd steps.
+void claim_code(std::byte* code, std::size_t blocks, std::size_t stride, bool full) {
+  std::vector<std::uint64_t> places;
+  for (std::size_t i = 0; i < blocks; ++i)
+    places.push_back(code_line + i * 5 % blocks * stride);
+  emit_jumps({code, room}, places, full);
+  const EmittedTally tally = emitted(static_cast<double>(blocks), full);
+  for (const std::int64_t passes : {1, 4}) {
+    claim(full ? "code_full" : "code_empty", code, static_cast<double>(passes) * tally.pass + tally.besides);
+    std::int64_t argument = passes;
+    reinterpret_cast<void (*)(void*)>(code)(&argument);
+  }
+}
+
+bool claim_codes(const char* file) {
+  void* const mapped = mmap(reinterpret_cast<void*>(code_base), 3 * room, PROT_READ | PROT_WRITE | PROT_EXEC,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  auto* const code = static_cast<std::byte*>(mapped);
+  claim_code(code, 64, 64, false);
+  claim_code(code + room, 16, 64, true);
+  claim_code(code + 2 * room, 32, 4160, false);
+  std::FILE* const out = std::fopen(file, "wb");
+  return out != nullptr && std::fwrite(code, 1, 3 * room, out) == 3 * room && std::fclose(out) == 0;
+}
+
 } // namespace
 
-int main() {
+int main(int, char** arguments) {
   for (std::size_t i = 0; i < sizeof data; i += 2)
     data[i] = 1;
   for (const auto& block : native::blocks())
     for (const std::int64_t turns : {1, 4}) {
-      claim(block, turns);
+      claim(block.name, reinterpret_cast<const void*>(block.code), block.tally(static_cast<double>(turns)));
       native::Turns context{turns, data, 4095, 64};
       block.code(&context);
     }
+  return claim_codes(arguments[1]) ? 0 : 1;
 }

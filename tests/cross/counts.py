@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 PREFIX = 'aarch64-linux-gnu-'
+MADE = 0x10000000  # where the program makes code
 FLOATING = re.compile(r'f(add|mul|div|madd|mla|sqrt|recpe)$')
 KIND = {'add': 'adds', 'mul': 'multiplies', 'div': 'divides', 'madd': 'fmas', 'mla': 'fmas', 'sqrt': 'roots', 'recpe': 'inversions'}
 ELEMENT = {'h': ('half', 16), 's': ('single', 32), 'd': ('double', 64)}
@@ -54,29 +55,31 @@ def kinds(mnemonic, operands):
     return tally
 
 
-def disassembly(program):
-    """Address -> (mnemonic, operands), for the blocks."""
+def disassembly(*arguments):
+    """Address -> (mnemonic, operands)."""
     code = {}
-    for line in run(PREFIX + 'objdump', '-d', '--no-show-raw-insn', program).splitlines():
+    for line in run(PREFIX + 'objdump', '--no-show-raw-insn', *arguments).splitlines():
         if match := re.match(r'\s+([0-9a-f]+):\s+(\S+)\s*(.*)', line):
             code[int(match[1], 16)] = (match[2], match[3])
     return code
 
 
 def executions(program, folder):
-    """What the program claimed, and the addresses executed in its blocks, call by call."""
+    """What the program claimed, the addresses executed in its blocks, call by call, and what stands there."""
     symbols = [line.split() for line in run(PREFIX + 'nm', '-S', program).splitlines() if ' recount_kernel_' in line]
     first, last = min(int(s[0], 16) for s in symbols), max(int(s[0], 16) + int(s[1], 16) for s in symbols) - 1
-    log = folder / 'log'
+    log, made = folder / 'log', str(folder / 'made')
     claims = run('qemu-aarch64', '-cpu', 'max', '-singlestep', '-d', 'exec,nochain', '-dfilter',
-                 f'{first:#x}..{last:#x}', '-D', str(log), program).splitlines()
-    return claims, [int(match[1], 16) for match in re.finditer(r'^Trace \d+: \S+ \[\w+/(\w+)', log.read_text(), re.M)]
+                 f'{first:#x}..{last:#x},{MADE:#x}+0x300000', '-D', str(log), program, made).splitlines()
+    trace = [int(match[1], 16) for match in re.finditer(r'^Trace \d+: \S+ \[\w+/(\w+)', log.read_text(), re.M)]
+    return claims, trace, disassembly('-d', program) | disassembly(
+        '-D', '-b', 'binary', '-m', 'aarch64', f'--adjust-vma={MADE:#x}', made)
 
 
 def taken(address, follower, mnemonic, operands):
     """Whether a conditional branch was taken. Where it leads to the next instruction the log does not tell, but the
     register does: the zero register, or a byte of the data, half of which are zeros."""
-    target = int(re.search(r'([0-9a-f]+) <', operands)[1], 16)
+    target = int(re.search(r'(?:^|, )(?:0x)?([0-9a-f]{5,})\b', operands)[1], 16)
     if target != address + 4:
         return 1 if follower == target else 0
     return (1 if mnemonic == 'cbz' else 0) if operands.startswith('xzr') else 0.5
@@ -92,9 +95,8 @@ def main(sources, include):
         program = str(folder / 'blocks')
         here = pathlib.Path(__file__).parent
         subprocess.run([PREFIX + 'g++', '-std=c++20', '-O2', '-static', '-Wall', '-Werror', '-I', include, '-o', program,
-                        str(here / 'blocks.cpp'), f'{sources}/native_blocks.cpp'], check=True)
-        code = disassembly(program)
-        claims, trace = executions(program, folder)
+                        str(here / 'blocks.cpp'), f'{sources}/native_blocks.cpp', f'{sources}/emit.cpp'], check=True)
+        claims, trace, code = executions(program, folder)
     faults, at = [], 0
     for claim in claims:
         words = claim.split()
