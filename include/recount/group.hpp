@@ -29,7 +29,8 @@ class OpenGroup;
 
 /// One kernel group: counted together or not at all, so that ratios between its events hold.
 /// Counts from its first start(); start(), stop(), reset() and read() make one system call each and allocate
-/// nothing (a reason for a missing value excepted). Movable. One thread at a time may use an object.
+/// nothing (a reason for a missing value excepted); reset() makes none where nothing has run since the last
+/// read(). Movable. One thread at a time may use an object.
 class Group {
 public:
   /// Opens the events, stopped, the first as leader. Throws Error naming the event, the errno, the setting
@@ -51,6 +52,9 @@ public:
   /// Values since construction or reset(), in the order of the events; valid until the next read(). A
   /// group that was enabled but never ran has no values, and the reason is given.
   const std::vector<Count>& read();
+  /// As read(), and the next values count from here: intervals follow one another without a gap, at the cost
+  /// of one read().
+  const std::vector<Count>& read_and_reset();
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept;
   /// Descriptor of the i-th event, the leader's first; owned by the group. For mmap(2) and ioctl(2).

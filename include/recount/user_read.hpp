@@ -48,7 +48,10 @@ public:
   void stop();
   void reset(); ///< values and times count from here
   Count read(); ///< since construction or reset()
-  /// How many calls of read() and reset() needed no system call, and how many did.
+  /// The count alone, at half the cost. None where read() gives none, and where the event shared its counter:
+  /// read() then tells the times to scale by.
+  std::optional<std::uint64_t> value();
+  /// How many calls of read(), value() and reset() needed no system call, and how many did.
   [[nodiscard]] std::uint64_t direct() const noexcept;
   [[nodiscard]] std::uint64_t system_calls() const noexcept;
 

@@ -68,5 +68,6 @@ Command lint_command();
 Command sweep_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
+Command cost_command();
 
 } // namespace recount::cli

@@ -4,7 +4,7 @@ namespace recount::cli {
 
 std::vector<Command> commands() {
   return {doctor_command(), events_command(),    lint_command(), presets_command(),
-          sweep_command(),  run_point_command(), plot_command()};
+          sweep_command(),  run_point_command(), plot_command(), cost_command()};
 }
 
 } // namespace recount::cli

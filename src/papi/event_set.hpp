@@ -23,6 +23,7 @@ public:
   void read(long long* values);
   void accumulate(long long* values);
   void reset();
+  [[nodiscard]] int id() const noexcept { return id_; } ///< PAPI's handle
   [[nodiscard]] bool running() const noexcept { return running_; }
   [[nodiscard]] bool counted() const noexcept { return counted_; }
 

@@ -67,8 +67,11 @@ const std::vector<Count>& Group::read() {
 const std::vector<Event>& Group::events() const noexcept {
   return open_->events();
 }
+const std::vector<Count>& Group::read_and_reset() {
+  return open_->read_and_reset();
+}
 int Group::fd(std::size_t i) const {
-  return open_->fd(i);
+  return open_->lend(i);
 }
 
 } // namespace recount

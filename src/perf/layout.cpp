@@ -2,6 +2,8 @@
 
 #include <linux/perf_event.h>
 
+#include <vector>
+
 namespace recount::perf {
 
 Layout::Layout(std::uint64_t read_format) noexcept {
@@ -26,6 +28,19 @@ bool Layout::take(std::span<const std::uint64_t> words, std::span<const std::uin
       if (place == events) return false;
     }
     out[place] = {event[0], lost_ == none ? 0 : event[lost_]};
+  }
+  return true;
+}
+
+bool Layout::put_in_order(std::span<std::uint64_t> words, std::span<const std::uint64_t> ids) const {
+  const std::vector<std::uint64_t> as_read(words.begin(), words.end());
+  std::vector<Raw> events(ids.size());
+  Times times;
+  if (!take(as_read, ids, times, events)) return false;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    words[value(i)] = events[i].value;
+    if (id_ != none) words[value(i) + id_] = ids[i];
+    if (has_lost()) words[value(i) + lost_] = events[i].lost;
   }
   return true;
 }

@@ -28,6 +28,29 @@ public:
   [[nodiscard]] bool take(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
                           Times& times, std::span<Raw> out) const noexcept;
 
+  /// Whether these words, as many as words(ids.size()), are those of the group, in the order of `ids`.
+  [[nodiscard]] bool in_order(const std::uint64_t* words, std::span<const std::uint64_t> ids) const noexcept {
+    if (words[0] != ids.size()) return false;
+    if (id_ == none) return true;
+    const std::uint64_t* event = words + header_ + id_;
+    for (const std::uint64_t id : ids) {
+      if (*event != id) return false;
+      event += stride_;
+    }
+    return true;
+  }
+  /// Puts the events' words into the order of `ids`. False when they are not those of this group.
+  [[nodiscard]] bool put_in_order(std::span<std::uint64_t> words, std::span<const std::uint64_t> ids) const;
+
+  // Where things stand, for a read_format with both times.
+  [[nodiscard]] std::size_t enabled() const noexcept { return enabled_; }
+  [[nodiscard]] std::size_t running() const noexcept { return running_; }
+  [[nodiscard]] std::size_t value(std::size_t event) const noexcept { return header_ + event * stride_; }
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  /// Beside the value; meaningless without has_lost().
+  [[nodiscard]] std::size_t lost() const noexcept { return lost_; }
+  [[nodiscard]] bool has_lost() const noexcept { return lost_ != none; }
+
 private:
   static constexpr std::size_t none = 0; // word 0 is the number of events, so no field ever stands there
   std::size_t enabled_ = none, running_ = none, header_ = 1;

@@ -4,6 +4,7 @@
 
 #include <recount/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <sys/ioctl.h>
@@ -43,25 +44,26 @@ void OpenGroup::remember(process::Fd fd, const Event& event) {
   ids_.push_back(id);
   fds_.push_back(std::move(fd));
   events_.push_back(event);
-  now_.resize(fds_.size());
-  base_.resize(fds_.size());
-  counts_.resize(fds_.size());
-  buffer_.resize(layout_.words(fds_.size()));
+  resize();
 }
 
 void OpenGroup::forget_last() {
   fds_.pop_back();
   ids_.pop_back();
   events_.pop_back();
-  now_.pop_back();
-  base_.pop_back();
-  counts_.pop_back();
-  buffer_.resize(layout_.words(fds_.size()));
+  resize();
+}
+
+void OpenGroup::resize() {
+  now_.assign(layout_.words(fds_.size()), 0);
+  base_.assign(now_.size(), 0);
+  counts_.assign(fds_.size(), Count{});
+  reasons_ = false;
 }
 
 OpenGroup::Joined OpenGroup::add(const Event& event) {
   const bool leads = fds_.empty();
-  if (!leads) control(PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
+  if (!leads) enable();
   const perf_event_attr attr = prepared(event);
   Attempt attempt = leads ? open_leader(attr, {options_.pid, options_.cpu, -1}, call_)
                           : open_sized(attr, {options_.pid, options_.cpu, fds_.front().get()}, call_);
@@ -72,6 +74,7 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
       layout_ = Layout(read_format_);
     }
     remember(std::move(attempt.fd), event);
+    running_ = true;
     if (!runs()) {
       joined.how = Joined::How::never_runs;
       forget_last();
@@ -81,10 +84,20 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
     joined.error = attempt.error;
   }
   if (!fds_.empty()) {
-    control(PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
+    disable();
     reset();
   }
   return joined;
+}
+
+// fetch() and deliver() are what every read executes: taken into it.
+[[gnu::always_inline]] inline bool OpenGroup::fetch() {
+  const ssize_t got = ::read(fds_.front().get(), now_.data(), now_.size() * sizeof now_.front());
+  if (static_cast<std::size_t>(got) != now_.size() * sizeof now_.front() ||
+      !layout_.in_order(now_.data(), ids_)) [[unlikely]]
+    return fetched(got);
+  settled_ = !running_ && !lent_ && !options_.enable_on_exec;
+  return true;
 }
 
 bool OpenGroup::runs() {
@@ -94,8 +107,8 @@ bool OpenGroup::runs() {
   const auto before = read_total(); // the group as it was has times already
   const auto end = std::chrono::steady_clock::now() + patience;
   for (auto total = before;; total = read_total()) {
-    if (!total.counted) return false; // pinned, and in error
-    if (total.times.running > before.times.running) return true;
+    if (!total) return false; // pinned, and in error
+    if (total->running_ns > before->running_ns) return true;
     if (std::chrono::steady_clock::now() > end) return false;
   }
 }
@@ -105,60 +118,92 @@ void OpenGroup::control(unsigned long request, const char* what) {
   throw call_error(Stage::control, events_.front(), errno, what);
 }
 
-void OpenGroup::start() {
+void OpenGroup::enable() {
+  running_ = true;
+  settled_ = false;
   control(PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
+}
+
+void OpenGroup::disable() {
+  control(PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
+  running_ = false;
+}
+
+void OpenGroup::start() {
+  enable();
   started_ = true;
 }
 
 void OpenGroup::stop() {
-  control(PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
+  disable();
 }
 
-OpenGroup::Total OpenGroup::read_total() {
-  const std::size_t bytes = buffer_.size() * sizeof buffer_.front();
-  const ssize_t got = ::read(fds_.front().get(), buffer_.data(), bytes);
+bool OpenGroup::fetched(ssize_t got) {
+  settled_ = false;
   if (got < 0) throw call_error(Stage::read, events_.front(), errno, "read");
-  Total total;
-  if (got == 0) return total; // end of file: a pinned group in error (perf_event_open(2))
-  total.counted = true;
-  const auto words = std::span(buffer_).first(static_cast<std::size_t>(got) / sizeof buffer_.front());
-  if (!layout_.take(words, ids_, total.times, now_))
+  if (got == 0) return false;
+  const auto words = std::span(now_).first(static_cast<std::size_t>(got) / sizeof now_.front());
+  if (!layout_.put_in_order(words, ids_))
     throw unavailable(events_.front().name, "the kernel gave other events than those of the group");
-  return total;
+  return true;
+}
+
+std::optional<OpenGroup::Total> OpenGroup::read_total() {
+  if (!fetch()) return {};
+  return Total{now_[layout_.value(0)], now_[layout_.enabled()], now_[layout_.running()]};
 }
 
 void OpenGroup::reset() {
   // Not PERF_EVENT_IOC_RESET, which leaves the times and what ended children counted: remembering is
-  // exact for all three and one system call as well.
-  const Total total = read_total();
-  if (!total.counted) return;
-  base_times_ = total.times;
-  base_ = now_;
+  // exact for all three, and no call at all where nothing has run since the last read().
+  if (settled_ || fetch()) count_from_now();
+}
+
+void OpenGroup::count_from_now() noexcept {
+  std::copy(now_.begin(), now_.end(), base_.begin());
+}
+
+[[gnu::always_inline]] inline void OpenGroup::deliver(bool counted) {
+  if (!counted) return deliver_reason(pinned_out, 0, 0);
+  const std::uint64_t *now = now_.data(), *base = base_.data();
+  const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
+  const std::uint64_t running = now[layout_.running()] - base[layout_.running()];
+  if (running == 0) { // seldom, so that the common way is short
+    if (enabled > 0) return deliver_reason(never_ran, enabled, running);
+    if (!started_ && !options_.enable_on_exec) return deliver_reason(not_started, enabled, running);
+  }
+  if (reasons_) deliver_reason("", 0, 0);
+  reasons_ = false;
+  std::size_t at = layout_.value(0);
+  for (Count& count : counts_) {
+    count.value = now[at] - base[at];
+    count.enabled_ns = enabled;
+    count.running_ns = running;
+    if (layout_.has_lost()) count.lost = now[at + layout_.lost()] - base[at + layout_.lost()];
+    at += layout_.stride();
+  }
 }
 
 const std::vector<Count>& OpenGroup::read() {
-  const Total total = read_total();
-  const std::uint64_t enabled = total.counted ? total.times.enabled - base_times_.enabled : 0;
-  const std::uint64_t running = total.counted ? total.times.running - base_times_.running : 0;
-  const bool begun = started_ || options_.enable_on_exec || enabled > 0;
-  const char* reason = !total.counted                ? pinned_out
-                       : !begun                      ? not_started
-                       : enabled > 0 && running == 0 ? never_ran
-                                                     : nullptr;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    Count& count = counts_[i];
+  deliver(fetch());
+  return counts_;
+}
+
+const std::vector<Count>& OpenGroup::read_and_reset() {
+  const bool counted = fetch();
+  deliver(counted);
+  if (counted) count_from_now();
+  return counts_;
+}
+
+void OpenGroup::deliver_reason(const char* reason, std::uint64_t enabled, std::uint64_t running) {
+  for (Count& count : counts_) {
+    count.value.reset();
     count.enabled_ns = enabled;
     count.running_ns = running;
-    count.lost = now_[i].lost - base_[i].lost;
-    if (reason == nullptr) {
-      count.value = now_[i].value - base_[i].value;
-      count.reason.clear();
-    } else {
-      count.value.reset();
-      count.reason = reason;
-    }
+    count.reason = reason;
   }
-  return counts_;
+  reasons_ = true;
 }
 
 } // namespace recount::perf

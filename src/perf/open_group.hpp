@@ -8,6 +8,7 @@
 #include <recount/group.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace recount::perf {
@@ -37,37 +38,54 @@ public:
   void stop();
   void reset();
   const std::vector<Count>& read();
+  const std::vector<Count>& read_and_reset();
 
-  /// What the kernel states, not since reset() but since opening. None: a pinned group without its counters.
+  /// What the kernel states, not since reset() but since opening.
   struct Total {
-    bool counted = false;
-    Times times;
+    std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
   };
-  Total read_total();
-  [[nodiscard]] const std::vector<Raw>& raw() const noexcept { return now_; }
+  /// Of the leader. None: a pinned group without its counters.
+  [[nodiscard]] std::optional<Total> read_total();
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
   [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i).get(); }
+  /// As fd(), for somebody who may start and stop the events by it.
+  [[nodiscard]] int lend(std::size_t i) {
+    lent_ = true;
+    settled_ = false;
+    return fd(i);
+  }
   [[nodiscard]] const GroupOptions& options() const noexcept { return options_; }
 
 private:
   [[nodiscard]] perf_event_attr prepared(const Event& event) const;
   void remember(process::Fd fd, const Event& event);
   void forget_last();
+  void resize();
   [[nodiscard]] bool runs();
   void control(unsigned long request, const char* what);
+  /// Reads into now_. False at the end of the file: a pinned group in error (perf_event_open(2)).
+  [[nodiscard]] inline bool fetch();
+  [[nodiscard]] bool fetched(ssize_t got);
+  inline void deliver(bool counted);
+  void deliver_reason(const char* reason, std::uint64_t enabled, std::uint64_t running);
+  void count_from_now() noexcept;
+  void enable();
+  void disable();
 
   GroupOptions options_;
   OpenCall call_;
   std::vector<Event> events_;
   std::vector<process::Fd> fds_;
-  std::vector<std::uint64_t> ids_, buffer_;
+  std::vector<std::uint64_t> ids_;
   std::uint64_t read_format_ = 0;
   Layout layout_;
-  std::vector<Raw> now_, base_;
-  Times base_times_;
+  /// What read(2) gave last, in the order of ids_, and what it had given at the last reset().
+  std::vector<std::uint64_t> now_, base_;
   std::vector<Count> counts_;
-  bool started_ = false;
+  bool reasons_ = false; ///< counts_ hold reasons in place of values
+  bool started_ = false, running_ = false, lent_ = false;
+  bool settled_ = false; ///< stopped when now_ was read: reading again would give the same
 };
 
 } // namespace recount::perf

@@ -32,8 +32,8 @@ struct Attempt {
 [[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
 /// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both
-/// times, ID and LOST (Linux 6.0), after EINVAL without LOST, at last without ID. The errno is that of the
-/// first attempt, which is about the event and not about what was dropped.
+/// times, ID and, for an event that samples, LOST (Linux 6.0), after EINVAL without LOST, at last without ID.
+/// The errno is that of the first attempt, which is about the event and not about what was dropped.
 [[nodiscard]] Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
 } // namespace recount::perf

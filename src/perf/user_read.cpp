@@ -1,8 +1,10 @@
 #include <recount/user_read.hpp>
 
 #include "event/sysfs.hpp"
+#include "perf/cpu_registers.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/open_group.hpp"
+#include "perf/read_page.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -40,6 +42,10 @@ Event readable(Event event) {
   return event;
 }
 
+// Objects and not functions, so that the templates below take them in.
+constexpr auto counter_here = [](std::uint32_t index) { return perf::cpu_counter(index); };
+constexpr auto clock_here = [] { return perf::cpu_clock(); };
+
 /// Opens the event as readable in user space, or as it is where the kernel does not allow that.
 perf::OpenGroup opened(const Event& event) {
   if (!event.present) throw perf::absent_error(event);
@@ -54,29 +60,56 @@ perf::OpenGroup opened(const Event& event) {
 } // namespace
 
 struct UserRead::State {
-  explicit State(const Event& event) : group(opened(event)), page(group.fd(0)), registers(cpu_registers()) {}
+  explicit State(const Event& event) : group(opened(event)), page(group.fd(0)) {}
 
   perf::OpenGroup group;
   Page page;
-  Registers registers;
   PageReading base{};
   bool started = false;
   std::uint64_t direct = 0, calls = 0;
 
-  /// Totals since opening, by whichever way works now.
-  std::optional<PageReading> total() {
-    if (page.get() != nullptr) {
-      if (const auto reading = read_page(*page.get(), registers)) {
-        ++direct;
-        return reading;
-      }
-    }
+  /// Totals since opening by the register; false where the kernel has to tell.
+  [[gnu::always_inline]] bool by_register(PageReading& reading) {
+    if (page.get() == nullptr || !perf::read_page_by(*page.get(), counter_here, clock_here, reading))
+      return false;
+    ++direct;
+    return true;
+  }
+  /// The same by read(2). False: the event could not be put on the PMU.
+  bool by_call(PageReading& reading) {
     ++calls;
     const auto total = group.read_total();
-    if (!total.counted) return {};
-    return PageReading{group.raw()[0].value, total.times.enabled, total.times.running};
+    if (!total) return false;
+    reading = {total->value, total->enabled_ns, total->running_ns};
+    return true;
   }
+  // What is out of the ordinary, so that the ordinary is short.
+  [[gnu::noinline]] Count other_count();
+  [[gnu::noinline]] std::optional<std::uint64_t> other_value();
 };
+
+Count UserRead::State::other_count() {
+  Count count;
+  PageReading total{};
+  if (!by_register(total) && !by_call(total)) {
+    count.reason = "the event could not be put on the PMU";
+    return count;
+  }
+  count.enabled_ns = total.enabled_ns - base.enabled_ns;
+  count.running_ns = total.running_ns - base.running_ns;
+  if (!started)
+    count.reason = "not started";
+  else if (count.running_ns == 0 && count.enabled_ns > 0)
+    count.reason = "the event was never put on the PMU";
+  else
+    count.value = total.value - base.value;
+  return count;
+}
+
+std::optional<std::uint64_t> UserRead::State::other_value() {
+  const Count count = other_count();
+  return multiplexed(count) ? std::nullopt : count.value;
+}
 
 UserRead::UserRead(const Event& event) : state_(std::make_unique<State>(event)) {
   reset();
@@ -96,25 +129,29 @@ void UserRead::stop() {
 }
 
 void UserRead::reset() {
-  if (const auto total = state_->total()) state_->base = *total;
+  if (PageReading total{}; state_->by_register(total) || state_->by_call(total)) state_->base = total;
 }
 
 Count UserRead::read() {
-  Count count;
-  const auto total = state_->total();
-  if (!total) {
-    count.reason = "the event could not be put on the PMU";
-    return count;
-  }
-  count.enabled_ns = total->enabled_ns - state_->base.enabled_ns;
-  count.running_ns = total->running_ns - state_->base.running_ns;
-  if (!state_->started)
-    count.reason = "not started";
-  else if (count.enabled_ns > 0 && count.running_ns == 0)
-    count.reason = "the event was never put on the PMU";
-  else
-    count.value = total->value - state_->base.value;
-  return count;
+  State& state = *state_;
+  PageReading total{};
+  if (!state.started || !state.by_register(total)) [[unlikely]]
+    return state.other_count();
+  return {total.value - state.base.value,
+          total.enabled_ns - state.base.enabled_ns,
+          total.running_ns - state.base.running_ns,
+          0,
+          {}};
+}
+
+std::optional<std::uint64_t> UserRead::value() {
+  State& state = *state_;
+  std::uint64_t value = 0;
+  if (state.page.get() == nullptr || !perf::read_value_by(*state.page.get(), counter_here, value))
+      [[unlikely]]
+    return state.other_value();
+  ++state.direct;
+  return value - state.base.value;
 }
 
 std::uint64_t UserRead::direct() const noexcept {

@@ -4,6 +4,8 @@
 #include <recount/group.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <vector>
 
 using namespace recount;
@@ -90,6 +92,42 @@ BOOST_AUTO_TEST_CASE(what_the_machine_does_not_model_opens_and_counts_nothing) {
   Group group({"perf::INSTRUCTIONS", "r04"}, Domain::user); // L1D_CACHE
   counted(group, 1);
   BOOST_TEST(counted(group, many)[1] == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(intervals_follow_one_another_without_a_gap) {
+  Group group({"perf::INSTRUCTIONS"}, Domain::user), whole({"perf::INSTRUCTIONS"}, Domain::user);
+  whole.start();
+  group.start();
+  group.reset();
+  const std::uint64_t from = whole.read()[0].value.value();
+  std::uint64_t sum = 0;
+  for (int i = 0; i < 10; ++i) {
+    spin(1000);
+    sum += group.read_and_reset()[0].value.value();
+  }
+  const std::uint64_t to = whole.read()[0].value.value();
+  BOOST_TEST(sum > 10 * 2000U);
+  BOOST_TEST(sum < to - from);
+  BOOST_TEST(to - from - sum < 1000U); // what lies between the first and the last reads of the two
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_without_a_call_is_as_exact_as_one_with) {
+  Group group({"perf::INSTRUCTIONS"}, Domain::user);
+  const auto with = [&](bool read_before) {
+    group.start();
+    spin(1000);
+    group.stop();
+    if (read_before) group.read(); // the reset then has nothing to ask
+    return counted(group, many)[0];
+  };
+  with(true);
+  const std::uint64_t once = with(true);
+  BOOST_TEST(with(true) == once);
+  // A descriptor that was handed out may have been used.
+  ioctl(group.fd(), PERF_EVENT_IOC_ENABLE, 0);
+  spin(1000);
+  ioctl(group.fd(), PERF_EVENT_IOC_DISABLE, 0);
+  BOOST_TEST(counted(group, many)[0] == once);
 }
 
 BOOST_AUTO_TEST_CASE(stopping_and_going_on_adds_up) {

@@ -96,12 +96,18 @@ BOOST_AUTO_TEST_SUITE(targets)
 BOOST_AUTO_TEST_CASE(children_and_grandchildren_are_counted_when_inherited) {
   BOOST_TEST(added(true, in_forks) == 3 * 2 * many);
   BOOST_TEST(added(true, in_grandchild) == 2 * many);
-  BOOST_TEST(added(true, in_thread) == 2 * many);
+  // Who comes first, the thread to its end or its starter to waiting for it, changes what the C library
+  // executes.
+  const std::uint64_t thread = added(true, in_thread);
+  BOOST_TEST(thread > 2 * many - 5000);
+  BOOST_TEST(thread < 2 * many + 5000);
 }
 
 BOOST_AUTO_TEST_CASE(children_are_left_out_when_not_inherited) {
   BOOST_TEST(added(false, in_forks) == 0U);
-  BOOST_TEST(added(false, in_thread) == 0U);
+  const auto of_thread = static_cast<std::int64_t>(added(false, in_thread));
+  BOOST_TEST(of_thread > -5000);
+  BOOST_TEST(of_thread < 5000);
 }
 
 BOOST_AUTO_TEST_CASE(another_process_is_counted_from_outside) {

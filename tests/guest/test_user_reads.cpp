@@ -120,6 +120,30 @@ BOOST_AUTO_TEST_CASE(the_librarys_reads_need_no_system_call_and_count_exactly) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_value_alone_is_the_same_count) {
+  UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
+  BOOST_TEST(!counter.value().has_value()); // not started
+  counter.start();
+  const auto value = [&] { return counter.value().value(); };
+  between(1, value);
+  const std::uint64_t one = between(1, value);
+  const std::uint64_t calls = counter.system_calls();
+  BOOST_TEST(between(many + 1, value) - one == 2 * many);
+  BOOST_TEST(counter.system_calls() == calls);
+  counter.stop();
+  BOOST_TEST(counter.value().value() == counter.read().value.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_covers_only_part_of_the_time_is_none) {
+  Counters others(std::vector<std::string>(12, "perf::INSTRUCTIONS"), Domain::user);
+  UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
+  others.start();
+  counter.start();
+  idle(50'000); // dozens of turns
+  BOOST_TEST(multiplexed(counter.read()));
+  BOOST_TEST(!counter.value().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_times_of_a_user_space_read_advance) {
   UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
   counter.start();

@@ -1,0 +1,98 @@
+// The arithmetic of user-space reads, after the comment in linux/perf_event.h. A template over where
+// registers come from, so that the real ones are read without a call.
+#pragma once
+
+#include <recount/user_read.hpp>
+
+#include <atomic>
+
+namespace recount::perf {
+
+/// The kernel writes the page on the CPU of the reading thread, so the compiler alone has to be kept in
+/// order.
+inline void page_barrier() noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+template <class Value>
+Value page_once(const Value& field) noexcept {
+  return *static_cast<const volatile Value*>(&field);
+}
+
+/// Nanoseconds since the page's times were written.
+inline std::uint64_t page_elapsed(const perf_event_mmap_page& page, std::uint64_t cycles) noexcept {
+  if (page.cap_user_time_short) // a clock narrower than 64 bits
+    cycles = page.time_cycles + ((cycles - page.time_cycles) & page.time_mask);
+  const std::uint64_t quotient = cycles >> page.time_shift;
+  const std::uint64_t remainder = cycles & ((std::uint64_t{1} << page.time_shift) - 1);
+  return page.time_offset + quotient * page.time_mult + ((remainder * page.time_mult) >> page.time_shift);
+}
+
+/// A register of `width` bits as a signed number: what it counted since `offset` may be negative, because the
+/// kernel starts it below zero so that it overflows in time.
+inline std::int64_t page_extend(std::uint64_t value, unsigned width) noexcept {
+  const unsigned spare = (64 - width) & 63; // 0 and 64 leave it as it is
+  return static_cast<std::int64_t>(value << spare) >> spare;
+}
+
+/// Whether the page stayed as it was since `sequence` was read.
+inline bool page_settled(const perf_event_mmap_page& page, std::uint32_t sequence) noexcept {
+  page_barrier();
+  return page_once(page.lock) == sequence && (sequence & 1) == 0;
+}
+
+/// What the register adds to.
+template <class Counter>
+[[gnu::always_inline]] inline std::uint64_t page_value(const perf_event_mmap_page& page, std::uint32_t index,
+                                                       Counter counter) noexcept {
+  return static_cast<std::uint64_t>(page_once(page.offset)) +
+         static_cast<std::uint64_t>(page_extend(counter(index - 1), page_once(page.pmc_width)));
+}
+
+/// What recount::read_page() does; false where it gives none. `counter(index)`, `clock()`: std::uint64_t.
+template <class Counter, class Clock>
+[[gnu::always_inline]] inline bool read_page_by(const perf_event_mmap_page& page, Counter counter,
+                                                Clock clock, PageReading& reading) noexcept {
+  for (;;) {
+    const std::uint32_t sequence = page_once(page.lock);
+    page_barrier();
+    const std::uint32_t index = page_once(page.index);
+    if (!page.cap_user_rdpmc || index == 0) [[unlikely]] {
+      if (page_settled(page, sequence)) return false;
+      continue;
+    }
+    reading.enabled_ns = page_once(page.time_enabled);
+    reading.running_ns = page_once(page.time_running);
+    if (page.cap_user_time) {
+      const std::uint64_t delta = page_elapsed(page, clock());
+      reading.enabled_ns += delta;
+      reading.running_ns += delta;
+    }
+    reading.value = page_value(page, index, counter);
+    if (page_settled(page, sequence)) [[likely]]
+      return true;
+  }
+}
+
+/// The value alone, where the event has been on the PMU all the time that it was enabled; false where not,
+/// and where read_page_by() is false.
+template <class Counter>
+[[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, Counter counter,
+                                                 std::uint64_t& value) noexcept {
+  for (;;) {
+    const std::uint32_t sequence = page_once(page.lock);
+    page_barrier();
+    const std::uint32_t index = page_once(page.index);
+    // Both times stand still in the page while the event is on the PMU.
+    if (!page.cap_user_rdpmc || index == 0 || page_once(page.time_enabled) != page_once(page.time_running))
+        [[unlikely]] {
+      if (page_settled(page, sequence)) return false;
+      continue;
+    }
+    value = page_value(page, index, counter);
+    if (page_settled(page, sequence)) [[likely]]
+      return true;
+  }
+}
+
+} // namespace recount::perf

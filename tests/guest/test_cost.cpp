@@ -1,0 +1,102 @@
+// What the routes to the counters cost, in instructions that are the same in every run.
+#include "loop.hpp"
+
+#include "study/cost.hpp"
+#include "study/cost_routes.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::study;
+
+namespace {
+
+Costs measured() {
+  CostOptions options;
+  options.events = {"perf::INSTRUCTIONS", "perf::CYCLES", "arm_ac57::L1D_CACHE_REFILL",
+                    "arm_ac57::L1D_TLB_REFILL"};
+  options.visits = 1;
+  options.batches = 5;
+  return measure_costs(options);
+}
+
+/// Measured once for all cases.
+const Costs& costs() {
+  static const Costs all = measured();
+  return all;
+}
+
+double of(const Costs& all, const char* operation, const char* route, std::size_t events) {
+  for (const Cost& row : all.rows)
+    if (row.operation == operation && row.route == route && row.events == events)
+      return row.instructions.value();
+  BOOST_FAIL(operation << " by " << route << " was not measured");
+  return 0;
+}
+double of(const char* operation, const char* route, std::size_t events) {
+  return of(costs(), operation, route, events);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(cost)
+
+BOOST_AUTO_TEST_CASE(the_clock_is_seen_to_count_instructions) {
+  BOOST_TEST_REQUIRE(costs().ns_per_instruction.has_value());
+  const auto expected = static_cast<double>(test::cycles_per_instruction());
+  BOOST_TEST(std::abs(*costs().ns_per_instruction - expected) < 0.001 * expected);
+  BOOST_TEST(costs().no_user_instructions.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_group_read_takes_fewer_instructions_than_papis) {
+  for (const std::size_t events : {1U, 2U, 4U}) {
+    BOOST_TEST_CONTEXT(events) {
+      BOOST_TEST(of(op_read, route_recount, events) < of(op_read, route_papi, events));
+      BOOST_TEST(of(op_read_reset, route_recount, events) < of(op_read_reset, route_papi, events));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(from_start_to_values_takes_fewer_instructions_than_papis) {
+  for (const std::size_t events : {1U, 2U, 4U})
+    BOOST_TEST(of(op_cycle, route_recount, events) < of(op_cycle, route_papi, events));
+}
+
+BOOST_AUTO_TEST_CASE(toggling_the_leader_alone_is_what_makes_it_cheap) {
+  BOOST_TEST(of(op_cycle, route_flag, 4) > 2 * of(op_cycle, route_perf, 4));
+}
+
+BOOST_AUTO_TEST_CASE(the_library_adds_little_to_the_system_calls) {
+  for (const std::size_t events : {1U, 2U, 4U}) {
+    BOOST_TEST(of(op_read, route_recount, events) < of(op_read, route_perf, events) + 200);
+    BOOST_TEST(of(op_start, route_recount, events) < of(op_start, route_perf, events) + 60);
+    BOOST_TEST(of(op_stop, route_recount, events) < of(op_stop, route_perf, events) + 60);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_user_space_read_is_short) {
+  BOOST_TEST(of(op_read, route_value, 1) <= 60);
+  BOOST_TEST(of(op_read, route_value, 4) <= 4 * 60);
+  BOOST_TEST(of(op_read, route_user, 1) <= 120); // with the times, which take the clock
+}
+
+BOOST_AUTO_TEST_CASE(user_mode_alone_is_part_of_the_whole) {
+  for (const Cost& row : costs().rows) {
+    BOOST_TEST_CONTEXT(row.operation << " by " << row.route) {
+      BOOST_TEST_REQUIRE(row.user_instructions.has_value());
+      BOOST_TEST(*row.user_instructions <= *row.instructions + 4);
+      if (row.route == route_user || row.route == route_value)
+        BOOST_TEST(std::abs(*row.user_instructions - *row.instructions) < 4);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_measurement_gives_the_same) {
+  const Costs again = measured();
+  for (const char* operation : {op_start, op_read, op_stop, op_reset, op_cycle})
+    for (const char* route : {route_perf, route_recount, route_papi})
+      for (const std::size_t events : {1U, 2U, 4U})
+        BOOST_TEST(std::abs(of(again, operation, route, events) - of(operation, route, events)) < 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
