@@ -124,7 +124,7 @@ private:
       return;
     }
     out_.factor = counted.median / nearest;
-    out_.causes = likely_causes(trial_.preset, *out_.factor);
+    out_.causes = likely_causes(trial_.metric, *out_.factor);
     end(Verdict::meaning_differs, fmt::format("counts {}, {:.3g} times what is stated, {}",
                                               count_text(counted.median), *out_.factor, stated_text()));
   }

@@ -51,6 +51,7 @@ struct Stated {
 /// One preset at one point, as the witnesses tell it.
 struct Trial {
   std::string preset; ///< or an event
+  std::string metric; ///< what it is held against: the same, unless asked otherwise
   std::string kernel;
   result::Params point;
   double tolerance = 0;         ///< share of the stated value by which a sound count may differ

@@ -26,8 +26,8 @@ struct PresetVerdict {
 };
 
 /// Judges all trials; of several of one preset the worst verdict stands. In the order in which presets first
-/// appear. A broken relation is held against the presets in it that no kernel has proven; where all are
-/// proven, against those whose own verdict is already bad, and where none is, against all.
+/// appear. A broken relation is held against the presets in it whose own verdict is bad already; where there
+/// are none, against those that no kernel has proven; where there are none either, against all.
 [[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
                                                   std::span<const Broken> relations);
 

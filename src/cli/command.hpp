@@ -65,6 +65,7 @@ Command doctor_command();
 Command events_command();
 Command presets_command();
 Command lint_command();
+Command check_command();
 Command sweep_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();

@@ -1,5 +1,6 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "cli/command.hpp"
+#include "cli/measuring.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/sweep_plot.hpp"
 #include "cli/sweep_progress.hpp"
@@ -9,7 +10,6 @@
 #include "witness/witness.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -18,17 +18,6 @@
 
 namespace recount::cli {
 namespace {
-
-volatile std::sig_atomic_t stop_signal = 0;
-
-/// Ends the sweep cleanly on Ctrl-C and on kill; a second signal ends the program at once.
-void catch_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int number) { stop_signal = number; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    ::sigaction(number, &action, nullptr);
-}
 
 void check_outputs(const SweepOptions& o) {
   if (o.resume && (o.output.empty() || o.output == "-"))
@@ -85,7 +74,7 @@ void report(const sweep::Session& session, const sweep::Ended& ended, const Swee
 }
 
 int status_of(const sweep::Ended& ended) {
-  if (ended.outcome.stopped) return 128 + stop_signal;
+  if (ended.outcome.stopped) return 128 + stop_signal();
   const auto& all = ended.results.observations;
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
   if (!any) {
@@ -100,7 +89,7 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
   result::Results so_far; // for the figure that follows along
   so_far.runs.push_back(session.header);
   sweep::Listener listener;
-  listener.stop = [] { return stop_signal != 0; };
+  listener.stop = [] { return stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) {
     plot.refresh(so_far);
     line.show(progress);

@@ -1,4 +1,5 @@
 #include "cli/sweep_options.hpp"
+#include "cli/measuring.hpp"
 #include "host/cgroup.hpp"
 #include "host/text.hpp"
 #include "model/machine.hpp"
@@ -8,10 +9,8 @@
 #include "witness/witness.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <random>
 #include <recount/error.hpp>
 
 namespace recount::cli {
@@ -69,55 +68,12 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
                       "recount doctor tells what can be counted");
 }
 
-std::uint64_t seed_of(const std::string& text) {
-  if (text.empty()) return std::random_device{}();
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw bad_input("--seed " + text, "is not a whole number");
-  return seed;
-}
-
-std::optional<int> cpu_of(const std::string& text) {
-  if (text == "none") return std::nullopt;
-  const auto candidates = sweep::candidates();
-  if (text.empty()) {
-    const int best = sweep::best_cpu(candidates);
-    return best < 0 ? std::nullopt : std::optional(best);
-  }
-  std::vector<int> allowed;
-  for (const auto& candidate : candidates) {
-    allowed.push_back(candidate.cpu);
-    if (text == std::to_string(candidate.cpu)) return candidate.cpu;
-  }
-  throw bad_input("--cpu " + text, "is no CPU that this process may run on",
-                  fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
-}
-
-std::chrono::milliseconds timeout_of(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
-    throw bad_input("--timeout " + text, "is not a number of seconds above 0");
-  return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
-}
-
 void check_memory(const sweep::Session& session, const std::string& limit) {
   const std::int64_t available = host::memory_available();
   const std::int64_t own = limit.empty() ? available : sweep::parse_size(limit, "--max-memory");
   sweep::check_memory(session, std::min(own, available),
                       own < available ? "--max-memory " + limit
                                       : fmt::format("available memory = {} bytes", available));
-}
-
-/// The command line as it was typed, from /proc/self/cmdline.
-std::vector<std::string> command_line() {
-  const std::string text = host::read_file("/proc/self/cmdline").value_or("");
-  std::vector<std::string> words;
-  for (const auto word : host::split(text, '\0'))
-    words.emplace_back(word);
-  if (!words.empty() && words.back().empty()) words.pop_back();
-  return words;
 }
 
 } // namespace
@@ -164,12 +120,12 @@ sweep::Session sweep_session(const SweepOptions& o) {
   if (o.repeat < 1 || o.repeat > 1'000'000)
     throw bad_input("--repeat " + std::to_string(o.repeat), "is not from 1 to 1000000");
   plan.repeat = static_cast<int>(o.repeat);
-  plan.seed = seed_of(o.seed);
+  plan.seed = parse_seed(o.seed);
   plan.metrics = list_words(o.metrics);
 
   sweep::Execution how;
-  how.cpu = cpu_of(o.cpu);
-  how.limit = timeout_of(o.timeout);
+  how.cpu = parse_cpu(o.cpu);
+  how.limit = parse_timeout(o.timeout);
   how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
   auto grid = expand(plan, kernel);
   choose_witnesses(plan, o);

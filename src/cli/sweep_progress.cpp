@@ -24,8 +24,9 @@ std::string show_progress(const sweep::Progress& p) {
   return text;
 }
 
-ProgressLine::ProgressLine(bool quiet)
-    : quiet_(quiet),
+ProgressLine::ProgressLine(bool quiet, std::string command)
+    : command_(std::move(command)),
+      quiet_(quiet),
       terminal_(::isatty(STDERR_FILENO) == 1),
       next_(Clock::now() + (terminal_ ? std::chrono::milliseconds(0) : std::chrono::minutes(1))) {}
 
@@ -33,7 +34,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (quiet_ || Clock::now() < next_) return;
   std::string text = show_progress(progress);
   if (!terminal_) {
-    fmt::print(stderr, "recount sweep: {}\n", text);
+    fmt::print(stderr, "recount {}: {}\n", command_, text);
     next_ = Clock::now() + std::chrono::minutes(1);
     return;
   }

@@ -17,11 +17,12 @@ namespace recount::cli {
 /// Writes to stderr. On a terminal the line is written over itself, ten times a second at most.
 class ProgressLine {
 public:
-  explicit ProgressLine(bool quiet);
+  explicit ProgressLine(bool quiet, std::string command = "sweep");
   void show(const sweep::Progress& progress);
   void clear(); ///< before anything else is written to the terminal
 
 private:
+  std::string command_;
   bool quiet_, terminal_, shown_ = false;
   std::chrono::steady_clock::time_point next_;
 };

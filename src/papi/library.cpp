@@ -132,21 +132,24 @@ void demand_readable_tables() {
   }
 }
 
+void demand_harmless_tables() {
+  demand_readable_tables();
+  if (private_tables().empty()) return;
+  survive(
+      [](int fd) {
+        initialise_unguarded();
+        read_tables(fd);
+      },
+      "reading its tables");
+}
+
 void initialise() {
   static std::atomic<bool> done = false;
   if (done.load(std::memory_order_acquire)) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (done.load(std::memory_order_relaxed)) return;
-  demand_readable_tables();
-  if (!private_tables().empty()) {
-    survive(
-        [](int fd) {
-          initialise_unguarded();
-          read_tables(fd);
-        },
-        "reading its tables");
-  }
+  demand_harmless_tables();
   initialise_unguarded();
   done.store(true, std::memory_order_release);
 }

@@ -23,6 +23,10 @@ struct Table {
 /// another file, or with none, and overwrites the variable's text.
 void demand_readable_tables();
 
+/// Lets a forked child start PAPI with the private tables and describe all presets. Throws Error: bad_input
+/// for a table that cannot be read, crashed() for one that PAPI does not survive.
+void demand_harmless_tables();
+
 /// As initialise(), but in this very process at once: for a forked child that may crash.
 void initialise_unguarded();
 

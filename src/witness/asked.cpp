@@ -8,18 +8,11 @@
 #include <recount/papi.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <fmt/format.h>
 #include <optional>
 
 namespace recount::witness {
 namespace {
-
-/// PAPI 7.0 and what came before read alike; what came after, as 7.3.
-PapiVersion version_here() {
-  return papi::version() < "7.1" ? PapiVersion::v7_0 : PapiVersion::v7_3;
-}
 
 /// The presets of this machine, or why there are none; read once.
 struct Tables {
@@ -31,7 +24,7 @@ const Tables& tables() {
   static const Tables all = [] {
     Tables made;
     try {
-      made.here.emplace(version_here());
+      made.here.emplace(papi_reading());
     } catch (const Error& error) {
       made.trouble = error.problem().subject + ": " + reason_of(error);
     }
@@ -83,7 +76,8 @@ void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& vie
 /// The error's subject is told where it is not the metric itself.
 std::string refusal_text(const std::string& metric, const Error& error) {
   const std::string& subject = error.problem().subject;
-  return (metric.starts_with(subject) ? "" : subject + ": ") + reason_of(error);
+  const bool same = metric.starts_with(subject) || subject.starts_with(metric); // :k may have been added
+  return (same ? "" : subject + ": ") + reason_of(error);
 }
 
 Asked refused(std::string why) {
@@ -127,64 +121,11 @@ Asked ask_unguarded(const std::string& metric, Domain domain) {
   return asked;
 }
 
-/// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
-const Count* the_one(std::span<const Count> counts, std::string& reason) {
-  const Count* counted = nullptr;
-  for (const Count& count : counts) {
-    if (!count.value) continue;
-    if (counted) {
-      reason = "the region ran on more than one kind of core; pin it with --cpu";
-      return nullptr;
-    }
-    counted = &count;
-  }
-  return counted ? counted : &counts.front();
-}
-
-std::int64_t scaled(const Count& count) {
-  return multiplexed(count) ? static_cast<std::int64_t>(std::llround(scale(count).value_or(0)))
-                            : static_cast<std::int64_t>(*count.value);
-}
-
-/// The count of the event that ran least: what is true of it limits the whole.
-const Count& least(std::span<const Count> counts) {
-  return *std::ranges::min_element(counts, {}, [](const Count& c) { return share(c); });
-}
-
-/// What PAPI would make of the same counts; nothing when that cannot be told.
-std::optional<PresetValue> papis_value(const PresetFormula& formula, std::span<const Count> counts) {
-  std::vector<long long> its;
-  for (const PresetNative& native : formula.papis.natives) {
-    const auto at = formula.event_of.find(native.name);
-    if (at == formula.event_of.end()) return {};
-    its.push_back(scaled(counts[at->second]));
-  }
-  return evaluate(formula.papis, its, formula.max_mhz, version_here());
-}
-
-void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
-  const auto missing = std::ranges::find_if(counts, [](const Count& c) { return !c.value; });
-  if (missing != counts.end()) {
-    o.reason = missing->reason;
-    return;
-  }
-  const PresetValue value = evaluate(
-      formula.written,
-      [&](const std::string& native) -> long long { return scaled(counts[formula.event_of.at(native)]); },
-      formula.max_mhz);
-  const bool has_value = value.ending == PresetValue::Ending::value;
-  if (has_value) {
-    o.value = std::int64_t{value.value};
-  } else {
-    o.reason = value.why;
-    o.flags.emplace_back(row_without_value);
-  }
-  const auto papis = papis_value(formula, counts);
-  if (papis && papis->ending == PresetValue::Ending::value && !(has_value && papis->value == value.value))
-    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papis->value));
-}
-
 } // namespace
+
+PapiVersion papi_reading() { // what came before 7.0 read as it does; what came after, as 7.3
+  return papi::version() < "7.1" ? PapiVersion::v7_0 : PapiVersion::v7_3;
+}
 
 Asked ask(const std::string& metric, Domain domain) {
   try {
@@ -194,26 +135,6 @@ Asked ask(const std::string& metric, Domain domain) {
   } catch (const Error& error) {
     return refused(refusal_text(metric, error));
   }
-}
-
-void refuse(result::Observation& o, const Asked& asked) {
-  o.reason = asked.refused;
-  if (asked.by_row) o.flags.emplace_back(row_without_value);
-}
-
-void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts) {
-  const Count* const whole = asked.preset ? &least(counts) : the_one(counts, o.reason);
-  if (!whole) return;
-  o.enabled_ns = static_cast<std::int64_t>(whole->enabled_ns);
-  o.running_ns = static_cast<std::int64_t>(whole->running_ns);
-  if (asked.preset)
-    fill_preset(o, *asked.preset, counts);
-  else if (whole->value)
-    o.value = scaled(*whole);
-  else
-    o.reason = whole->reason;
-  if (o.value.index() != 0 && multiplexed(*whole))
-    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(*whole)));
 }
 
 } // namespace recount::witness

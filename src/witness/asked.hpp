@@ -32,6 +32,9 @@ struct Asked {
   bool linear = true; ///< twice the counts, twice the value: what an empty region counts can be taken off
 };
 
+/// How the PAPI of this machine reads tables.
+[[nodiscard]] PapiVersion papi_reading();
+
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
 /// recount::Error.

@@ -1,6 +1,7 @@
 // both: perf and PAPI over the same executions of the region, four a run, each the outer one twice (ABBA), so
 // that neither a drift nor the cost of starting the inner one can pass for a difference.
 #include "witness/asked.hpp"
+#include "witness/both_book.hpp"
 #include "witness/counting.hpp"
 #include "witness/nested.hpp"
 #include "witness/sets.hpp"
@@ -13,32 +14,7 @@
 namespace recount::witness {
 namespace {
 
-constexpr std::size_t passes = 4;
 constexpr int empty_executions = 7; // odd: their median is one of them
-
-enum class Who { perf, papi };
-
-/// Who counts a set, and in which order.
-struct Script {
-  bool perf = true, papi = true, together = true;
-  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
-    const bool first = pass == 0 || pass == 3;
-    if (!papi) return {Order::perf_alone};
-    if (!perf) return {Order::papi_alone};
-    if (together) return {first ? Order::perf_outside : Order::papi_outside};
-    return first ? std::vector{Order::perf_alone, Order::papi_alone}
-                 : std::vector{Order::papi_alone, Order::perf_alone};
-  }
-  [[nodiscard]] const char* nesting(Order order, Who who) const {
-    if (!perf || !papi) return "";
-    if (!together) return "apart";
-    return (order == Order::perf_outside) == (who == Who::perf) ? "outer" : "inner";
-  }
-};
-
-bool counts(Order order, Who who) {
-  return order != (who == Who::perf ? Order::papi_alone : Order::perf_alone);
-}
 
 std::vector<std::string> names_of(const Set& set, const Task& task) {
   std::vector<std::string> names;
@@ -46,33 +22,6 @@ std::vector<std::string> names_of(const Set& set, const Task& task) {
     names.push_back(counted_as(task.metrics[i]));
   return names;
 }
-
-/// All observations of a run: by metric, pass and witness.
-class Book {
-public:
-  Book(const Task& task, std::int64_t accesses) {
-    for (const auto& metric : task.metrics)
-      for (std::size_t pass = 0; pass < passes; ++pass)
-        for (const char* witness : {"perf", "papi"}) {
-          auto& o = all_.emplace_back(blank(task, metric));
-          o.witness = witness;
-          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
-          o.accesses = accesses;
-        }
-  }
-  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Who who) {
-    return all_[(metric * passes + pass) * 2 + (who == Who::papi ? 1 : 0)];
-  }
-  template <class Put>
-  void every(std::size_t metric, Who who, const Put& put) {
-    for (std::size_t pass = 0; pass < passes; ++pass)
-      put(at(metric, pass, who));
-  }
-  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
-
-private:
-  std::vector<result::Observation> all_;
-};
 
 /// One set over the region.
 class Run {

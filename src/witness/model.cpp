@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
 
@@ -62,12 +63,22 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
 /// What the caches do, simulated when first asked for.
 class Simulation {
 public:
-  Simulation(const kernel::Kernel& kernel, const Task& task)
-      : kernel_(kernel), point_(task.point), machine_(model::machine(machine_of(task.witness))) {}
+  Simulation(const kernel::Kernel& kernel, const Task& task) : kernel_(kernel), point_(task.point) {
+    try {
+      machine_ = model::machine(machine_of(task.witness));
+    } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
+      if (error.kind() != ErrorKind::unavailable) throw;
+      no_machine_ = error.problem().cause;
+    }
+  }
 
   void fill(result::Observation& o) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
       o.reason = reason + ", and none is stated for it";
+      return;
+    }
+    if (!machine_) {
+      o.reason = no_machine_;
       return;
     }
     if (values_.empty()) run();
@@ -76,13 +87,13 @@ public:
       o.value = found->second;
     else
       o.reason = fmt::format(
-          "the model of {} has no such metric; {}", machine_.name,
-          did_you_mean(o.metric, model::metric_names(machine_), "recount-machines(5) lists those it has"));
+          "the model of {} has no such metric; {}", machine_->name,
+          did_you_mean(o.metric, model::metric_names(*machine_), "recount-machines(5) lists those it has"));
   }
 
 private:
   void run() {
-    model::Hierarchy caches(machine_);
+    model::Hierarchy caches(*machine_);
     kernel_.simulate(point_, caches); // the measured region is warm, so the modelled one is
     caches.reset_counters();
     accesses_ = kernel_.simulate(point_, caches);
@@ -91,7 +102,8 @@ private:
 
   const kernel::Kernel& kernel_;
   const result::Params& point_;
-  model::MachineDescription machine_;
+  std::optional<model::MachineDescription> machine_;
+  std::string no_machine_; ///< why there is none
   std::map<std::string, std::int64_t> values_;
   std::int64_t accesses_ = 0;
 };

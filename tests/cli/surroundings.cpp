@@ -4,9 +4,11 @@
 #include "process/program.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <grp.h>
 #include <linux/perf_event.h>
+#include <regex>
 #include <stdexcept>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,6 +48,16 @@ std::string unless(bool condition, const std::string& reason) {
 }
 } // namespace
 
+std::string cpu_in_tables() {
+  const char* const program = std::getenv("RECOUNT");
+  process::Spawn spawn;
+  spawn.argv = {program ? program : "recount", "presets", "--json"};
+  const auto answer = process::capture(spawn, {}, 20s);
+  std::smatch found;
+  const std::regex cpu(R"x("cpu": "([^"]*)")x");
+  return std::regex_search(answer.out, found, cpu) ? found[1].str() : std::string();
+}
+
 std::string missing(const std::string& need) {
   const int cycles = try_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
   if (need == "core PMU")
@@ -61,6 +73,9 @@ std::string missing(const std::string& need) {
     return "libpfm4 knows x86 CPUs on x86 only";
 #endif
   }
+  if (need == "a CPU that tables can name")
+    return unless(!cpu_in_tables().empty(),
+                  "libpfm4 does not know this CPU, so that PAPI reads no rows for it");
   if (need == "root") return unless(::geteuid() == 0, "not root");
   if (need == "software events") {
     const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);

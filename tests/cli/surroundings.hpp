@@ -9,6 +9,9 @@ namespace recount::test {
 /// Empty when this machine has what `need` names, else the reason for the skip. Found by trying.
 [[nodiscard]] std::string missing(const std::string& need);
 
+/// What preset tables call this CPU; empty when libpfm4 does not know it.
+[[nodiscard]] std::string cpu_in_tables();
+
 /// A temporary folder that everybody may write to; vanishes with the object.
 class Folder {
 public:

@@ -48,7 +48,9 @@ struct Scene {
 
   explicit Scene(const Row& the_row) : row(the_row) {
     for (const auto& file : row.all("file")) {
-      const auto [name, text] = named_text(file);
+      auto [name, text] = named_text(file);
+      for (auto at = text.find("{cpu}"); at != std::string::npos; at = text.find("{cpu}"))
+        text.replace(at, 5, cpu_in_tables());
       std::ofstream(folder.path() / name, std::ios::binary) << text;
     }
     fs::create_directory(folder.path() / "empty");

@@ -1,6 +1,7 @@
 // Presets through perf, by what their rows say, against PAPI: over software events, on any machine.
 #include "../../skip.hpp"
 #include "in_child.hpp"
+#include "obstacle.hpp"
 #include "witness/counting.hpp"
 
 #include <recount/papi.hpp>
@@ -11,14 +12,6 @@ using namespace recount::test;
 namespace {
 
 const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS", cs = "perf::CONTEXT-SWITCHES";
-
-/// Why nothing can be tried here; empty when all is well.
-std::string obstacle() {
-  if (!preset::default_pmu()) return "libpfm4 does not know this CPU, so PAPI loads no table here";
-  for (const char* name : {"perf", "papi"})
-    if (std::string why = witness::find(name).missing({pf}); !why.empty()) return name + (": " + why);
-  return {};
-}
 
 struct Pair {
   result::Observation perf, papi;

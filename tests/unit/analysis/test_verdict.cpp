@@ -65,7 +65,7 @@ namespace {
 
 Trial of_preset(const std::string& preset, double counts, double stated) {
   Trial t = trial(always(counts), always(counts), stated);
-  t.preset = preset;
+  t.preset = t.metric = preset;
   return t;
 }
 

@@ -33,7 +33,7 @@ inline Groups minus(const Groups& a, const Groups& b) {
 /// Both witnesses over code that must count `stated`, within 2 %.
 inline Trial trial(const Groups& perf, const Groups& papi, double stated = 1000) {
   Trial t;
-  t.preset = "PAPI_LD_INS";
+  t.preset = t.metric = "PAPI_LD_INS";
   t.kernel = "transfer";
   t.tolerance = 0.02;
   t.stated = Stated{stated, 0, 0, "a load a step"};

@@ -1,0 +1,27 @@
+// What the commands that measure have in common: options and signals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::cli {
+
+/// --seed; a random one when empty. Throws Error (bad_input), as the others do.
+[[nodiscard]] std::uint64_t parse_seed(const std::string& text);
+/// --cpu: a number, "none" (nothing), or empty: the CPU that is least disturbed.
+[[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
+/// --timeout, in seconds.
+[[nodiscard]] std::chrono::milliseconds parse_timeout(const std::string& text);
+
+/// The command line as it was typed, from /proc/self/cmdline.
+[[nodiscard]] std::vector<std::string> command_line();
+
+/// From now on SIGINT, SIGTERM and SIGHUP are only remembered; a second one ends the program at once.
+void catch_stop_signals();
+/// The number of the one that came; 0: none did.
+[[nodiscard]] int stop_signal();
+
+} // namespace recount::cli

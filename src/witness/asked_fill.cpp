@@ -1,0 +1,92 @@
+// From the counts of a metric's events to its value.
+#include "witness/asked.hpp"
+#include "witness/counting.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+namespace recount::witness {
+namespace {
+
+/// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
+const Count* the_one(std::span<const Count> counts, std::string& reason) {
+  const Count* counted = nullptr;
+  for (const Count& count : counts) {
+    if (!count.value) continue;
+    if (counted) {
+      reason = "the region ran on more than one kind of core; pin it with --cpu";
+      return nullptr;
+    }
+    counted = &count;
+  }
+  return counted ? counted : &counts.front();
+}
+
+std::int64_t scaled(const Count& count) {
+  return multiplexed(count) ? static_cast<std::int64_t>(std::llround(scale(count).value_or(0)))
+                            : static_cast<std::int64_t>(*count.value);
+}
+
+/// The count of the event that ran least: what is true of it limits the whole.
+const Count& least(std::span<const Count> counts) {
+  return *std::ranges::min_element(counts, {}, [](const Count& c) { return share(c); });
+}
+
+/// What PAPI would make of the same counts; nothing when that cannot be told.
+std::optional<PresetValue> papis_value(const PresetFormula& formula, std::span<const Count> counts) {
+  std::vector<long long> its;
+  for (const PresetNative& native : formula.papis.natives) {
+    const auto at = formula.event_of.find(native.name);
+    if (at == formula.event_of.end()) return {};
+    its.push_back(scaled(counts[at->second]));
+  }
+  return evaluate(formula.papis, its, formula.max_mhz, papi_reading());
+}
+
+void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
+  const auto missing = std::ranges::find_if(counts, [](const Count& c) { return !c.value; });
+  if (missing != counts.end()) {
+    o.reason = missing->reason;
+    return;
+  }
+  const PresetValue value = evaluate(
+      formula.written,
+      [&](const std::string& native) -> long long { return scaled(counts[formula.event_of.at(native)]); },
+      formula.max_mhz);
+  const bool has_value = value.ending == PresetValue::Ending::value;
+  if (has_value) {
+    o.value = std::int64_t{value.value};
+  } else {
+    o.reason = value.why;
+    o.flags.emplace_back(row_without_value);
+  }
+  const auto papis = papis_value(formula, counts);
+  if (papis && papis->ending == PresetValue::Ending::value && !(has_value && papis->value == value.value))
+    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papis->value));
+}
+
+} // namespace
+
+void refuse(result::Observation& o, const Asked& asked) {
+  o.reason = asked.refused;
+  if (asked.by_row) o.flags.emplace_back(row_without_value);
+}
+
+void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts) {
+  const Count* const whole = asked.preset ? &least(counts) : the_one(counts, o.reason);
+  if (!whole) return;
+  o.enabled_ns = static_cast<std::int64_t>(whole->enabled_ns);
+  o.running_ns = static_cast<std::int64_t>(whole->running_ns);
+  if (asked.preset)
+    fill_preset(o, *asked.preset, counts);
+  else if (whole->value)
+    o.value = scaled(*whole);
+  else
+    o.reason = whole->reason;
+  if (o.value.index() != 0 && multiplexed(*whole))
+    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(*whole)));
+}
+
+} // namespace recount::witness

@@ -1,0 +1,67 @@
+// The order of executions by two witnesses, and the book that is kept of them.
+#pragma once
+
+#include "witness/nested.hpp"
+#include "witness/witness.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace recount::witness {
+
+/// Executions of the region for each set.
+inline constexpr std::size_t passes = 4;
+
+enum class Who { perf, papi };
+
+/// Who counts a set, and in which order.
+struct Script {
+  bool perf = true, papi = true, together = true;
+  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
+    const bool first = pass == 0 || pass == 3;
+    if (!papi) return {Order::perf_alone};
+    if (!perf) return {Order::papi_alone};
+    if (together) return {first ? Order::perf_outside : Order::papi_outside};
+    return first ? std::vector{Order::perf_alone, Order::papi_alone}
+                 : std::vector{Order::papi_alone, Order::perf_alone};
+  }
+  [[nodiscard]] const char* nesting(Order order, Who who) const {
+    if (!perf || !papi) return "";
+    if (!together) return "apart";
+    return (order == Order::perf_outside) == (who == Who::perf) ? "outer" : "inner";
+  }
+};
+
+[[nodiscard]] inline bool counts(Order order, Who who) {
+  return order != (who == Who::perf ? Order::papi_alone : Order::perf_alone);
+}
+
+/// All observations of a run: by metric, pass and witness.
+class Book {
+public:
+  Book(const Task& task, std::int64_t accesses) {
+    for (const auto& metric : task.metrics)
+      for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const char* witness : {"perf", "papi"}) {
+          auto& o = all_.emplace_back(blank(task, metric));
+          o.witness = witness;
+          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
+          o.accesses = accesses;
+        }
+  }
+  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Who who) {
+    return all_[(metric * passes + pass) * 2 + (who == Who::papi ? 1 : 0)];
+  }
+  template <class Put>
+  void every(std::size_t metric, Who who, const Put& put) {
+    for (std::size_t pass = 0; pass < passes; ++pass)
+      put(at(metric, pass, who));
+  }
+  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
+
+private:
+  std::vector<result::Observation> all_;
+};
+
+} // namespace recount::witness
