@@ -85,18 +85,18 @@ constexpr ProofRow proof_table[] = {
      "a line flushed before each store misses every cache"},
     {"evict", "operation=prefetch turns=1000", "PAPI_PRF_DM", rough_count,
      "a line flushed before each prefetch misses every cache"},
-    {"chase", "size=8*@1 stride=64 rounds=0 passes=20",
+    {"chase", "size=4*@1 stride=64 rounds=0 passes=20",
      "PAPI_L1_DCM PAPI_L1_LDM PAPI_L1_TCM PAPI_L2_DCA PAPI_L2_DCR PAPI_L2_DCH PAPI_L2_TCA PAPI_L2_TCR "
      "PAPI_L2_TCH",
-     rough_count, "eight times the first level, in an order that no prefetcher foresees"},
+     rough_count, "four times the first level, in an order that no prefetcher foresees"},
     {"chase", "size=0.5*@1 stride=64 rounds=0 passes=1000", "PAPI_L1_DCA PAPI_L1_DCR PAPI_L1_DCH",
      close_count, "half of the first level"},
     {"scatter", "operation=store size=1048576 stride=64 passes=4", "PAPI_L1_STM PAPI_L2_DCW PAPI_L2_TCW",
      rough_count, "stores to more lines than the first level holds, in no order"},
-    {"chase", "size=3*@2 stride=128 rounds=0 passes=4",
+    {"chase", "size=4*@2 stride=128 rounds=0 passes=4",
      "PAPI_L2_DCM PAPI_L2_LDM PAPI_L2_TCM PAPI_L3_DCA PAPI_L3_DCR PAPI_L3_DCH PAPI_L3_TCA PAPI_L3_TCR "
      "PAPI_L3_TCH",
-     rough_count, "three times the second level and well within the third, in no order"},
+     rough_count, "four times the second level and well within the third, in no order"},
     // Instruction caches
     {"code", "size=16384 fill=full passes=100", "PAPI_L1_ICH PAPI_L1_ICA PAPI_L1_ICR", close_count,
      "lines of code that fit, each too full to be kept decoded"},
