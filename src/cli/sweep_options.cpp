@@ -54,7 +54,7 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
     throw bad_input("--witness both", "is perf and papi already", "leave these out, or leave out both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
-    if (witness.name == "model") static_cast<void>(model::machine(name == "model" ? "host" : name.substr(6)));
+    if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
       fmt::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);

@@ -21,7 +21,7 @@ def tables(*names, limit=90):
 EVENTS = 'arm_ac57::INST_RETIRED,arm_ac57::CPU_CYCLES,arm_ac57::L1D_CACHE_REFILL,arm_ac57::L1D_TLB_REFILL'
 
 BOOTS = [
-    Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost') +
+    Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
          [Step('cost-table', f'/recount cost --rounds 1 -e {EVENTS}', show=True)]),
     Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep')),
     # Two cycles an instruction: whoever swaps the two is found out.

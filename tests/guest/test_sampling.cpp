@@ -1,56 +1,25 @@
-// Overflows of the cycle counter: exactly as many samples as the count holds periods.
+// Overflows of the cycle counter: exactly as many as the count holds periods.
 #include "loop.hpp"
 
-#include "process/fd.hpp"
+#include <recount/overflow.hpp>
+#include <recount/sampling.hpp>
 
-#include <recount/event.hpp>
-
+#include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 using namespace recount;
 using namespace recount::test;
 
 namespace {
 
-constexpr std::size_t pages = 64; // of the ring: more than any test here fills
+constexpr std::uint64_t rounds = 5'000'000, cycles_at_least = 2 * rounds;
 
-/// Counts the samples of a ring that has never been full.
-struct Sampled {
-  std::uint64_t count = 0, samples = 0, others = 0;
-};
+/// Primes, so that no period is in step with the loop; fewer than the 100 000 a second that Linux allows.
+constexpr std::uint64_t periods[] = {20'011, 100'003, 1'000'003};
 
-Sampled sampled(std::uint64_t period, std::uint64_t rounds) {
-  perf_event_attr attr = encode("perf::CYCLES", Domain::user).attr;
-  attr.sample_period = period;
-  attr.sample_type = PERF_SAMPLE_IP;
-  attr.disabled = 1;
-  const process::Fd fd(
-      static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-  BOOST_TEST_REQUIRE(static_cast<bool>(fd));
-  const auto page = static_cast<std::size_t>(getpagesize());
-  void* at = mmap(nullptr, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  BOOST_TEST_REQUIRE((at != MAP_FAILED));
-  ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0);
+/// The loop whose place in the program is known.
+[[gnu::noipa]] void place() {
   spin(rounds);
-  ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-
-  Sampled got;
-  BOOST_TEST(::read(fd.get(), &got.count, sizeof got.count) == static_cast<ssize_t>(sizeof got.count));
-  const auto* head = static_cast<const perf_event_mmap_page*>(at);
-  const char* data = static_cast<const char*>(at) + page;
-  BOOST_TEST(head->data_head < pages * page);
-  for (std::uint64_t offset = 0; offset < head->data_head;) {
-    const auto* record = reinterpret_cast<const perf_event_header*>(data + offset);
-    ++(record->type == PERF_RECORD_SAMPLE ? got.samples : got.others);
-    offset += record->size;
-  }
-  munmap(at, (pages + 1) * page);
-  return got;
 }
 
 } // namespace
@@ -58,13 +27,47 @@ Sampled sampled(std::uint64_t period, std::uint64_t rounds) {
 BOOST_AUTO_TEST_SUITE(sampling)
 
 BOOST_AUTO_TEST_CASE(the_count_holds_exactly_as_many_periods_as_there_are_samples) {
-  // Primes, so that no period is in step with the loop.
-  for (const std::uint64_t period : {10'007U, 100'003U, 1'000'003U}) {
-    const Sampled got = sampled(period, 5'000'000);
-    BOOST_TEST_MESSAGE("period " << period << ": " << got.samples << " samples, count " << got.count);
-    BOOST_TEST(got.count >= 10'000'000 * cycles_per_instruction());
-    BOOST_TEST(got.samples == got.count / period);
-    BOOST_TEST(got.others == 0U);
+  for (const std::uint64_t period : periods) {
+    Sampling cycles({{encode("perf::CYCLES", Domain::user), period}});
+    std::uint64_t samples = 0, weight = 0, outside = 0;
+    const auto begin = reinterpret_cast<std::uintptr_t>(&place);
+    cycles.start();
+    place();
+    cycles.stop();
+    cycles.finish([&](const Record& record) {
+      if (const auto* sample = std::get_if<Sample>(&record)) {
+        ++samples;
+        weight += sample->period;
+        BOOST_TEST((sample->mode == Mode::user));
+        if (sample->ip < begin || sample->ip > begin + 16) ++outside;
+      }
+    });
+    const SamplingReport report = cycles.report();
+    BOOST_TEST_MESSAGE("period " << period << ": " << samples << " samples of "
+                                 << report.events[0].occurrences);
+    BOOST_TEST(report.complete());
+    BOOST_TEST(report.events[0].throttled == 0U);
+    BOOST_TEST(report.events[0].occurrences >= cycles_at_least * cycles_per_instruction());
+    BOOST_TEST(samples == report.events[0].occurrences / period);
+    BOOST_TEST(report.events[0].samples == samples);
+    BOOST_TEST(weight == samples * period);
+    BOOST_TEST(outside <= 1U); // of what start and stop execute themselves, less than one period
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_is_called_once_a_period) {
+  for (const std::uint64_t period : periods) {
+    std::atomic<std::uint64_t> calls = 0;
+    Overflow overflow({{encode("perf::CYCLES", Domain::user), period}},
+                      [&](const OverflowCall& call) { calls += call.overflowed[0].times; });
+    overflow.start();
+    place();
+    overflow.stop();
+    const OverflowCount count = overflow.counts()[0];
+    BOOST_TEST(!overflow.emulated(0));
+    BOOST_TEST(count.occurrences >= cycles_at_least * cycles_per_instruction());
+    BOOST_TEST(calls == count.occurrences / period);
+    BOOST_TEST(overflow.missed() == 0U);
   }
 }
 
