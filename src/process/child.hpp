@@ -32,6 +32,8 @@ struct Spawn {
   std::optional<int> cpu = {};  ///< pinned to this CPU before exec
   std::optional<std::size_t> memory_limit = {};     ///< RLIMIT_AS in bytes
   std::optional<std::pair<uid_t, gid_t>> user = {}; ///< runs as this user, without supplementary groups
+  bool traced =
+      false;         ///< stops (SIGTRAP) as soon as exec is done, for the calling thread to trace (ptrace(2))
   bool held = false; ///< waits just before exec until Child::release(): something to attach events to
 };
 
@@ -82,7 +84,7 @@ private:
   friend Child adopt(pid_t pid, bool own_group);
   Child() = default;
   std::optional<Exit> reap(bool block);
-  void await_exec();
+  void await_report();
   pid_t pid_ = -1;
   bool own_group_ = false;
   std::optional<Exit> ended_;

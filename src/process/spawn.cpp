@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,7 +30,7 @@ Child adopt(pid_t pid, bool own_group);
 namespace {
 
 /// Which step failed in the child, as sent through the pipe.
-enum class Step : int { descriptors, cpu, memory, user, hold, exec };
+enum class Step : int { descriptors, cpu, memory, user, trace, held, hold, exec };
 struct Report {
   Step step;
   int error;
@@ -75,9 +76,12 @@ Prepared prepare(const Spawn& spawn, int null) {
   return p;
 }
 
-[[noreturn]] void give_up(int pipe, Step step, int cpu = -1) {
-  const Report report{step, errno, cpu};
+void tell(int pipe, const Report& report) {
   [[maybe_unused]] const auto written = ::write(pipe, &report, sizeof report);
+}
+
+[[noreturn]] void give_up(int pipe, Step step, int cpu = -1) {
+  tell(pipe, {step, errno, cpu});
   ::_exit(127);
 }
 
@@ -164,7 +168,11 @@ bool wait_at(int gate) {
     if (::getppid() != parent) ::_exit(127); // it died before we could ask
   }
   forget_signal_handlers();
-  if (spawn.held && !wait_at(gate)) give_up(report, Step::hold);
+  if (spawn.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) give_up(report, Step::trace);
+  if (spawn.held) {
+    tell(report, {Step::held, 0, -1});
+    if (!wait_at(gate)) give_up(report, Step::hold);
+  }
   ::execve(p.path.c_str(), p.argv.data(), p.environment.data());
   give_up(report, Step::exec);
 }
@@ -179,6 +187,8 @@ bool wait_at(int gate) {
                       "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
   case Step::memory: throw unavailable(name, "cannot limit its memory: " + why, {}, "ulimit -v");
   case Step::user: throw unavailable(name, "cannot run it as another user: " + why, {}, "run as root");
+  case Step::trace: throw unavailable(name, "cannot be traced to its start: " + why);
+  case Step::held:
   case Step::hold: throw unavailable(name, "was held and never let go");
   case Step::exec: break;
   }
@@ -215,24 +225,26 @@ Child::Child(const Spawn& spawn) {
   name_ = spawn.argv[0];
   report_ = std::move(pipe.read);
   pipe.write.reset();
-  if (!spawn.held) await_exec();
+  await_report(); // a held one tells that it waits
 }
 
 void Child::release() {
   if (!gate_) return;
   [[maybe_unused]] const auto sent = ::send(gate_.get(), "g", 1, MSG_NOSIGNAL); // wait() tells of its death
   gate_.reset();
-  await_exec();
+  await_report();
 }
 
-/// The pipe closes by itself once the program runs.
-void Child::await_exec() {
+/// Until it waits to be released, or its program runs: the pipe closes by itself then.
+void Child::await_report() {
   Report report{};
   ssize_t got = 0;
   while ((got = ::read(report_.get(), &report, sizeof report)) < 0 && errno == EINTR) {
   }
+  if (got == sizeof report && report.step == Step::held) return;
   report_.reset();
   if (got != sizeof report) return;
+  gate_.reset();
   wait();
   throw_report(name_, report);
 }

@@ -117,6 +117,10 @@ BOOST_AUTO_TEST_CASE(a_held_child_tells_when_released_that_it_cannot_be_run) {
   BOOST_CHECK_THROW(child.release(), CannotRun);
 }
 
+BOOST_AUTO_TEST_CASE(a_child_that_cannot_be_held_tells_at_once) {
+  BOOST_CHECK_THROW(Child(Spawn{.argv = {"true"}, .cpu = 1 << 20, .held = true}), recount::Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_held_child_may_die_before_it_is_released) {
   Child child(Spawn{.argv = {"true"}, .held = true});
   child.signal(SIGTERM);
