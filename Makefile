@@ -7,7 +7,7 @@ MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=16
 
 # What Debian calls the things that recount is made of; README.md says what each is for.
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
-       libpapi-dev libpfm4-dev libhwloc-dev libdw-dev libiberty-dev libboost-dev libboost-iostreams-dev \
+       libpapi-dev libpfm4-dev libhwloc-dev libdw-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
 # What only the tests take.
 TEST_DEPS = libzydis-dev $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user)

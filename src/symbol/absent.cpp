@@ -1,5 +1,6 @@
 // A build without symbols (-Dsymbols=false): profiles show addresses in files.
 #include "symbol/demangle.hpp"
+#include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>
@@ -53,6 +54,10 @@ std::string Module::lacks() const {
 }
 
 std::optional<Module> vdso(const std::string&) {
+  return {};
+}
+
+std::vector<Instruction> disassemble(int, std::span<const unsigned char>, std::uint64_t) {
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace recount::symbol {
 namespace {
@@ -78,6 +79,10 @@ std::span<const unsigned char> ElfFile::build_id() const {
 std::optional<std::uint64_t> ElfFile::address(std::uint64_t offset) const {
   for (const Segment& s : segments_)
     if (offset >= s.offset && offset - s.offset < s.size) return s.address + (offset - s.offset);
+  // What is mapped begins with a page, a segment need not.
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  for (const Segment& s : segments_)
+    if (offset < s.offset && s.offset - offset < page) return s.address - (s.offset - offset);
   return {};
 }
 

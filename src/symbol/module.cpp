@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <dwarf.h>
+#include <filesystem>
 #include <fnmatch.h>
 #include <list>
 
@@ -31,6 +32,15 @@ bool means(const std::string& wanted, const std::string& linkage, const std::str
   return same(linkage) || same(demangled) || same(base_name(demangled));
 }
 
+/// A path as a unit's line table has it: where it is relative, it is so to where the compiler ran.
+std::string source_path(Unit& unit, const char* path) {
+  if (path[0] == '/') return path;
+  Dwarf_Attribute attribute;
+  const char* const folder =
+      dwarf_attr(&unit.skeleton, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : nullptr;
+  return folder ? (std::filesystem::path(folder) / path).lexically_normal().string() : path;
+}
+
 bool cold_part(std::string_view linkage) {
   return linkage.find(".cold") != std::string_view::npos;
 }
@@ -49,7 +59,7 @@ struct Module::State {
 
   const Scopes& scopes_of(std::size_t unit);
   [[nodiscard]] std::vector<Named> named(const std::string& name, bool function) const;
-  void set_line(Frame& frame, Unit& unit, std::uint64_t address);
+  static void set_line(Frame& frame, Unit& unit, std::uint64_t address);
   static void set_call(Frame& frame, Unit& unit, Dwarf_Die& inlined);
 };
 
@@ -68,7 +78,7 @@ void Module::State::set_line(Frame& frame, Unit& unit, std::uint64_t address) {
   Dwarf_Line* const line = dwarf_getsrc_die(&unit.skeleton, address);
   const char* const source = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
   if (!source || dwarf_lineno(line, &frame.line) != 0) return;
-  frame.file = source;
+  frame.file = source_path(unit, source);
 }
 
 /// The place of the call that was inlined: where the next outer frame is.
@@ -83,7 +93,7 @@ void Module::State::set_call(Frame& frame, Unit& unit, Dwarf_Die& inlined) {
     return;
   const char* const source = dwarf_filesrc(files, file, nullptr, nullptr);
   if (!source) return;
-  frame.file = source;
+  frame.file = source_path(unit, source);
   frame.line = static_cast<int>(std::min<Dwarf_Word>(line, 1U << 30));
 }
 
