@@ -69,6 +69,7 @@ Command check_command();
 Command sweep_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
+Command profile_command();
 Command cost_command();
 
 } // namespace recount::cli

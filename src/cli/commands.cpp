@@ -3,8 +3,10 @@
 namespace recount::cli {
 
 std::vector<Command> commands() {
-  return {doctor_command(), events_command(),    lint_command(), presets_command(), check_command(),
-          sweep_command(),  run_point_command(), plot_command(), cost_command()};
+  return {
+      doctor_command(), events_command(),    lint_command(), presets_command(), check_command(),
+      sweep_command(),  run_point_command(), plot_command(), cost_command(),    profile_command(),
+  };
 }
 
 } // namespace recount::cli

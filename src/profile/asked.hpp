@@ -1,0 +1,41 @@
+// What a user asks to be profiled: events with a period or a frequency.
+#pragma once
+
+#include <recount/sampling.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::profile {
+
+/// One word of -e: "EVENT", "EVENT:period=N" or "EVENT:freq=F".
+struct Asked {
+  std::string name;                        ///< of the event, without period and frequency
+  std::uint64_t period = 0, frequency = 0; ///< both 0: as suits the event
+};
+
+/// Splits lists at commas that no "PMU/.../" encloses and reads each word. Throws Error (bad_input).
+[[nodiscard]] std::vector<Asked> parse_asked(const std::vector<std::string>& lists);
+
+/// A data breakpoint on a variable by its name, "mem:NAME[+OFFSET][/LENGTH][:rw]": its name, and the words
+/// around it. None when the event is something else, or its address is a number.
+struct Watched {
+  std::string variable;
+  std::uint64_t offset = 0;
+  std::string rest; ///< "/8:w"
+};
+[[nodiscard]] std::optional<Watched> watched_variable(const std::string& event);
+
+/// The event, ready to be sampled; `fallback` where its name gives no domain. Without period and frequency,
+/// every occurrence of what Linux itself counts and of breakpoints, and 1000 samples a second of clocks and
+/// of hardware events. Throws Error.
+[[nodiscard]] SampledEvent sampled(const Asked& asked, Domain fallback);
+
+/// Whether the instruction that a sample of this event names has been executed already, so that the one that
+/// did it ends right before: data breakpoints are traps.
+[[nodiscard]] bool after_the_fact(const Event& event);
+/// Whether its occurrences are nanoseconds.
+[[nodiscard]] bool is_clock(const Event& event);
+
+} // namespace recount::profile

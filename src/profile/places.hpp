@@ -1,0 +1,94 @@
+// Samples, added up by the place that they name.
+#pragma once
+
+#include "symbol/spaces.hpp"
+
+#include <recount/sampling.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace recount::profile {
+
+/// Somewhere that code runs.
+struct Place {
+  enum class Kind : std::uint8_t {
+    file,    ///< `offset` in a mapped file
+    memory,  ///< the address in memory that is no file's: made at run time
+    kernel,  ///< the address in the kernel
+    unknown, ///< nothing is known to be mapped there, or the mode is a guest's or a hypervisor's
+    many     ///< all places beyond those that fit
+  };
+  Kind kind = Kind::unknown;
+  std::uint32_t file = 0;
+  std::uint64_t offset = 0;
+  bool operator==(const Place&) const = default;
+};
+
+/// Counts of one place, one for each event.
+struct Tally {
+  std::uint64_t samples = 0;
+  std::uint64_t weight = 0; ///< the occurrences that they stand for
+};
+
+/// Adds up samples as they come. Memory is bounded: a million places and as many nodes of call chains, what
+/// is beyond counts as Place::Kind::many. Not thread-safe.
+class Places {
+public:
+  /// `after[e]`: samples of the event name the instruction after (see after_the_fact()).
+  Places(std::vector<bool> after, bool chains);
+
+  /// Any record of a Sampling; mappings are followed.
+  void add(const Record& record);
+
+  [[nodiscard]] std::size_t events() const noexcept { return after_.size(); }
+  [[nodiscard]] const std::vector<Place>& places() const noexcept { return places_; }
+  [[nodiscard]] std::span<const Tally> tally(std::size_t place) const {
+    return std::span(tallies_).subspan(place * events(), events());
+  }
+  [[nodiscard]] Tally total(std::size_t event) const { return totals_[event]; }
+  /// How many samples of equal weight would be as good as those of this event (Kish, Survey Sampling, 1965):
+  /// their number where the period was fixed.
+  [[nodiscard]] double effective(std::size_t event) const;
+  [[nodiscard]] const symbol::Spaces& spaces() const noexcept { return spaces_; }
+
+  /// A call chain: the place of its innermost frame, and the chain of its caller. The last of all is 0, which
+  /// has no place.
+  struct Chain {
+    std::uint32_t caller = 0, place = 0;
+  };
+  [[nodiscard]] const std::vector<Chain>& chains() const noexcept { return chains_; } ///< [0] is the root
+  [[nodiscard]] std::span<const Tally> chain_tally(std::size_t chain) const {
+    return std::span(chain_tallies_).subspan(chain * events(), events());
+  }
+  [[nodiscard]] std::uint64_t cut_chains() const noexcept {
+    return cut_;
+  } ///< samples whose chain did not fit
+
+private:
+  struct Hash {
+    std::size_t operator()(const Place& p) const noexcept;
+  };
+  void add_sample(const Sample& sample);
+  void add_chain(const Sample& sample, std::uint32_t innermost);
+  std::uint32_t place(std::uint32_t pid, Mode mode, std::uint64_t address);
+  std::uint32_t intern(const Place& place);
+  [[nodiscard]] std::uint32_t child(std::uint32_t caller, std::uint32_t place);
+
+  std::vector<bool> after_;
+  bool with_chains_;
+  symbol::Spaces spaces_;
+  std::unordered_map<Place, std::uint32_t, Hash> known_;
+  std::vector<Place> places_;
+  std::vector<Tally> tallies_, chain_tallies_, totals_;
+  std::vector<double> squares_; ///< of the periods, summed by event
+  std::unordered_map<std::uint64_t, std::uint32_t> known_chains_;
+  std::vector<Chain> chains_;
+  std::vector<std::uint32_t> frames_; ///< of the sample at hand
+  std::uint64_t cut_ = 0;
+};
+
+} // namespace recount::profile

@@ -1,0 +1,45 @@
+// Sampling a target from its start to its end, or until somebody says stop.
+#pragma once
+
+#include "profile/asked.hpp"
+#include "profile/files.hpp"
+#include "profile/places.hpp"
+#include "profile/target.hpp"
+
+#include <recount/sampling.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::profile {
+
+struct RecordSettings {
+  std::vector<Asked> events;
+  Who who;
+  bool chains = false;
+  unsigned frames = 0;                            ///< of a chain; 0: as many as the kernel allows
+  std::size_t buffer = 0;                         ///< bytes of each ring; 0: as fits
+  std::optional<std::chrono::milliseconds> limit; ///< stop looking then; the target goes on
+};
+
+/// What was seen.
+struct Recording {
+  std::vector<SampledEvent> events;
+  Places places;
+  Files files;
+  SamplingReport report;
+  std::vector<std::string> notes; ///< what a reader must know, whole sentences
+  double seconds = 0;             ///< wall time from the start to the end of looking
+  int status = 0;                 ///< of the command, as a shell tells it
+};
+
+/// Runs the command, or looks at the process. SIGINT and SIGTERM end the looking. Throws as Target and
+/// Sampling do, and Error (bad_input) for a variable that the program does not have.
+[[nodiscard]] Recording record(const RecordSettings& settings);
+
+/// Whether this user may sample in the kernel, too.
+[[nodiscard]] bool may_sample_kernel();
+
+} // namespace recount::profile

@@ -1,0 +1,182 @@
+// Programs of known behaviour, profiled: the right function and line, and every sample there.
+#include "../../unit/symbol/fixture_lines.hpp"
+#include "profile/folded.hpp"
+#include "profile/recording.hpp"
+#include "profile/rows.hpp"
+#include "skip.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <fmt/format.h>
+#include <sched.h>
+
+using namespace recount;
+using namespace recount::profile;
+using recount::test::line_of;
+
+namespace {
+
+int first_cpu() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  int cpu = 0;
+  while (!CPU_ISSET(static_cast<std::size_t>(cpu), &set))
+    ++cpu;
+  return cpu;
+}
+
+struct Seen {
+  Recording recording;
+  Naming naming;
+  [[nodiscard]] std::vector<Row> by(By way) const { return gather(recording.places, naming, way); }
+  [[nodiscard]] const SampledCount& count(std::size_t event = 0) const {
+    return recording.report.events[event];
+  }
+  /// Samples of the first event where the row says so.
+  template <class Test>
+  [[nodiscard]] std::uint64_t samples(By way, const Test& test) const {
+    std::uint64_t sum = 0;
+    for (const Row& row : by(way))
+      sum += test(row) ? row.tallies[0].samples : 0;
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t in_function(const std::string& part) const {
+    return samples(By::function, [&](const Row& r) { return r.function.find(part) != std::string::npos; });
+  }
+  [[nodiscard]] std::uint64_t at_line(const std::string& file, const std::string& comment) const {
+    const int line = line_of(file, comment);
+    BOOST_TEST(line != 0);
+    return samples(By::line, [&](const Row& r) { return r.file.ends_with("/" + file) && r.line == line; });
+  }
+};
+
+Seen profiled(const std::string& event, const std::vector<std::string>& words, bool chains = false) {
+  RecordSettings settings;
+  settings.events = parse_asked({event});
+  settings.who.command = {std::string(FIXTURES) + "/profiled"};
+  settings.who.command.insert(settings.who.command.end(), words.begin(), words.end());
+  settings.who.cpu = first_cpu();
+  settings.chains = chains;
+  Seen seen{record(settings), {}};
+  seen.naming = name_places(seen.recording.places, seen.recording.files);
+  return seen;
+}
+
+/// Why this cannot be tried here; empty: it can.
+std::string cannot(const std::string& event) {
+  try {
+    static_cast<void>(profiled(event, {"exit", "0"}));
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+  return {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(recording)
+
+BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
+  const Seen seen = profiled("cpu-clock:freq=2000", {"spin", "300"});
+  const auto all = static_cast<double>(seen.count().samples);
+  BOOST_TEST(all > 100);
+  BOOST_TEST(static_cast<double>(seen.in_function("work::spin")) > 0.8 * all);
+  const int line = line_of("profiled.cpp", "spin");
+  const auto near = seen.samples(By::line, [&](const Row& r) {
+    return r.file.ends_with("profiled.cpp") && std::abs(r.line - line) <= 1;
+  });
+  BOOST_TEST(static_cast<double>(near) > 0.8 * all);
+  BOOST_TEST(seen.recording.report.complete());
+  BOOST_TEST(seen.recording.status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(twenty_kilohertz_lose_nothing_and_the_cost_is_told) {
+  const Seen seen = profiled("cpu-clock:freq=20000", {"spin", "300"});
+  BOOST_TEST(seen.recording.report.complete());
+  BOOST_TEST(seen.count().lost.value_or(0) == 0U);
+  BOOST_TEST(seen.recording.report.reader_ns > 0U);
+  BOOST_TEST(seen.recording.places.total(0).samples == seen.count().samples);
+  BOOST_TEST_MESSAGE(fmt::format("{} samples, reader {:.2f} ms", seen.count().samples,
+                                 static_cast<double>(seen.recording.report.reader_ns) / 1e6));
+}
+
+BOOST_AUTO_TEST_CASE(page_faults_are_counted_over_period_and_found_at_their_line) {
+  for (const unsigned period : {1U, 10U}) {
+    const Seen seen = profiled(fmt::format("page-faults:period={}", period), {"touch", "1000"});
+    BOOST_TEST(seen.count().samples == seen.count().occurrences / period);
+    BOOST_TEST(seen.recording.places.total(0).samples == seen.count().samples);
+    BOOST_TEST(seen.at_line("profiled.cpp", "touch") == 1000 / period);
+    BOOST_TEST(seen.in_function("work::touch") == 1000 / period);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(page_faults_are_found_in_a_stripped_library_through_its_debug_file) {
+  const Seen seen = profiled("page-faults", {"library-touch", "400"});
+  BOOST_TEST(seen.at_line("library.cpp", "hidden touch") == 400U);
+  BOOST_TEST(seen.in_function("hidden_touch") == 400U);
+}
+
+BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line) {
+  if (const auto why = cannot("mem:work::counter/8:w"); !why.empty()) return test::skip(why);
+  for (const unsigned period : {1U, 7U}) {
+    const Seen seen = profiled(fmt::format("mem:work::counter/8:w:period={}", period), {"write", "1000"});
+    BOOST_TEST(seen.count().occurrences == 1000U);
+    BOOST_TEST(seen.count().samples == 1000 / period);
+    BOOST_TEST(seen.at_line("profiled.cpp", "plain write") == 1000 / period);
+    BOOST_TEST(seen.in_function("work::write_often") == 1000 / period);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function) {
+  if (const auto why = cannot("mem:work::counter/8:w"); !why.empty()) return test::skip(why);
+  const Seen seen = profiled("mem:work::counter/8:w", {"inlined", "500"});
+  BOOST_TEST(seen.at_line("profiled.cpp", "inlined write") == 500U);
+  BOOST_TEST(seen.in_function("work::bump<long>") == 500U);
+}
+
+BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line) {
+  if (const auto why = cannot("mem:library_counter/8:w"); !why.empty()) return test::skip(why);
+  const Seen seen = profiled("mem:library_counter/8:w", {"library-write", "600"});
+  BOOST_TEST(seen.at_line("library.cpp", "hidden write") == 600U);
+  BOOST_TEST(seen.in_function("hidden_write") == 600U);
+}
+
+BOOST_AUTO_TEST_CASE(every_sample_of_threads_and_forks_is_there) {
+  if (const auto why = cannot("mem:work::sink/8:w"); !why.empty()) return test::skip(why);
+  for (const char* word : {"threads", "forks"}) {
+    const Seen seen = profiled("mem:work::sink/8:w", {word, "500"});
+    BOOST_TEST(seen.in_function("work::called") == 1500U);
+    BOOST_TEST(seen.count().samples == seen.count().occurrences);
+    BOOST_TEST(seen.recording.report.complete());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(call_chains_go_out_to_main) {
+  const Seen seen = profiled("cpu-clock:freq=1000", {"spin", "100"}, true);
+  const std::string lines = folded(seen.recording.places, seen.naming, 0);
+  BOOST_TEST(lines.find("main;work::spin(long) ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
+  BOOST_TEST(profiled("page-faults", {"exit", "7"}).recording.status == 7);
+  RecordSettings settings;
+  settings.events = parse_asked({"page-faults"});
+  settings.who.command = {"sh", "-c", "kill -SEGV $$"};
+  BOOST_TEST(record(settings).status == 128 + SIGSEGV);
+  settings.who.command = {"no-such-program-here"};
+  BOOST_CHECK_THROW(record(settings), process::CannotRun);
+}
+
+BOOST_AUTO_TEST_CASE(a_variable_that_is_not_there_names_the_nearest) {
+  try {
+    static_cast<void>(profiled("mem:counter/8:w", {"exit", "0"}));
+    BOOST_FAIL("watched a variable that is not there");
+  } catch (const Error& error) {
+    BOOST_TEST(error.problem().remedy.find("work::counter") != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
