@@ -25,11 +25,11 @@ struct HistogramRange {
 
 /// How samples are counted. The names are those of PAPI's flags.
 struct HistogramOptions {
-  unsigned bits = 16;    ///< of a bucket: 16, 32 or 64 (PAPI_PROFIL_BUCKET_16 …). A full one stays full.
-  bool weighted = false; ///< 1 to 255 for a sample, by the excess over the threshold (PAPI_PROFIL_WEIGHTED)
-  bool random = false;   ///< a random quarter is dropped (PAPI_PROFIL_RANDOM)
-  bool compress = false; ///< the fuller a bucket, the likelier is a sample ignored: with as many in 65536 as
-                         ///< it holds (PAPI_PROFIL_COMPRESS); so it cannot grow beyond 65535
+  unsigned bits = 16;     ///< of a bucket: 16, 32 or 64 (PAPI_PROFIL_BUCKET_16 …). A full one stays full.
+  bool weighted = false;  ///< 1 to 255 for a sample, by the excess over the threshold (PAPI_PROFIL_WEIGHTED)
+  bool random = false;    ///< a random quarter is dropped (PAPI_PROFIL_RANDOM)
+  bool compress = false;  ///< the fuller a bucket, the likelier is a sample ignored: with as many in 65536 as
+                          ///< it holds (PAPI_PROFIL_COMPRESS); so it cannot grow beyond 65535
   std::uint64_t seed = 1; ///< of both
   /// 16 random bits from a state that starts as the seed; null: a good generator of the library's own.
   std::uint16_t (*draw)(std::uint64_t& state) = nullptr;

@@ -67,6 +67,7 @@ Command presets_command();
 Command lint_command();
 Command check_command();
 Command sweep_command();
+Command stat_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
 Command profile_command();

@@ -4,8 +4,9 @@ namespace recount::cli {
 
 std::vector<Command> commands() {
   return {
-      doctor_command(), events_command(),    lint_command(), presets_command(), check_command(),
-      sweep_command(),  run_point_command(), plot_command(), cost_command(),    profile_command(),
+      doctor_command(), events_command(), lint_command(),    presets_command(),
+      check_command(),  stat_command(),   sweep_command(),   run_point_command(),
+      plot_command(),   cost_command(),   profile_command(),
   };
 }
 

@@ -1,0 +1,24 @@
+// What `recount stat` prints: tables for people, one object of JSON.
+#pragma once
+
+#include "stat/summary.hpp"
+
+#include <string>
+#include <vector>
+
+namespace recount::cli {
+
+/// The metrics that there are, with units and formulas.
+[[nodiscard]] std::string metrics_table(const metric::Metrics& metrics);
+[[nodiscard]] std::string metrics_json(const metric::Metrics& metrics);
+
+/// One interval, as it ends: a line for each row. `head`: with the heads of the columns.
+[[nodiscard]] std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head);
+
+/// Everything, at the end. `what` names the command or the processes.
+[[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::Ended& ended,
+                                     const std::string& what);
+[[nodiscard]] std::string stat_json(const stat::Plan& plan, const stat::Request& request,
+                                    const stat::Ended& ended, const std::vector<stat::Slice>& intervals);
+
+} // namespace recount::cli

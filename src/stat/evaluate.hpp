@@ -1,0 +1,20 @@
+// From counts to the values of the rows.
+#pragma once
+
+#include "result/observation.hpp"
+#include "stat/plan.hpp"
+
+#include <recount/count.hpp>
+
+#include <span>
+#include <vector>
+
+namespace recount::stat {
+
+/// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
+/// ratio is formed of these very counts; over something that was not counted there is none. `counts` are in
+/// the order of the plan's events, `seconds` is the wall time over which they were counted. Pure.
+[[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
+                                                        double seconds);
+
+} // namespace recount::stat

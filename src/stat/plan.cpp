@@ -1,0 +1,203 @@
+#include "stat/plan.hpp"
+
+#include "perf/try_open.hpp"
+
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+namespace recount::stat {
+namespace {
+
+bool same_event(const Event& a, const Event& b) {
+  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
+}
+
+/// Nanoseconds for the clocks; other events are counted in themselves.
+std::string unit_of(const std::vector<Event>& events) {
+  for (const Event& event : events)
+    if (event.attr.type == PERF_TYPE_SOFTWARE &&
+        (event.attr.config == PERF_COUNT_SW_TASK_CLOCK || event.attr.config == PERF_COUNT_SW_CPU_CLOCK))
+      return "ns";
+  return {};
+}
+
+class Planner {
+public:
+  Planner(const metric::Metrics& metrics, Domain domain) : metrics_(metrics) { plan_.domain = domain; }
+
+  void add(const Item& item) {
+    const std::size_t first = plan_.rows.size();
+    if (const metric::Metric* const found = metric::find(metrics_, item.name))
+      add_metric(*found);
+    else
+      add_counted(item.name);
+    if (!item.group) return;
+    if (braces_.size() <= *item.group) braces_.resize(*item.group + 1);
+    for (std::size_t row = first; row < plan_.rows.size(); ++row)
+      braces_[*item.group].push_back(row);
+  }
+
+  Plan finish() && {
+    for (Row& row : plan_.rows)
+      place(row);
+    std::vector<bool> grouped(plan_.events.size());
+    for (const auto& rows : braces_)
+      group(rows, grouped);
+    group_the_rest(grouped);
+    return std::move(plan_);
+  }
+
+private:
+  /// Asked once for each name: trying an event opens it.
+  const witness::Asked& ask(const std::string& name) {
+    const auto known = asked_.find(name);
+    if (known != asked_.end()) return known->second;
+    return asked_.emplace(name, witness::ask(name, plan_.domain)).first->second;
+  }
+
+  /// A name that is no event at all is the user's mistake; what this machine lacks is a row without value.
+  void demand_known(const std::string& name) const {
+    if (name.starts_with("PAPI_")) return;
+    try {
+      (void)encode_each(name, plan_.domain);
+    } catch (const Error& error) {
+      Problem problem = error.problem();
+      const auto near = nearest(name, names_of_metrics());
+      if (!near.empty()) problem.remedy = "metric " + near.front() + "? " + problem.remedy;
+      throw Error(error.kind(), problem);
+    }
+  }
+  [[nodiscard]] std::vector<std::string> names_of_metrics() const {
+    std::vector<std::string> names;
+    for (const metric::Metric& m : metrics_)
+      names.push_back(m.name);
+    return names;
+  }
+
+  void add_counted(const std::string& name) {
+    const witness::Asked& asked = ask(name);
+    if (!asked.refused.empty() && !asked.preset) demand_known(name);
+    const bool kinds_of_cores = !asked.preset && asked.events.size() > 1;
+    if (!kinds_of_cores) return add_row(name, asked);
+    for (const Event& event : asked.events) {
+      witness::Asked one = asked;
+      one.events = {event};
+      add_row(event.name, one);
+    }
+  }
+  void add_row(const std::string& name, const witness::Asked& asked) {
+    Row row;
+    row.name = name;
+    row.kind = asked.preset || name.starts_with("PAPI_") ? RowKind::preset : RowKind::event;
+    row.refused = asked.refused;
+    row.unit = row.kind == RowKind::event ? unit_of(asked.events) : "";
+    row.operands.push_back({name, asked, {}});
+    plan_.rows.push_back(std::move(row));
+  }
+
+  void add_metric(const metric::Metric& metric) {
+    Row row;
+    row.name = metric.name;
+    row.kind = RowKind::metric;
+    row.unit = metric.unit;
+    row.metric = metric;
+    for (; row.formula < metric.formulas.size(); ++row.formula) {
+      if (!countable(metric.formulas[row.formula], row)) continue;
+      for (const std::string& name : metric.formulas[row.formula].events())
+        row.operands.push_back({name, ask(name), {}});
+      break;
+    }
+    plan_.rows.push_back(std::move(row));
+  }
+  /// Whether a formula can be evaluated here; else the row learns why not.
+  bool countable(const metric::Formula& formula, Row& row) {
+    for (const std::string& name : formula.events()) {
+      row.refused = ask(name).refused;
+      row.refused_by = row.refused.empty() ? "" : name;
+      if (!row.refused.empty()) return false;
+    }
+    return true;
+  }
+
+  void place(Row& row) {
+    if (!row.refused.empty()) return;
+    for (Operand& operand : row.operands)
+      for (const Event& event : operand.asked.events) {
+        const auto same = [&](const Event& e) { return same_event(e, event); };
+        const auto known = std::ranges::find_if(plan_.events, same);
+        operand.events.push_back(static_cast<std::size_t>(known - plan_.events.begin()));
+        if (known == plan_.events.end()) plan_.events.push_back(event);
+      }
+  }
+
+  [[nodiscard]] std::vector<Event> events(const std::vector<std::size_t>& which) const {
+    std::vector<Event> out;
+    for (const std::size_t i : which)
+      out.push_back(plan_.events[i]);
+    return out;
+  }
+
+  void group(const std::vector<std::size_t>& rows, std::vector<bool>& grouped) {
+    std::vector<std::size_t> members;
+    for (const std::size_t r : rows)
+      for (const Operand& operand : plan_.rows[r].operands)
+        for (const std::size_t e : operand.events)
+          if (!grouped[e]) {
+            grouped[e] = true;
+            members.push_back(e);
+          }
+    if (members.empty()) return;
+    (void)Group(events(members)); // throws when they do not fit
+    plan_.groups.push_back(std::move(members));
+  }
+
+  void group_the_rest(const std::vector<bool>& grouped) {
+    std::vector<std::size_t> left;
+    for (std::size_t e = 0; e < grouped.size(); ++e)
+      if (!grouped[e]) left.push_back(e);
+    if (left.empty()) return;
+    const Counters counters(events(left));
+    for (const auto& group : counters.groups()) {
+      auto& members = plan_.groups.emplace_back();
+      for (const std::size_t i : group)
+        members.push_back(left[i]);
+    }
+    plan_.notes.insert(plan_.notes.end(), counters.notes().begin(), counters.notes().end());
+  }
+
+  const metric::Metrics& metrics_;
+  Plan plan_;
+  std::map<std::string, witness::Asked> asked_;
+  std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
+};
+
+} // namespace
+
+const std::vector<std::string>& default_items() {
+  static const std::vector<std::string> items{
+      "perf::TASK-CLOCK",     "processors-used",          "perf::CONTEXT-SWITCHES",
+      "perf::CPU-MIGRATIONS", "perf::PAGE-FAULTS",        "page-fault-rate",
+      "perf::CYCLES",         "perf::INSTRUCTIONS",       "ipc",
+      "perf::BRANCH-MISSES",  "branch-misprediction-rate"};
+  return items;
+}
+
+Domain allowed_domain() {
+  perf_event_attr attr = encode("perf::PAGE-FAULTS", Domain::all).attr;
+  attr.disabled = 1;
+  return perf::open_sized(attr, {}).error == EACCES ? Domain::user : Domain::all;
+}
+
+Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain) {
+  Planner planner(metrics, domain);
+  for (const Item& item : items)
+    planner.add(item);
+  return std::move(planner).finish();
+}
+
+} // namespace recount::stat

@@ -1,0 +1,51 @@
+// Running a command, or waiting for processes, while a plan's events count.
+#pragma once
+
+#include "process/child.hpp"
+#include "result/observation.hpp"
+#include "stat/plan.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace recount::stat {
+
+struct Request {
+  std::vector<std::string> command; ///< may be empty with pids; with pids it is not counted, only waited for
+  std::vector<pid_t> pids;          ///< empty: the command is counted
+  int repeat = 1;
+  std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
+};
+
+/// A stretch of time and what was counted in it.
+struct Slice {
+  int repetition = 0;                    ///< from 0
+  std::optional<int> interval;           ///< from 0; none: the whole repetition
+  double begin = 0, end = 0;             ///< seconds since the repetition began
+  std::vector<Count> counts;             ///< in the order of the plan's events
+  std::vector<result::Observation> rows; ///< evaluate()
+};
+
+struct Ended {
+  std::vector<Slice> repetitions;
+  std::optional<process::Exit> exit; ///< of the command: the last that failed, else the last
+  int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
+};
+
+/// Called with each interval and, after its intervals, each repetition. What it throws passes through, once
+/// the command has ended.
+using Listener = std::function<void(const Slice&)>;
+
+/// Counts. The command has this process's terminal, standard input and output; a terminal's Ctrl-C reaches
+/// both, and this waits for the command to end of it; signals from other processes are handed on. Throws
+/// Error as Attached does, process::CannotRun for the command.
+[[nodiscard]] Ended run(const Plan& plan, const Request& request, const Listener& listener);
+
+/// As a shell would put it: the status, or 128 and the signal's number.
+[[nodiscard]] int shell_status(const process::Exit& exit) noexcept;
+
+} // namespace recount::stat

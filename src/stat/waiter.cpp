@@ -1,0 +1,57 @@
+#include "stat/waiter.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::stat {
+
+HeldSignals::HeldSignals() {
+  sigset_t held;
+  ::sigemptyset(&held);
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP})
+    ::sigaddset(&held, number);
+  ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  fd_.reset(::signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+HeldSignals::~HeldSignals() {
+  while (next().number != 0) { // what came late has done its work: it must not end us now
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+HeldSignals::Arrived HeldSignals::next() const {
+  signalfd_siginfo info{};
+  if (::read(fd_.get(), &info, sizeof info) != sizeof info) return {};
+  return {static_cast<int>(info.ssi_signo), info.ssi_code <= 0};
+}
+
+Processes::Processes(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids)
+    watched_.push_back({pid, process::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
+}
+
+void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds look_every{10};
+  milliseconds left(-1);
+  if (until)
+    left =
+        std::max(std::chrono::ceil<milliseconds>(*until - std::chrono::steady_clock::now()), milliseconds(0));
+  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}};
+  for (const Watched& w : watched_) {
+    if (w.fd) polled.push_back({w.fd.get(), POLLIN, 0});
+    if (!w.fd && (left < milliseconds(0) || left > look_every)) left = look_every;
+  }
+  ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+  std::erase_if(watched_, [&](const Watched& w) {
+    if (!w.fd) return ::kill(w.pid, 0) != 0 && errno == ESRCH;
+    return std::ranges::any_of(polled, [&](const pollfd& p) { return p.fd == w.fd.get() && p.revents != 0; });
+  });
+}
+
+} // namespace recount::stat

@@ -1,0 +1,52 @@
+// Waiting for processes, signals and the next interval at once, without a race between them.
+#pragma once
+
+#include "process/child.hpp"
+#include "process/fd.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <sys/types.h>
+#include <vector>
+
+namespace recount::stat {
+
+/// Holds back SIGINT, SIGQUIT, SIGTERM and SIGHUP while it lives, so that they arrive where they are waited
+/// for.
+class HeldSignals {
+public:
+  HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals();
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  struct Arrived {
+    int number = 0;            ///< 0: none
+    bool from_process = false; ///< kill(2), not a key of the terminal
+  };
+  /// The next that has arrived. Never waits.
+  [[nodiscard]] Arrived next() const;
+
+private:
+  sigset_t before_{};
+  process::Fd fd_;
+};
+
+/// Tells when processes have ended.
+class Processes {
+public:
+  explicit Processes(const std::vector<pid_t>& pids);
+  /// Waits until one of them has ended, a signal has arrived or the time is over.
+  void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until);
+  [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
+
+private:
+  struct Watched {
+    pid_t pid;
+    process::Fd fd; ///< none where pidfd_open(2) is missing or forbidden: then looked at every 10 ms
+  };
+  std::vector<Watched> watched_;
+};
+
+} // namespace recount::stat

@@ -1,0 +1,72 @@
+#include "stat/items.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::stat;
+
+namespace {
+
+/// "a b {c d}": what was understood.
+std::string understood(const std::vector<std::string>& lists) {
+  std::string text;
+  std::optional<std::size_t> open;
+  for (const Item& item : parse_items(lists)) {
+    if (item.group != open && open) text += "}";
+    if (item.group != open && item.group) text += " {";
+    text += (text.empty() || text.back() == '{' ? "" : " ") + item.name;
+    open = item.group;
+  }
+  return text + (open ? "}" : "");
+}
+
+std::string refused(const std::string& list) {
+  try {
+    (void)parse_items({list});
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+  return "taken";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(items)
+
+BOOST_AUTO_TEST_CASE(lists_and_groups) {
+  BOOST_TEST(understood({"a"}) == "a");
+  BOOST_TEST(understood({"a,b", "c"}) == "a b c");
+  BOOST_TEST(understood({"a,{b,c},d"}) == "a {b c} d");
+  BOOST_TEST(understood({"{a,b},{c,d}"}) == " {a b} {c d}");
+  BOOST_TEST(understood({"{a}", "{b}"}) == " {a} {b}");
+  BOOST_TEST(understood({" a , b "}) == "a b");
+  BOOST_TEST(understood({"a,a,b", "b"}) == "a b");
+  BOOST_TEST(understood({}) == "");
+  BOOST_TEST(understood({""}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(names_with_commas_and_slashes) {
+  BOOST_TEST(understood({"cpu/event=0x3c,umask=0x0/,msr/tsc/"}) == "cpu/event=0x3c,umask=0x0/ msr/tsc/");
+  BOOST_TEST(understood({"{cpu/a,b/:u,c}"}) == " {cpu/a,b/:u c}");
+  BOOST_TEST(understood({"mem:0x1000/8:w,perf::X"}) == "mem:0x1000/8:w perf::X");
+  BOOST_TEST(understood({"skl::L1D:REPLACEMENT:u,PAPI_L1_DCM"}) == "skl::L1D:REPLACEMENT:u PAPI_L1_DCM");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_list) {
+  BOOST_TEST(refused("a,,b") == "a name is missing");
+  BOOST_TEST(refused(",a") == "a name is missing");
+  BOOST_TEST(refused("a,") == "a name is missing");
+  BOOST_TEST(refused("{}") == "a name is missing");
+  BOOST_TEST(refused("{a,}") == "a name is missing");
+  BOOST_TEST(refused("{a") == "a { without its }");
+  BOOST_TEST(refused("a}") == "a } without its {");
+  BOOST_TEST(refused("{a,{b}}") == "a { within a {");
+  BOOST_TEST(refused("a{b}") == "a comma is expected before {");
+  BOOST_TEST(refused("{a}{b}") == "a comma is expected before {");
+  BOOST_TEST(refused("{a}b") == "a comma is expected after }");
+  BOOST_TEST(refused("cpu/event=1,b") == "a / without its end: PMU/terms/");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
