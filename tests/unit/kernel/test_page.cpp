@@ -1,4 +1,4 @@
-// recount-kernels(7) tells which kernel tests which preset: what it says is what the table of proofs says.
+// recount-kernels(7) tells which kernel tests which preset and what blocks execute: as the tables have it.
 #include "kernel/proof_rows.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
@@ -13,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <vector>
 
 using namespace recount;
 
@@ -71,6 +72,28 @@ std::string reasons_as_mdoc() {
   return all + ".El\n";
 }
 
+/// One block as its table of assembly has it.
+struct Written {
+  std::string name, step;
+};
+#define RECOUNT_BLOCK(name, feature, before, step, after, ...) {#name, step},
+const std::vector<Written> written_x86_64 = {
+#include "kernel/blocks_x86_64.def"
+};
+const std::vector<Written> written_aarch64 = {
+#include "kernel/blocks_aarch64.def"
+};
+#undef RECOUNT_BLOCK
+
+/// A literal display of the steps, but for floating point: those differ by mnemonic and register only.
+std::string steps_as_mdoc(const std::vector<Written>& blocks) {
+  std::string all = ".Bd -literal -offset indent\n";
+  for (const Written& block : blocks)
+    if (!block.name.starts_with("float_"))
+      all += block.name + std::string(22 - block.name.size(), ' ') + block.step + "\n";
+  return all + ".Ed\n";
+}
+
 /// The page with the part between two marks replaced.
 std::string with(std::string page, const std::string& mark, const std::string& text) {
   const std::string begin = ".\\\" " + mark + " begin\n", end = ".\\\" " + mark + " end\n";
@@ -85,7 +108,9 @@ BOOST_AUTO_TEST_SUITE(page)
 
 BOOST_AUTO_TEST_CASE(the_manual_tells_the_table_of_proofs) {
   const std::string page = read_page();
-  const std::string right = with(with(page, "proofs", proofs_as_mdoc()), "reasons", reasons_as_mdoc());
+  std::string right = with(with(page, "proofs", proofs_as_mdoc()), "reasons", reasons_as_mdoc());
+  right = with(right, "x86-64", steps_as_mdoc(written_x86_64));
+  right = with(right, "aarch64", steps_as_mdoc(written_aarch64));
   if (std::getenv("RECOUNT_WRITE_PAGE") != nullptr) std::ofstream(RECOUNT_KERNELS_PAGE) << right;
   BOOST_TEST((page == right), "man/recount-kernels.7 differs from the table of proofs; RECOUNT_WRITE_PAGE=1 "
                               "meson test kernel writes it");
