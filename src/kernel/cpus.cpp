@@ -25,11 +25,19 @@ bool move_to(int cpu) {
 }
 
 TwoCpus::TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
-  const long configured = std::min<long>(sysconf(_SC_NPROCESSORS_CONF), CPU_SETSIZE);
-  for (int cpu = 0; cpu < configured && other_ < 0; ++cpu)
-    if (cpu != here_ && move_to(cpu)) other_ = cpu;
+  // A sweep binds the process that measures to one CPU, but not the one that started it.
+  cpu_set_t own, parents;
+  CPU_ZERO(&own);
+  CPU_ZERO(&parents);
+  sched_getaffinity(0, sizeof own, &own);
+  sched_getaffinity(getppid(), sizeof parents, &parents);
+  for (int cpu = 0; cpu < CPU_SETSIZE && other_ < 0; ++cpu) {
+    const auto at = static_cast<unsigned>(cpu);
+    if (cpu != here_ && (CPU_ISSET(at, &own) || CPU_ISSET(at, &parents)) && move_to(cpu)) other_ = cpu;
+  }
   if (other_ < 0 || !move_to(here_))
-    throw unavailable(kernel, "needs a second CPU, and this process may run on one only");
+    throw unavailable(kernel, "needs a second CPU, and this process may run on one only", {},
+                      "start recount without taskset(1), or in a cpuset of two CPUs");
 }
 
 } // namespace recount::kernel
