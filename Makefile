@@ -10,9 +10,9 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
        libpapi-dev libpfm4-dev libhwloc-dev libdw-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
 # What only the tests take.
-TEST_DEPS = libzydis-dev $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user)
+TEST_DEPS = libzydis-dev
 # What only the checks of `make lint`, `make format-check` and tests/fuzz/run take.
-CI_DEPS = $(TEST_DEPS) clang clang-format libclang-rt-14-dev mandoc
+CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) clang clang-format libclang-rt-14-dev mandoc
 
 RECOUNT = $(BUILD)/src/cli/recount
 # What the emulated arm64 machine takes: fetched packages, a cross build.
