@@ -51,18 +51,6 @@ std::size_t characters(std::string_view text) {
   return n;
 }
 
-std::string bytes_text(double bytes, bool compact) {
-  static constexpr std::array<const char*, 4> prefix{"", "K", "M", "G"};
-  std::size_t power = 0;
-  while (bytes >= 1024 && power + 1 < prefix.size()) {
-    bytes /= 1024;
-    ++power;
-  }
-  const std::string number = fmt::format("{:.4g}", bytes);
-  if (compact) return number + prefix[power];
-  return number + " " + prefix[power] + (power > 0 ? "iB" : "B");
-}
-
 std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std::string& joint, double width,
                               const std::function<double(std::string_view)>& wide) {
   std::vector<std::string> lines;

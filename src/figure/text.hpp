@@ -1,6 +1,8 @@
 // Text in figures: how wide it is, how a number of bytes is written, what gnuplot and LaTeX need escaped.
 #pragma once
 
+#include "analysis/bytes.hpp"
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,8 +16,7 @@ namespace recount::figure {
 /// Characters, not bytes: the width of text in a terminal.
 [[nodiscard]] std::size_t characters(std::string_view text);
 
-/// "512 B", "4 KiB", "1.5 MiB"; compact: "512", "4K", "1.5M".
-[[nodiscard]] std::string bytes_text(double bytes, bool compact = false);
+using analysis::bytes_text;
 
 /// Words gathered into lines that `wide` measures as no wider than `width` (a longer word stands alone).
 /// Pieces are joined by `joint` and never split.

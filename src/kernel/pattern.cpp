@@ -2,7 +2,6 @@
 
 #include "kernel/chase_loop.hpp"
 #include "kernel/cycle.hpp"
-#include "kernel/kernel.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,11 +11,6 @@ namespace recount::kernel {
 namespace {
 
 std::uint64_t element_place(const Pattern& p, std::int64_t i) {
-  if (i >= p.count) {
-    const std::int64_t j = i - p.count;
-    return static_cast<std::uint64_t>((p.count + j / p.filler_wrap) * p.stride +
-                                      (1 + j % p.filler_wrap) * p.filler_stride);
-  }
   const std::int64_t slot = p.slots.empty() ? i : p.slots[static_cast<std::size_t>(i)];
   return static_cast<std::uint64_t>(slot * p.stride + (i % p.wrap) * p.shift);
 }
@@ -50,7 +44,7 @@ bool is_dense(const Pattern& p) {
 }
 
 std::vector<std::uint64_t> places(const Pattern& p) {
-  const auto next = random_cycle(p.elements(), p.seed);
+  const auto next = random_cycle(p.count, p.seed);
   std::vector<std::uint64_t> all;
   all.reserve(static_cast<std::size_t>(p.visits()));
   std::size_t element = 0;
@@ -66,7 +60,7 @@ std::vector<std::uint64_t> places(const Pattern& p) {
 
 std::int64_t extent(const Pattern& p) {
   std::uint64_t last = 0;
-  for (std::int64_t i = 0; i < p.elements(); ++i)
+  for (std::int64_t i = 0; i < p.count; ++i)
     last = std::max(last, element_place(p, i));
   return static_cast<std::int64_t>(last) + p.pair + std::int64_t{sizeof(void*)};
 }
@@ -78,13 +72,9 @@ void link(std::byte* base, std::span<const std::uint64_t> places) {
   }
 }
 
-void replay(const Pattern& pattern, std::int64_t passes, model::Hierarchy& caches) {
-  replay(places(pattern), pattern.offset, passes, caches);
-}
-
-void replay(std::span<const std::uint64_t> places, std::int64_t offset, std::int64_t passes,
+void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int64_t passes,
             model::Hierarchy& caches) {
-  const ModelledPlaces memory{caches, places, assumed_base + static_cast<std::uint64_t>(offset)};
+  const ModelledPlaces memory{caches, places, base};
   chase_loop(memory, std::size_t{0}, passes * static_cast<std::int64_t>(places.size()));
 }
 

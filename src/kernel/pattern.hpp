@@ -19,18 +19,14 @@ struct Pattern {
   std::int64_t count = 1;           ///< elements; with `slots` their number
   std::int64_t stride = 64;         ///< bytes
   std::int64_t shift = 0, wrap = 1; ///< staggers elements, over cache sets for example
-  std::int64_t pair = 0; ///< not 0: each element is visited twice, the second time this far from it
-  bool before = false;   ///< the further place of a pair is visited first
-  /// Elements beside the counted ones: number j lies filler_stride * (1 + j % filler_wrap) behind slot
-  /// count + j / filler_wrap.
-  std::int64_t fillers = 0, filler_stride = 0, filler_wrap = 1;
+  std::int64_t pair = 0;           ///< not 0: each element is visited twice, the second time this far from it
+  bool before = false;             ///< the further place of a pair is visited first
   std::int64_t offset = 0;         ///< of the base in its page, 0 to 4095
   bool huge = false;               ///< huge pages are asked for
   std::int64_t seed = 1;           ///< of the order
   std::vector<std::int64_t> slots; ///< empty: 0, 1, 2 ...
 
-  [[nodiscard]] std::int64_t elements() const { return count + fillers; }
-  [[nodiscard]] std::int64_t visits() const { return pair == 0 ? elements() : 2 * elements(); }
+  [[nodiscard]] std::int64_t visits() const { return pair == 0 ? count : 2 * count; }
   auto operator<=>(const Pattern&) const = default;
 };
 
@@ -46,10 +42,8 @@ struct Pattern {
 /// Makes each place hold a pointer to the next one, the last to the first. Places must lie in the memory.
 void link(std::byte* base, std::span<const std::uint64_t> places);
 
-/// Replays `passes` cycles of loads from the places above `assumed_base` + offset.
-void replay(const Pattern& pattern, std::int64_t passes, model::Hierarchy& caches);
-/// The same for places that are at hand.
-void replay(std::span<const std::uint64_t> places, std::int64_t offset, std::int64_t passes,
+/// Replays `passes` cycles of loads from the places above `base`.
+void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int64_t passes,
             model::Hierarchy& caches);
 
 /// A kernel and its point as they stand in results: chase for a dense pattern, visit for any other.

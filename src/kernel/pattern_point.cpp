@@ -44,9 +44,6 @@ PatternPoint to_point(const Pattern& p, std::int64_t passes) {
   params["wrap"] = p.wrap;
   params["pair"] = p.pair;
   params["first"] = std::string(p.before ? "far" : "near");
-  params["fillers"] = p.fillers;
-  params["filler-stride"] = p.filler_stride;
-  params["filler-wrap"] = p.filler_wrap;
   if (!p.slots.empty()) params["slots"] = fmt::format("{}", fmt::join(p.slots, ","));
   return {"visit", params};
 }
@@ -73,9 +70,6 @@ Pattern to_pattern(const std::string& name, const result::Params& given) {
   p.wrap = number(point, "wrap");
   p.pair = number(point, "pair");
   p.before = text(point, "first") == "far";
-  p.fillers = number(point, "fillers");
-  p.filler_stride = number(point, "filler-stride");
-  p.filler_wrap = number(point, "filler-wrap");
   return p;
 }
 

@@ -77,9 +77,6 @@ std::vector<Parameter> visit_parameters() {
           count("wrap", "elements of a group: the next one begins without a shift", 1, 1),
           bytes("pair", "not 0: each element is visited a second time, so many bytes further", 0, 0),
           choice("first", "which place of a pair comes first", {"near", "far"}),
-          count("fillers", "elements behind the others", 0, 0),
-          bytes("filler-stride", "bytes between fillers of a group", 0, 0),
-          count("filler-wrap", "fillers of a group: groups lie stride bytes apart", 1, 1),
           count("passes", "through all elements", 1000, 1),
           offset,
           choice("pages", "pages asked of the system", {"small", "huge"}),
@@ -101,7 +98,8 @@ public:
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const VisitPoint at = checked(point);
     const auto all = places(at.pattern);
-    model::repeat(caches, at.passes, [&] { replay(all, at.pattern.offset, 1, caches); });
+    const std::uint64_t base = assumed_base + static_cast<std::uint64_t>(at.pattern.offset);
+    model::repeat(caches, at.passes, [&] { replay(all, base, 1, caches); });
     return at.accesses();
   }
 
@@ -111,8 +109,7 @@ private:
     VisitPoint at{to_pattern(name_, point), number(point, "passes")};
     std::int64_t span = 0, total = 0;
     const Pattern& p = at.pattern;
-    if (p.elements() > most_elements ||
-        __builtin_mul_overflow(p.elements() + 1, p.stride + p.filler_stride, &span) ||
+    if (p.count > most_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
         __builtin_mul_overflow(p.wrap, p.shift, &total) || span > std::int64_t{1} << 46 ||
         total > std::int64_t{1} << 46)
       throw bad_input("visit --stride", "the elements reach further than 64 TiB");

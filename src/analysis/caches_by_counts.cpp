@@ -1,0 +1,88 @@
+// Misses of every level are counted, and the addresses of a pattern choose the sets: the model, or memory
+// that lies as it looks.
+#include "analysis/caches_properties.hpp"
+#include "analysis/caches_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace recount::analysis {
+
+namespace {
+
+/// What is known of the levels above one.
+class LevelsAbove {
+public:
+  LevelsAbove(Notebook& notebook, std::size_t counted) {
+    for (std::size_t level = 0; level < counted; ++level)
+      gauges_.push_back(std::make_unique<CountGauge>(notebook, level));
+  }
+  [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
+  [[nodiscard]] Neighbours around(std::size_t level) const {
+    Neighbours n;
+    if (level > 0) n.above = gauges_[level - 1].get();
+    if (level + 1 < gauges_.size()) n.below = gauges_[level + 1].get();
+    n.inner = inner_;
+    n.capacity_above = capacity_;
+    n.line_above = line_;
+    return n;
+  }
+  /// Takes a level in; false when it is not known well enough to look beyond it.
+  bool take(const Geometry& g) {
+    if (!g.unknown.empty() || g.shapes.size() != 1) return false;
+    const Shape& shape = g.shapes.front();
+    inner_.ways = g.inclusive ? shape.ways : std::max(inner_.ways, shape.ways);
+    inner_.period = common_multiple(inner_.period, shape.way_bytes());
+    if (capacity_ == 0) line_ = shape.line;
+    capacity_ = shape.capacity();
+    return inner_.period != 0;
+  }
+
+private:
+  std::vector<std::unique_ptr<CountGauge>> gauges_;
+  Inner inner_;
+  std::int64_t capacity_ = 0, line_ = 16;
+};
+
+const std::vector<std::string> method_by_counts = {
+    "Every pattern is visited until the caches are warm; then the misses of further passes are counted.",
+    "L1: dense working sets, one access a line, grow until something misses; lines at strides of powers of "
+    "two "
+    "tell how many fall into one set; pairs of touches tell how long a line is.",
+    "From L1 to L2 two things change. Working sets and strides grow with the capacity. And every access must "
+    "miss "
+    "L1 first, or L2 is never asked: lines are multiples of L1's bytes a way apart, so that all fall into "
+    "one "
+    "L1 set, and where fewer of them are wanted than L1 has ways, others of that L1 set that lie in other L2 "
+    "sets "
+    "push them out."};
+
+} // namespace
+
+void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
+  const Abilities& can = notebook.abilities();
+  LevelsAbove above(notebook, can.counted);
+  bool known = true;
+  for (std::size_t level = 0; level < can.counted; ++level) {
+    LevelFinding finding = unknown_level(level_name(level), "misses are counted here, no time is taken");
+    stage(finding.name);
+    finding.measure = fmt::format("misses of {} an access", finding.name);
+    if (known)
+      finding.geometry = find_geometry(notebook, above.gauge(level), above.around(level));
+    else
+      finding.geometry.unknown = finding.geometry.line_unknown = "the level above it is not known";
+    fill_from_geometry(finding, {notebook, above.gauge(level), finding.name, finding.measure, can.exact});
+    known = known && above.take(finding.geometry);
+    found.levels.push_back(std::move(finding));
+  }
+  if (can.counted_tlbs > 0) {
+    stage("TLB");
+    const std::int64_t line = found.levels.front().geometry.line.value_or(64);
+    found.tlbs = tlb_findings(find_translation(notebook, line), can.exact);
+  }
+  found.method = method_by_counts;
+}
+
+} // namespace recount::analysis

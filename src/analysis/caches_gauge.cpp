@@ -1,0 +1,74 @@
+#include "analysis/caches_gauge.hpp"
+
+#include <fmt/format.h>
+
+namespace recount::analysis {
+
+namespace {
+
+/// Of the visits: less is the noise of a counter or of the system beside the program, more is not.
+constexpr double noise = 0.02, signal = 0.05;
+
+Verdict judged(double share) {
+  return share <= noise ? Verdict::stays : share < signal ? Verdict::unclear : Verdict::leaves;
+}
+
+} // namespace
+
+std::vector<double> CountGauge::shares(std::span<const kernel::Pattern> patterns) {
+  std::vector<double> all;
+  for (const Reading& reading : notebook_.read(patterns)) {
+    if (reading.misses.size() <= level_ || !reading.misses[level_])
+      throw Unknown{"its misses were not counted at every point that is needed"};
+    all.push_back(*reading.misses[level_]);
+  }
+  return all;
+}
+
+Verdict CountGauge::judge(double share, std::int64_t visits) const {
+  if (!notebook_.abilities().exact) return judged(share);
+  return share * static_cast<double>(visits) < 0.1 ? Verdict::stays : Verdict::leaves;
+}
+
+std::string CountGauge::thresholds() const {
+  if (notebook_.abilities().exact) return "a single miss in a pass";
+  return fmt::format("stays: at most {:g} misses an access; leaves: {:g} or more", noise, signal);
+}
+
+kernel::Pattern spread_over_sets(const kernel::Pattern& pattern, std::int64_t line, std::int64_t page) {
+  kernel::Pattern spread = pattern;
+  spread.shift = line;
+  spread.wrap = page / line;
+  return spread;
+}
+
+bool TimeGauge::crosses_pages(const kernel::Pattern& pattern) const {
+  return pattern.stride >= notebook_.abilities().page && pattern.pair == 0;
+}
+
+std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns) {
+  std::vector<kernel::Pattern> wanted(patterns.begin(), patterns.end());
+  for (const auto& pattern : patterns)
+    if (crosses_pages(pattern))
+      wanted.push_back(spread_over_sets(pattern, line_, notebook_.abilities().page));
+  const auto readings = notebook_.read(wanted);
+  std::vector<double> all;
+  std::size_t control = patterns.size();
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const auto& in_vain = crosses_pages(patterns[i]) ? readings[control++].ns : std::optional(hit_);
+    if (!readings[i].ns || !in_vain) throw Unknown{"its time was not taken at every point that is needed"};
+    all.push_back((*readings[i].ns - *in_vain) / penalty_);
+  }
+  return all;
+}
+
+Verdict TimeGauge::judge(double share, std::int64_t) const {
+  return judged(share);
+}
+
+std::string TimeGauge::thresholds() const {
+  return fmt::format("stays: at most {:g} of the step between the plateaus; leaves: {:g} or more", noise,
+                     signal);
+}
+
+} // namespace recount::analysis

@@ -1,0 +1,27 @@
+// The model as a source of readings for the inference of caches.
+#pragma once
+
+#include "analysis/caches_sampler.hpp"
+#include "kernel/kernel.hpp"
+#include "model/hierarchy.hpp"
+
+namespace recount::study {
+
+/// Reads misses off the simulation of a described machine. Deterministic.
+class ModelSampler : public analysis::Sampler {
+public:
+  /// `witness` as it stands in results: "model", "model:i7-9700". Throws recount::Error (bad_input) for a
+  /// description that model::check() refuses.
+  ModelSampler(const model::MachineDescription& machine, const std::string& witness, std::int64_t most_bytes);
+  [[nodiscard]] const analysis::Abilities& abilities() const override { return abilities_; }
+  std::vector<analysis::Reading> read(std::span<const kernel::Pattern> patterns) override;
+
+private:
+  analysis::Reading read(const kernel::Pattern& pattern);
+  model::Hierarchy caches_;
+  std::uint64_t free_ = kernel::assumed_base; ///< nothing at or above it was ever visited
+  bool must_clear_ = false;
+  analysis::Abilities abilities_;
+};
+
+} // namespace recount::study

@@ -1,0 +1,190 @@
+#include "study/caches_native.hpp"
+
+#include "kernel/native.hpp"
+#include "witness/stopwatch.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unistd.h>
+
+namespace recount::study {
+
+using kernel::Pattern;
+
+namespace {
+
+constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
+
+constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
+
+/// A pattern is visited often and in short slices while it fits caches of its own: the least of many slices
+/// is free of interruptions. Beyond, one slice of a few milliseconds a round.
+struct Effort {
+  int rounds = 6, slices = 3;
+  double slice_ns = 40'000;
+};
+
+Effort effort_for(const Pattern& pattern) {
+  if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000};
+  return {};
+}
+
+/// What is laid out, as an instance that witnesses can observe.
+class LaidInstance : public kernel::Instance {
+public:
+  LaidInstance(void* start, std::int64_t steps) : context_{start, steps, nullptr} {}
+  kernel::Region region() override { return {kernel::native::recount_kernel_chase, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
+
+private:
+  kernel::native::Chase context_;
+};
+
+/// Follows `steps` pointers; returns nanoseconds in all and moves on.
+double chase(void*& at, std::int64_t steps, std::int64_t own_ns) {
+  kernel::native::Chase context{at, steps, nullptr};
+  const auto lapse = witness::lapse({kernel::native::recount_kernel_chase, &context});
+  at = context.end;
+  return static_cast<double>(std::max<std::int64_t>(lapse.ns - own_ns, 1));
+}
+
+} // namespace
+
+/// A pattern while it is measured.
+struct NativeSampler::Laid {
+  const Pattern* pattern = nullptr;
+  Pattern now; ///< with the seed of this round
+  std::vector<std::uint64_t> places;
+  std::int64_t extent = 0;
+  Effort effort;
+  std::vector<double> ns;                  ///< a round, per visit
+  std::vector<std::vector<double>> misses; ///< of a level, a round, per visit
+};
+
+NativeSampler::NativeSampler(NativeOptions options)
+    : options_(std::move(options)), random_(options_.seed), own_ns_(witness::own_cost().ns) {
+  abilities_.witness = options_.witness;
+  abilities_.times = true;
+  abilities_.counted = options_.metrics.size();
+  abilities_.page = ::sysconf(_SC_PAGESIZE);
+  abilities_.most_bytes = options_.most_bytes;
+  abilities_.at_once = 12;
+}
+
+NativeSampler::~NativeSampler() = default;
+
+kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t extent) {
+  Room& room = pattern.huge ? huge_ : small_;
+  if (room.bytes < extent + 4096) {
+    room.memory.reset();
+    room.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
+    room.memory = std::make_unique<kernel::Memory>(
+        room.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
+        "recount caches");
+  }
+  return *room.memory;
+}
+
+std::vector<analysis::Reading> NativeSampler::read(std::span<const Pattern> patterns) {
+  std::vector<Laid> all;
+  int rounds = 0;
+  for (const Pattern& pattern : patterns) {
+    all.push_back(
+        {&pattern, pattern, kernel::places(pattern), kernel::extent(pattern), effort_for(pattern), {}, {}});
+    all.back().misses.resize(options_.metrics.size());
+    rounds = std::max(rounds, all.back().effort.rounds);
+  }
+  // The largest first, so that memory is mapped once.
+  for (const bool huge : {false, true}) {
+    const Laid* largest = nullptr;
+    for (const Laid& laid : all)
+      if (laid.pattern->huge == huge && (!largest || laid.extent > largest->extent)) largest = &laid;
+    if (largest) memory_for(*largest->pattern, largest->extent);
+  }
+  std::vector<Laid*> order;
+  for (Laid& laid : all)
+    order.push_back(&laid);
+  for (int round = 0; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random_);
+    for (Laid* laid : order)
+      if (round < laid->effort.rounds) measure(*laid, round);
+  }
+  std::vector<analysis::Reading> readings;
+  for (const Laid& laid : all)
+    readings.push_back(analysis::summarised(*laid.pattern, laid.ns, laid.misses));
+  return readings;
+}
+
+void NativeSampler::measure(Laid& laid, int round) {
+  // Another order each round: replacement that only approximates the order of use can settle, in some orders,
+  // on throwing out again and again what would have room.
+  if (round > 0 && laid.pattern->visits() <= reordered_visits) {
+    laid.now = *laid.pattern;
+    laid.now.seed += round;
+    laid.places = kernel::places(laid.now);
+  }
+  std::byte* const base = memory_for(*laid.pattern, laid.extent).data() + laid.pattern->offset;
+  kernel::link(base, laid.places);
+  void* const start = base + laid.places.front();
+  time(laid, round, start);
+  if (!options_.metrics.empty()) count(laid, round, start);
+}
+
+void NativeSampler::time(Laid& laid, int round, void* start) {
+  const std::int64_t visits = laid.pattern->visits();
+  const bool small = laid.effort.slices > 1;
+  void* at = start;
+  // Laying the pointers out has warmed what can be warm; a pass more lets the order of use settle.
+  const double pass = small ? chase(at, visits, own_ns_) : 50.0 * static_cast<double>(visits);
+  const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
+  std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
+  steps = small ? std::max(steps, visits) : std::min(steps, visits);
+  double best = std::numeric_limits<double>::infinity();
+  for (int slice = 0; slice < laid.effort.slices; ++slice)
+    best = std::min(best, chase(at, steps, own_ns_));
+  laid.ns.push_back(best / static_cast<double>(steps));
+  if (!options_.observed) return;
+  const auto point = kernel::to_point(laid.now, std::max<std::int64_t>(1, steps / visits));
+  result::Observation o;
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.repetition = round;
+  o.witness = "clock";
+  o.metric = "seconds";
+  o.value = best / 1e9;
+  o.accesses = steps;
+  options_.observed(o);
+}
+
+void NativeSampler::count(Laid& laid, int round, void* start) {
+  const std::int64_t visits = laid.pattern->visits();
+  const std::int64_t passes = std::max<std::int64_t>(1, 20'000 / visits);
+  LaidInstance instance(start, passes * visits);
+  instance.region()();
+  const auto point = kernel::to_point(laid.now, passes);
+  const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
+  const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
+  for (std::size_t level = 0; level < all.size(); ++level) {
+    if (const auto value = result::as_double(all[level].value))
+      laid.misses[level].push_back(*value / static_cast<double>(passes * visits));
+    if (options_.observed) options_.observed(all[level]);
+  }
+}
+
+double NativeSampler::glance(std::span<const std::uint64_t> places) {
+  Pattern whole = kernel::dense(1, 64);
+  std::byte* const base = memory_for(whole, static_cast<std::int64_t>(std::ranges::max(places)) + 8).data();
+  kernel::link(base, places);
+  void* at = base + places.front();
+  const auto visits = static_cast<std::int64_t>(places.size());
+  chase(at, 3 * visits, own_ns_);
+  const std::int64_t steps = std::max<std::int64_t>(2 * visits, 1500);
+  double best = std::numeric_limits<double>::infinity();
+  for (int slice = 0; slice < 3; ++slice)
+    best = std::min(best, chase(at, steps, own_ns_));
+  return best / static_cast<double>(steps);
+}
+
+} // namespace recount::study
