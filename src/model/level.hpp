@@ -65,6 +65,9 @@ public:
   void restore(std::span<const std::uint64_t>& words);
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
+  /// All places, set by set, and the trees of tree-PLRU, for those who move sets in and out.
+  [[nodiscard]] std::span<Entry> entries() { return entries_; }
+  [[nodiscard]] std::span<std::uint64_t> trees() { return trees_; }
 
   LevelCounts counts;
 

@@ -28,6 +28,7 @@ public:
     body_->emplace_back(std::move(loop));
   }
   void access(Cause cause, unsigned array, const Affine& address, unsigned bytes) {
+    if (array >= nest_arrays) throw std::logic_error("too many arrays in a nest");
     body_->emplace_back(NestAccess{cause, array, bytes, address});
   }
   [[nodiscard]] const Nest& nest() const { return nest_; }

@@ -1,0 +1,167 @@
+#include "model/accelerated/setwise.hpp"
+
+#include <bit>
+
+namespace recount::model {
+
+namespace {
+
+unsigned log2_of(std::int64_t n) {
+  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(n)));
+}
+
+StageShape cache_shape(const MachineDescription& machine, std::size_t at) {
+  const LevelDescription& level = machine.levels[at];
+  StageShape shape;
+  shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, level.write, level.allocate,
+                 log2_of(level.line)};
+  shape.sets = level.sets();
+  shape.order_shift = 2 * (StrandTime::levels - 1 - static_cast<unsigned>(at));
+  if (at + 1 < machine.levels.size()) {
+    const LevelDescription& next = machine.levels[at + 1];
+    shape.below = {false, false, next.sets(), 0, 0, log2_of(next.line) - log2_of(level.line)};
+  }
+  return shape;
+}
+
+StageShape tlb_shape(const MachineDescription& machine, std::size_t at) {
+  const TlbLevel& level = machine.tlb->levels[at];
+  StageShape shape;
+  shape.rules = {static_cast<std::uint64_t>(level.ways), Policy::lru, Write::back, true, 0};
+  shape.sets = level.sets();
+  const LevelDescription& first = machine.levels.front();
+  if (at + 1 < machine.tlb->levels.size())
+    shape.below = {false, false, machine.tlb->levels[at + 1].sets(), 0, 0, 0};
+  else
+    shape.below = {
+        false, true, first.sets(), static_cast<std::int64_t>(Hierarchy::page_table), 3, log2_of(first.line)};
+  return shape;
+}
+
+} // namespace
+
+bool Setwise::possible(const MachineDescription& machine) {
+  if (machine.levels.size() > StrandTime::levels) return false;
+  for (const LevelDescription& level : machine.levels)
+    if (level.policy == Policy::random || level.inclusion != Inclusion::non_inclusive ||
+        level.prefetch != Prefetch::none)
+      return false;
+  return true;
+}
+
+Setwise::Setwise(const MachineDescription& machine, const Program& program, const SetwiseLimits& limits)
+    : program_(program),
+      limits_(limits),
+      tlbs_(machine.tlb ? machine.tlb->levels.size() : 0),
+      lines_(program, strands_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {
+  if (machine.tlb)
+    pages_.emplace(program, strands_, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page), false);
+  std::vector<StageShape> shapes;
+  for (std::size_t at = 0; at < tlbs_; ++at)
+    shapes.push_back(tlb_shape(machine, at));
+  for (std::size_t at = 0; at < machine.levels.size(); ++at)
+    shapes.push_back(cache_shape(machine, at));
+  std::vector<Place> places;
+  std::size_t word = 0;
+  // The state holds the caches first, then the TLBs.
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const StageShape& shape = shapes[(i + tlbs_) % shapes.size()];
+    const auto sets = static_cast<std::size_t>(shape.sets);
+    Place place{word, word + sets * shape.rules.ways, shape.rules.policy == Policy::plru};
+    word = place.trees + (place.plru ? sets : 0) + 1; // and the state of the random numbers
+    places.push_back(place);
+  }
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    stages_.emplace_back(shapes[i], StageLimits{limits.bytes / 2, limits.events}, strands_);
+    places_.push_back(places[(i + shapes.size() - tlbs_) % shapes.size()]);
+  }
+}
+
+double Setwise::spent() const {
+  double sum = 0;
+  for (const Stage& stage : stages_) {
+    const StageEffort& effort = stage.effort();
+    sum += 150 * static_cast<double>(effort.lookups) + 8 * static_cast<double>(effort.events) +
+           100 * static_cast<double>(effort.pieces);
+  }
+  return sum;
+}
+
+bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, double worth) {
+  Stage& stage = stages_[at];
+  const Place& place = places_[at];
+  const std::size_t ways = stage.shape().rules.ways;
+  const auto sets = static_cast<std::size_t>(stage.shape().sets);
+  const double before = spent();
+  for (std::size_t set = 0; set < sets; ++set) {
+    std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
+    if (!stage.run(static_cast<std::int64_t>(set), in[set],
+                   std::span(state).subspan(place.entries + set * ways, ways), tree))
+      return false;
+    if (!out.empty())
+      stage.hand_down([&](std::int64_t to, const StrandAt& strand) {
+        out[static_cast<std::size_t>(to)].push_back(strand);
+      });
+    in[set] = {};
+    if (strands_.bytes() > limits_.bytes / 2) return false;
+    const double now = spent() - before;
+    if (now > 1e8 && now / static_cast<double>(set + 1) * static_cast<double>(sets) > worth) return false;
+  }
+  return true;
+}
+
+bool Setwise::run(Hierarchy& caches, double worth) {
+  Hierarchy::State state = caches.state();
+  std::vector<SetCounts> before;
+  for (const Stage& stage : stages_)
+    before.push_back(stage.counts());
+  Inputs in, out;
+  for (std::size_t at = 0; at < stages_.size(); ++at) {
+    if (at == 0 || at == tlbs_) {
+      Source& source = at == tlbs_ ? lines_ : *pages_;
+      std::vector<StrandAt> walks;
+      in.resize(static_cast<std::size_t>(stages_[at].shape().sets));
+      for (std::size_t set = 0; set < in.size(); ++set) {
+        walks.swap(in[set]);
+        source.strands(static_cast<std::int64_t>(set), in[set]);
+        in[set].insert(in[set].end(), walks.begin(), walks.end());
+        walks.clear();
+      }
+    }
+    out.assign(at + 1 < stages_.size() ? static_cast<std::size_t>(stages_[at + 1].shape().sets) : 0, {});
+    if (!run_level(at, in, out, state, worth)) return false;
+    in.swap(out);
+  }
+  Counts none = caches.counts();
+  for (LevelCounts& level : none.levels)
+    level = {};
+  for (LevelCounts& level : none.tlb)
+    level = {};
+  none.memory = {};
+  none.loads = none.stores = 0;
+  Counts all = none;
+  for (std::size_t at = 0; at < stages_.size(); ++at) {
+    const SetCounts& now = stages_[at].counts();
+    std::size_t i = 0;
+    for (std::int64_t* const field : (at < tlbs_ ? all.tlb[at] : all.levels[at - tlbs_]).fields()) {
+      *field = now[i] - before[at][i];
+      ++i;
+    }
+    for (std::size_t cause = 0; cause < causes; ++cause, ++i)
+      all.memory.accesses[cause] += now[i] - before[at][i];
+  }
+  all.loads = all.levels.front().accessed(Cause::load);
+  all.stores = all.levels.front().accessed(Cause::store);
+  caches.restore(state);
+  caches.add(all, none, 1);
+  return true;
+}
+
+std::size_t Setwise::bytes() const {
+  std::size_t sum = strands_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
+  for (const Stage& stage : stages_)
+    sum += stage.bytes();
+  return sum;
+}
+
+} // namespace recount::model

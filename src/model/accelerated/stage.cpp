@@ -1,0 +1,159 @@
+#include "model/accelerated/stage.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace recount::model {
+
+namespace {
+
+constexpr std::uint32_t no_stretch = std::numeric_limits<std::uint32_t>::max();
+
+/// A copy of a set's entries, without allocating where they are few.
+class OldEntries {
+public:
+  explicit OldEntries(std::span<const Level::Entry> entries) {
+    if (entries.size() > few_.size()) many_.resize(entries.size());
+    copy_ = (many_.empty() ? std::span(few_) : std::span(many_)).first(entries.size());
+    std::ranges::copy(entries, copy_.begin());
+  }
+  OldEntries(const OldEntries&) = delete;
+  OldEntries& operator=(const OldEntries&) = delete;
+  [[nodiscard]] std::span<const Level::Entry> entries() const { return copy_; }
+
+private:
+  std::array<Level::Entry, 16> few_;
+  std::vector<Level::Entry> many_;
+  std::span<Level::Entry> copy_;
+};
+
+} // namespace
+
+Stage::Stage(const StageShape& shape, const StageLimits& limits, Strands& strands)
+    : shape_(shape),
+      limits_(limits),
+      strands_(strands),
+      plru_(shape.rules.policy == Policy::plru),
+      uneven_(!shape.below.memory &&
+              (shape.sets << shape.below.up) % (std::int64_t{1} << shape.below.down) != 0),
+      one_(shape.rules),
+      group_of_(shape.below.memory ? 0 : (Slots::most + 1) * static_cast<std::size_t>(shape.below.sets), 0),
+      last_leaf_(group_of_.size(), 0) {}
+
+bool Stage::run(std::int64_t set, std::span<const StrandAt> in, std::span<Level::Entry> entries,
+                std::uint64_t* tree) {
+  const auto sets = static_cast<std::uint64_t>(shape_.sets), number = static_cast<std::uint64_t>(set);
+  set_ = set;
+  stack_.assign(in.begin(), in.end());
+  pieces_.clear();
+  if (in.empty()) return true;
+  if (bytes() > limits_.bytes) forget();
+  const auto here = one_.level().entries();
+  for (std::size_t way = 0; way < entries.size(); ++way)
+    here[way] =
+        entries[way] == Level::empty ? Level::empty : (entries[way] >> 1) / sets << 1 | (entries[way] & 1);
+  if (plru_) one_.level().trees()[0] = *tree;
+  apply({0, in.size()});
+  for (std::size_t way = 0; way < entries.size(); ++way)
+    entries[way] =
+        here[way] == Level::empty ? Level::empty : ((here[way] >> 1) * sets + number) << 1 | (here[way] & 1);
+  if (plru_) *tree = one_.level().trees()[0];
+  return !lost_;
+}
+
+/// Carries a stretch out, or what it did when it met an equal state before.
+void Stage::apply(Range in) {
+  if (lost_) return;
+  const bool worth = events_of(in) >= limits_.events;
+  Slots slots;
+  if ((worth || !shape_.below.memory) && !slots.tell(at(in), strands_)) {
+    lost_ = true;
+    return;
+  }
+  if (!worth || !tell(in, slots)) return execute(in, slots);
+  if ((++effort_.lookups & 0xfff) == 0 && bytes() > limits_.bytes) forget();
+  const Interner::Entry known = known_.put(key_);
+  if (known.aside() != 0) {
+    ++effort_.hits;
+    return recall(slots, std::bit_cast<const std::uint64_t*>(known.aside()));
+  }
+  const std::int64_t flushes = effort_.flushes;
+  const SetCounts before = one_.counts;
+  const OldEntries old(one_.level().entries());
+  const std::size_t pieces = pieces_.size();
+  execute(in, slots);
+  if (flushes != effort_.flushes || lost_) return; // `known` is gone
+  known.aside() = std::bit_cast<std::uint64_t>(remember(slots, old.entries(), before, pieces));
+}
+
+void Stage::execute(Range in, const Slots& slots) {
+  const std::size_t pieces = pieces_.size();
+  const bool leaf = strands_.about(stack_[in.from].id).leaf;
+  // What goes to memory needs no strands, so short stretches are carried out with all that lies inside.
+  if ((leaf || (shape_.below.memory && events_of(in) < limits_.events)) && in_rows(in)) {
+    if (!shape_.below.memory) group_events(slots);
+    return;
+  }
+  branch(in);
+  if (!shape_.below.memory) group_pieces(slots, pieces);
+}
+
+/// Puts those strands on the stack that have a part in the next stretch inside; returns which that is.
+std::uint32_t Stage::descend(Range in, Frame& frame) {
+  std::uint32_t now = no_stretch;
+  for (std::size_t i = 0; i < in.size; ++i) {
+    const std::uint32_t id = stack_[in.from + i].id;
+    if (frame.cursors[i] < strands_.size(id)) now = std::min(now, strands_.child(id, frame.cursors[i]).at);
+  }
+  if (now == no_stretch) return now;
+  for (std::size_t i = 0; i < in.size; ++i) {
+    const StrandAt strand = stack_[in.from + i];
+    if (frame.cursors[i] == strands_.size(strand.id)) continue;
+    const StrandChild child = strands_.child(strand.id, frame.cursors[i]);
+    if (child.at != now) continue;
+    ++frame.cursors[i];
+    stack_.push_back({child.id, strand.line + child.line});
+  }
+  return now;
+}
+
+/// The stretches inside, in order.
+void Stage::branch(Range in) {
+  if (depth_ == frames_.size()) frames_.emplace_back();
+  Frame& frame = frames_[depth_++];
+  frame.cursors.assign(in.size, 0);
+  frame.last.clear();
+  const auto entries = one_.level().entries();
+  SetCounts change{};
+  bool still = false; // the last stretch left the state as it was
+  std::size_t last_pieces = 0, last_end = 0;
+  const std::size_t top = stack_.size();
+  for (std::uint32_t now; (now = descend(in, frame)) != no_stretch; stack_.resize(top)) {
+    const Range part{top, stack_.size() - top};
+    if (still && std::ranges::equal(at(part), frame.last)) { // the same again from the same state
+      for (std::size_t i = 0; i < change.size(); ++i)
+        one_.counts[i] += change[i];
+      for (std::size_t i = last_pieces; i < last_end; ++i)
+        pieces_.push_back({now, pieces_[i].id, pieces_[i].line});
+      continue;
+    }
+    frame.last.assign(at(part).begin(), at(part).end());
+    frame.entries.assign(entries.begin(), entries.end());
+    const std::uint64_t old_tree = tree();
+    const SetCounts before = one_.counts;
+    last_pieces = pieces_.size();
+    apply(part);
+    last_end = pieces_.size();
+    for (std::size_t i = last_pieces; i < last_end; ++i)
+      pieces_[i].at = now;
+    still = old_tree == tree() && std::ranges::equal(entries, frame.entries);
+    if (still)
+      for (std::size_t i = 0; i < change.size(); ++i)
+        change[i] = one_.counts[i] - before[i];
+  }
+  --depth_;
+}
+
+} // namespace recount::model

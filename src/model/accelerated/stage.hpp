@@ -1,0 +1,168 @@
+// Simulates the sets of one level, each from its strands, remembering what strands did to states.
+#pragma once
+
+#include "model/accelerated/one_set.hpp"
+#include "model/accelerated/slots.hpp"
+#include "model/accelerated/strand.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace recount::model {
+
+/// Where what a level asks for goes: line y of this level (line of the set * sets + set) lies in line
+/// (add + y * 2^up) / 2^down of the level below.
+struct Below {
+  bool memory = true; ///< to no level: it is counted
+  bool walk = false;  ///< it is a page walk
+  std::int64_t sets = 1, add = 0;
+  unsigned up = 0, down = 0;
+};
+
+struct StageShape {
+  SetRules rules;
+  std::int64_t sets = 1;
+  unsigned order_shift = 0; ///< where in a tag the two bits of this level lie
+  Below below;
+};
+
+struct StageLimits {
+  std::size_t bytes = std::size_t{1} << 29; ///< then what is remembered is forgotten
+  std::uint64_t events = 48;                ///< stretches of fewer are not worth remembering
+};
+
+/// What it took.
+struct StageEffort {
+  std::int64_t lookups = 0, hits = 0; ///< of remembered stretches
+  std::int64_t events = 0;            ///< simulated one by one
+  std::int64_t pieces = 0;            ///< strands made for the level below, before equal ones are one
+  std::int64_t flushes = 0;           ///< how often all was forgotten for want of memory
+};
+
+/// Not thread-safe. Keeps a reference to the store of strands.
+class Stage {
+public:
+  Stage(const StageShape& shape, const StageLimits& limits, Strands& strands);
+
+  /// Simulates set number `set` over the strands, from and to `entries` and `tree` (those of the set in the
+  /// level; see Level::entries()). False when it gave up: more strands meet than it can tell apart.
+  bool run(std::int64_t set, std::span<const StrandAt> in, std::span<Level::Entry> entries,
+           std::uint64_t* tree);
+  /// Calls give(set below, strand) for every strand that the last run sends to the level below.
+  template <class Give>
+  void hand_down(Give&& give) const {
+    for (const Piece& piece : pieces_) {
+      const std::int64_t line = line_below(piece.line);
+      give(line % shape_.below.sets, StrandAt{piece.id, line / shape_.below.sets});
+    }
+  }
+
+  [[nodiscard]] const StageShape& shape() const { return shape_; }
+  /// Of all sets so far.
+  [[nodiscard]] const SetCounts& counts() const { return one_.counts; }
+  [[nodiscard]] const StageEffort& effort() const { return effort_; }
+  [[nodiscard]] std::size_t bytes() const;
+
+private:
+  /// A strand that goes to the level below; `line` is that of its first event, still of the set above.
+  struct Piece {
+    std::uint32_t at = 0; ///< of which stretch inside
+    std::uint32_t id = 0;
+    std::int64_t line = 0;
+  };
+  /// Some strands on the stack.
+  struct Range {
+    std::size_t from = 0, size = 0;
+  };
+  struct Frame { ///< of one branch under way
+    std::vector<std::uint32_t> cursors;
+    std::vector<StrandAt> last;
+    std::vector<Level::Entry> entries;
+  };
+  struct Run { ///< how far one strand's row is
+    const Strands::Timed* next;
+    const Strands::Timed* end;
+    std::uint64_t time;
+    std::uint32_t count;
+    std::int64_t line;
+  };
+  /// Pieces (or events) that become one strand.
+  struct Group {
+    std::vector<StrandChild> children;
+    std::vector<StrandEvent> events;
+    std::int64_t line = 0; ///< of the first, in this set
+    unsigned slot = 0;
+    std::uint32_t next = 0; ///< number + 1 of another group for the same place
+  };
+
+  // stage.cpp
+  void apply(Range in);
+  void execute(Range in, const Slots& slots);
+  void branch(Range in);
+  std::uint32_t descend(Range in, Frame& frame);
+  // stage_rows.cpp
+  bool in_rows(Range in);
+  void merge_rows();
+  void take(const Run& run, std::uint32_t count);
+  // stage_memory.cpp
+  bool tell(Range in, const Slots& slots);
+  const std::uint64_t* remember(const Slots& slots, std::span<const Level::Entry> old,
+                                const SetCounts& before, std::size_t pieces);
+  void recall(const Slots& slots, const std::uint64_t* outcome);
+  void forget();
+  // stage_pieces.cpp
+  void group_events(const Slots& slots);
+  void group_pieces(const Slots& slots, std::size_t from);
+  [[nodiscard]] std::size_t place(unsigned slot, std::int64_t line) const;
+  Group& open_group(std::uint32_t& link, unsigned slot, std::int64_t line);
+  void close_groups();
+
+  /// Address of a line in units of the level below, before it is cut down to lines.
+  [[nodiscard]] std::int64_t address_below(std::int64_t line) const {
+    return shape_.below.add + ((line * shape_.sets + set_) << shape_.below.up);
+  }
+  [[nodiscard]] std::int64_t line_below(std::int64_t line) const {
+    return address_below(line) >> shape_.below.down;
+  }
+  [[nodiscard]] std::span<const StrandAt> at(Range in) const {
+    return std::span(stack_).subspan(in.from, in.size);
+  }
+  [[nodiscard]] std::uint64_t events_of(Range in) const {
+    std::uint64_t events = 0;
+    for (const StrandAt& strand : at(in))
+      events += strands_.about(strand.id).events;
+    return events;
+  }
+  [[nodiscard]] std::uint64_t tree() { return plru_ ? one_.level().trees()[0] : 0; }
+
+  StageShape shape_;
+  StageLimits limits_;
+  Strands& strands_;
+  bool plru_;
+  bool uneven_; ///< lines lie differently in the lines below
+  OneSet one_;
+  std::int64_t set_ = 0;
+  bool lost_ = false; ///< more strands than Slots tells apart
+
+  std::vector<StrandAt> stack_;
+  std::deque<Frame> frames_; // stay where they are
+  std::size_t depth_ = 0;
+  std::vector<Run> runs_;
+  std::vector<Piece> pieces_;
+  std::vector<StrandEvent> events_; ///< for the level below, of the leaf under way; lines of this set
+
+  std::deque<Group> groups_; // stay where they are
+  std::size_t groups_used_ = 0;
+  std::vector<std::uint32_t> group_of_;  ///< by slot and set below: number + 1 of the first group, or 0
+  std::vector<std::uint32_t> last_leaf_; ///< likewise: the last strand made
+
+  std::vector<std::uint64_t> key_, words_;
+  std::vector<Level::Entry> old_;
+  Interner known_; ///< situations; aside: where in outcomes_ what came of it is, 0 when not known
+  Arena outcomes_;
+  StageEffort effort_;
+};
+
+} // namespace recount::model

@@ -1,0 +1,76 @@
+// What a Stage hands down: requests and the strands of stretches inside, brought together to strands for the
+// sets of the level below. One strand holds lines of one slot only (or one foreign line), so that it is the
+// same wherever the slots lie.
+#include "model/accelerated/stage.hpp"
+
+#include <algorithm>
+
+namespace recount::model {
+
+/// Where the first group for a line's place is noted. Foreign lines share the last slot.
+std::size_t Stage::place(unsigned slot, std::int64_t line) const {
+  const std::int64_t set = line_below(line) % shape_.below.sets;
+  return static_cast<std::size_t>(slot * shape_.below.sets + set);
+}
+
+Stage::Group& Stage::open_group(std::uint32_t& link, unsigned slot, std::int64_t line) {
+  if (groups_used_ == groups_.size()) groups_.emplace_back();
+  Group& group = groups_[groups_used_++];
+  group.children.clear();
+  group.events.clear();
+  group.line = line;
+  group.slot = slot;
+  group.next = 0;
+  link = static_cast<std::uint32_t>(groups_used_);
+  return group;
+}
+
+void Stage::group_events(const Slots& slots) {
+  groups_used_ = 0;
+  for (StrandEvent& e : events_) {
+    const unsigned slot = slots.of_line(e.line);
+    std::uint32_t* link = &group_of_[place(slot, e.line)];
+    while (*link != 0 && slot == Slots::none && groups_[*link - 1].line != e.line)
+      link = &groups_[*link - 1].next;
+    Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, e.line);
+    e.line = line_below(e.line) / shape_.below.sets;
+    group.events.push_back(e);
+  }
+  events_.clear();
+  close_groups();
+}
+
+void Stage::group_pieces(const Slots& slots, std::size_t from) {
+  groups_used_ = 0;
+  for (std::size_t i = from; i < pieces_.size(); ++i) {
+    const Piece& piece = pieces_[i];
+    const unsigned slot = slots.of_line(piece.line);
+    std::uint32_t* link = &group_of_[place(slot, piece.line)];
+    // Two strands of one stretch inside may run side by side: they go to different groups.
+    while (*link != 0 && (groups_[*link - 1].children.back().at == piece.at ||
+                          (slot == Slots::none && groups_[*link - 1].line != piece.line)))
+      link = &groups_[*link - 1].next;
+    Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, piece.line);
+    group.children.push_back({piece.at, piece.id, line_below(piece.line) / shape_.below.sets});
+  }
+  pieces_.resize(from);
+  close_groups();
+}
+
+/// Makes strands of the groups, in the order in which they were opened.
+void Stage::close_groups() {
+  for (std::size_t i = 0; i < groups_used_; ++i) {
+    const Group& group = groups_[i];
+    const std::size_t home = place(group.slot, group.line);
+    group_of_[home] = 0;
+    std::uint32_t id = 0;
+    if (group.events.empty())
+      id = strands_.branch(group.children);
+    else // one leaf's strand is often that of the leaf before
+      id = last_leaf_[home] = strands_.leaf(group.events, last_leaf_[home]);
+    pieces_.push_back({0, id, group.line});
+  }
+  effort_.pieces += static_cast<std::int64_t>(groups_used_);
+}
+
+} // namespace recount::model

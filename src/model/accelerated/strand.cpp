@@ -1,0 +1,99 @@
+#include "model/accelerated/strand.hpp"
+
+#include <algorithm>
+
+namespace recount::model {
+
+namespace {
+
+constexpr std::uint32_t no_guess = ~std::uint32_t{0};
+
+} // namespace
+
+std::uint32_t Strands::put(const About& about, std::uint32_t guess) {
+  if (guess < table_.size() && std::ranges::equal(table_[guess].words(), words_)) return guess;
+  const std::uint32_t id = table_.put(words_).number();
+  if (id == about_.size()) about_.push_back(about);
+  return id;
+}
+
+std::uint32_t Strands::leaf(std::span<const StrandEvent> events, std::uint32_t guess) {
+  About about;
+  words_.assign(1, 1);
+  for (const StrandEvent& e : events) {
+    const std::int64_t line = e.line - events.front().line;
+    words_.push_back(std::uint64_t{e.tag} << 32 | static_cast<std::uint64_t>(e.cause) << 29 |
+                     std::uint64_t{e.writes} << 28 | std::uint64_t{e.from} << 22 | e.count);
+    words_.push_back(static_cast<std::uint64_t>(line));
+    about.low = std::min(about.low, line);
+    about.high = std::max(about.high, line);
+  }
+  about.events = events.size();
+  return put(about, guess);
+}
+
+StrandEvent Strands::event(std::uint32_t id, std::size_t i) const {
+  const Interner::Words words = table_[id].words().subspan(2 * i + 1, 2);
+  StrandEvent event;
+  event.tag = static_cast<std::uint32_t>(words[0] >> 32);
+  event.cause = static_cast<Cause>(words[0] >> 29 & 7);
+  event.writes = (words[0] >> 28 & 1) != 0;
+  event.from = words[0] >> 22 & 63;
+  event.count = words[0] & 0x3fffff;
+  event.line = static_cast<std::int64_t>(words[1]);
+  return event;
+}
+
+std::uint32_t Strands::branch(std::span<const StrandChild> children) {
+  About about;
+  about.leaf = false;
+  words_.assign(1, 0);
+  for (const StrandChild& child : children) {
+    const std::int64_t line = child.line - children.front().line;
+    words_.push_back(std::uint64_t{child.at} << 32 | child.id);
+    words_.push_back(static_cast<std::uint64_t>(line));
+    const About& inside = about_[child.id];
+    about.low = std::min(about.low, line + inside.low);
+    about.high = std::max(about.high, line + inside.high);
+    about.events += inside.events;
+  }
+  return put(about, no_guess);
+}
+
+bool Strands::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth) {
+  constexpr unsigned deepest = 4;
+  const bool leaf = about_[id].leaf;
+  if (!leaf && depth == deepest) return false;
+  for (std::size_t i = 0; i < size(id); ++i) {
+    if (leaf) {
+      StrandEvent e = event(id, i);
+      e.line += line;
+      row_.push_back({path | e.tag, e});
+      continue;
+    }
+    const StrandChild inside = child(id, i);
+    if (inside.at > 0xff) return false;
+    const std::uint64_t step = std::uint64_t{inside.at} << (32 + 8 * (deepest - 1 - depth));
+    if (!lay_out(inside.id, line + inside.line, path | step, depth + 1)) return false;
+  }
+  return true;
+}
+
+std::optional<std::span<const Strands::Timed>> Strands::row(std::uint32_t id) {
+  if (id >= rows_.size()) rows_.resize(about_.size());
+  if (!rows_[id]) {
+    row_.clear();
+    if (!lay_out(id, 0, 0, 0)) row_.clear();
+    rows_[id] = std::make_unique<std::vector<Timed>>(row_.begin(), row_.end());
+    row_bytes_ += row_.size() * sizeof(Timed) + sizeof(row_);
+  }
+  if (rows_[id]->empty()) return {};
+  return std::span<const Timed>(*rows_[id]);
+}
+
+std::size_t Strands::bytes() const {
+  return table_.bytes() + about_.capacity() * sizeof(About) + rows_.capacity() * sizeof(rows_[0]) +
+         row_bytes_;
+}
+
+} // namespace recount::model

@@ -1,0 +1,67 @@
+// Accelerated simulation against access by access, in every count and in the state that is left.
+#include "model/accelerated/accelerate.hpp"
+#include "random_nest.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount::model;
+
+namespace {
+
+/// A machine whose sets decide for themselves, or any.
+MachineDescription machine_for(Chance& chance) {
+  MachineDescription machine = random_machine(chance, chance.one_in(8));
+  const bool any = chance.one_in(6);
+  for (LevelDescription& level : machine.levels) {
+    if (any) continue;
+    level.inclusion = Inclusion::non_inclusive;
+    level.prefetch = Prefetch::none;
+    if (level.policy == Policy::random) level.policy = Policy::fifo;
+  }
+  if (chance.one_in(3)) machine.tlb.reset();
+  if (!machine.tlb && chance.one_in(3)) machine.tlb = TlbDescription{256, {{8, 2}, {12, 3}}};
+  return machine;
+}
+
+bool same(const Hierarchy& fast, const Hierarchy& plain, std::uint64_t seed) {
+  const bool counts = fast.counts() == plain.counts(), state = fast.is(plain.state());
+  BOOST_TEST(counts, "seed " << seed << ": other counts on " << describe(plain.machine()));
+  BOOST_TEST(state, "seed " << seed << ": another state on " << describe(plain.machine()));
+  return counts && state;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(setwise)
+
+BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
+  std::int64_t set_by_set = 0;
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
+    Chance chance(seed);
+    const MachineDescription machine = machine_for(chance);
+    const Nest nest = RandomNest(chance).make();
+    Acceleration how;
+    how.always = true;
+    how.setwise = !chance.one_in(8);
+    if (chance.one_in(4)) how.limits.bytes = 200000; // room for little
+    if (!chance.one_in(4)) how.limits.events = static_cast<std::uint64_t>(chance.from(1, 20));
+    NestSimulation simulation(nest, machine, how);
+    Hierarchy fast(machine), plain(machine);
+    PlainNest replay(plain);
+    if (chance.one_in(2)) // something else is there
+      for (const Access& a : random_trace(chance, 200))
+        for (Hierarchy* const caches : {&fast, &plain})
+          a.store ? caches->store(a.address + (1 << 24), 1) : caches->load(a.address, 1);
+    const std::int64_t times = chance.from(1, 3);
+    for (std::int64_t i = 0; i < times; ++i) {
+      simulation.run(fast);
+      replay.run(nest.nodes);
+      if (!same(fast, plain, seed)) return;
+    }
+    set_by_set += simulation.setwise() != nullptr ? 1 : 0;
+    BOOST_TEST(accesses(prepare(nest)) == replay.accesses / times, "seed " << seed);
+  }
+  BOOST_TEST(set_by_set > RECOUNT_PROPERTY_CASES / 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
