@@ -94,6 +94,12 @@ public:
   /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
   /// recurs.
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
+  /// simulate() twice, counting the second time only: what a measurement of the warm region must count.
+  virtual std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
+    simulate(point, caches);
+    caches.reset_counters();
+    return simulate(point, caches);
+  }
   /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by
   /// closed form only, see expected(). Empty: it can.
   [[nodiscard]] virtual std::string unsimulated() const { return {}; }

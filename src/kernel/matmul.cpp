@@ -6,6 +6,7 @@
 #include "kernel/matmul_memory.hpp"
 #include "kernel/matmul_run.hpp"
 #include "kernel/native_matmul.hpp"
+#include "model/accelerated/accelerate.hpp"
 
 #include "recount/error.hpp"
 
@@ -92,7 +93,15 @@ public:
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     if (vectorised_) throw unavailable(name_, unsimulated());
-    return replay_matmul(point, caches);
+    model::NestSimulation(matmul_nest(point), caches.machine()).run(caches);
+    return matmul_point(*this, point).accesses();
+  }
+  std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
+    model::NestSimulation simulation(matmul_nest(point), caches.machine());
+    simulation.run(caches);
+    caches.reset_counters();
+    simulation.run(caches);
+    return matmul_point(*this, point).accesses();
   }
   [[nodiscard]] std::string unsimulated() const override {
     return vectorised_ ? "its loads and stores are the compiler's choice, not those of the source text" : "";

@@ -95,9 +95,7 @@ public:
 private:
   void run() {
     model::Hierarchy caches(*machine_);
-    kernel_.simulate(point_, caches); // the measured region is warm, so the modelled one is
-    caches.reset_counters();
-    accesses_ = kernel_.simulate(point_, caches);
+    accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
     values_ = model::metrics(caches);
   }
 

@@ -87,6 +87,14 @@ double Setwise::spent() const {
   return sum;
 }
 
+/// What other levels remember may go; strands cannot.
+bool Setwise::make_room(std::size_t at) {
+  if (strands_.bytes() > limits_.bytes / 2) return false;
+  for (std::size_t other = 0; other < stages_.size() && bytes() > limits_.bytes; ++other)
+    if (other != at) stages_[other].forget();
+  return true;
+}
+
 bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, double worth) {
   Stage& stage = stages_[at];
   const Place& place = places_[at];
@@ -103,7 +111,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
         out[static_cast<std::size_t>(to)].push_back(strand);
       });
     in[set] = {};
-    if (strands_.bytes() > limits_.bytes / 2) return false;
+    if (!make_room(at)) return false;
     const double now = spent() - before;
     if (now > 1e8 && now / static_cast<double>(set + 1) * static_cast<double>(sets) > worth) return false;
   }

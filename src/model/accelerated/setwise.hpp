@@ -45,6 +45,7 @@ private:
     bool plru = false;
   };
 
+  bool make_room(std::size_t at);
   bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, double worth);
   [[nodiscard]] double spent() const;
 

@@ -63,7 +63,9 @@ public:
   /// Of all sets so far.
   [[nodiscard]] const SetCounts& counts() const { return one_.counts; }
   [[nodiscard]] const StageEffort& effort() const { return effort_; }
+  /// What is remembered takes so much.
   [[nodiscard]] std::size_t bytes() const;
+  void forget();
 
 private:
   /// A strand that goes to the level below; `line` is that of its first event, still of the set above.
@@ -111,7 +113,6 @@ private:
   const std::uint64_t* remember(const Slots& slots, std::span<const Level::Entry> old,
                                 const SetCounts& before, std::size_t pieces);
   void recall(const Slots& slots, const std::uint64_t* outcome);
-  void forget();
   // stage_pieces.cpp
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);

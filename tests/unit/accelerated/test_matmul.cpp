@@ -1,4 +1,5 @@
 // The kernel matmul: its results, its accesses, its points.
+#include "../model/random_machine.hpp"
 #include "kernel/matmul.hpp"
 #include "kernel/matmul_loops.hpp"
 #include "kernel/native_matmul.hpp"
@@ -128,6 +129,36 @@ BOOST_DATA_TEST_CASE(every_access_reaches_the_model, data::make(natives), native
       const std::int64_t moved = native.name == "transposed" && transpose == "included" ? n * n : 0;
       BOOST_TEST(caches.counts().stores == sums + moved);
     }
+}
+
+BOOST_AUTO_TEST_CASE(simulation_counts_as_the_replay) {
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 4; ++seed) {
+    Chance chance(seed);
+    const auto any = [&](std::vector<std::string> words) {
+      return words[static_cast<std::size_t>(chance.from(0, static_cast<std::int64_t>(words.size()) - 1))];
+    };
+    const model::MachineDescription machine = random_machine(chance, chance.one_in(4));
+    const std::string element = any({"f64", "i16"});
+    const std::int64_t bytes = element == "f64" ? 8 : 2;
+    const result::Params point = {{"variant", any({"ijk", "ijk-mem", "ikj", "transposed", "blocked"})},
+                                  {"element", element},
+                                  {"n", chance.one_in(20) ? chance.from(25, 50) : chance.from(1, 24)},
+                                  {"block", chance.from(1, 12)},
+                                  {"transpose", any({"included", "excluded"})},
+                                  {"offset", chance.one_in(3) ? 16 : chance.from(0, 4095 / bytes) * bytes}};
+    model::Hierarchy fast(machine), warm(machine), plain(machine);
+    find("matmul").simulate(point, fast);
+    replay_matmul(point, plain);
+    BOOST_TEST_CONTEXT("seed " << seed << ": " << result::describe(point) << " on " << describe(machine)) {
+      BOOST_TEST((fast.counts() == plain.counts()));
+      BOOST_TEST(fast.is(plain.state()));
+      find("matmul").simulate_warm(point, warm);
+      plain.reset_counters();
+      replay_matmul(point, plain);
+      BOOST_TEST((warm.counts() == plain.counts()));
+      BOOST_TEST(warm.is(plain.state()));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_point_is_refused) {
