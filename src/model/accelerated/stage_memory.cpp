@@ -40,6 +40,22 @@ private:
   bool odd_ = false;
 };
 
+/// Appends a set's entries; was(line) tells a foreign one.
+template <class Was>
+void tell_entries(std::span<const Level::Entry> entries, const Slots& slots,
+                  std::vector<std::uint64_t>& words, Was&& was) {
+  Pairs pairs(words);
+  for (const Level::Entry entry : entries) {
+    if (entry == Level::empty) {
+      pairs.add(word_of(vacant, 0, 0));
+      continue;
+    }
+    const unsigned slot = slots.of_line(line_of(entry));
+    pairs.add(slot == Slots::none ? word_of(foreign, entry, was(line_of(entry)))
+                                  : word_of(slot, entry, line_of(entry) - slots[slot].anchor));
+  }
+}
+
 } // namespace
 
 /// Writes the situation into key_: equal keys, equal outcomes. False where distances are too great to tell.
@@ -60,16 +76,7 @@ bool Stage::tell(Range in, const Slots& slots) {
       key_.push_back(static_cast<std::uint64_t>(address_below(slots[i].anchor) & mask));
   }
   if (plru_) key_.push_back(tree());
-  Pairs pairs(key_);
-  for (const Level::Entry entry : one_.level().entries()) {
-    if (entry == Level::empty) {
-      pairs.add(word_of(vacant, 0, 0));
-      continue;
-    }
-    const unsigned slot = slots.of_line(line_of(entry));
-    pairs.add(slot == Slots::none ? word_of(foreign, entry, 0)
-                                  : word_of(slot, entry, line_of(entry) - slots[slot].anchor));
-  }
+  tell_entries(one_.level().entries(), slots, key_, [](std::int64_t) { return 0u; });
   return true;
 }
 
@@ -91,16 +98,7 @@ const std::uint64_t* Stage::remember(const Slots& slots, std::span<const Level::
       ++words_[0];
     }
   if (plru_) words_.push_back(tree());
-  Pairs pairs(words_);
-  for (const Level::Entry entry : one_.level().entries()) {
-    if (entry == Level::empty) {
-      pairs.add(word_of(vacant, 0, 0));
-      continue;
-    }
-    const unsigned slot = slots.of_line(line_of(entry));
-    pairs.add(slot == Slots::none ? word_of(foreign, entry, was(line_of(entry)))
-                                  : word_of(slot, entry, line_of(entry) - slots[slot].anchor));
-  }
+  tell_entries(one_.level().entries(), slots, words_, was);
   for (std::size_t i = pieces; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const unsigned slot = slots.of_line(piece.line);
