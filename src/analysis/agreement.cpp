@@ -80,7 +80,7 @@ private:
     if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
     if (!trial_.perf.other_value.empty())
       out_.causes = {"PAPI evaluates the formula otherwise than it is written (recount lint says where): " +
-                     trial_.perf.other_value};
+                     trial_.perf.other_value + ", the bias included"};
     else if (out_.papi->median == 0)
       out_.causes = {"PAPI counts in another domain, or its event is never counted"};
     else

@@ -19,7 +19,7 @@ namespace {
 struct CheckArguments {
   std::vector<std::string> names;
   std::string table, tolerance, output, plot, cpu, seed, timeout = "60";
-  long repeat = 5;
+  long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false;
 };
 
@@ -120,7 +120,7 @@ Command check_command() {
                        "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
                        "(default: all)")
                 .text("--table", a->table, "FILE", "a preset table that is not installed yet")
-                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (5)")
+                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)")
                 .text("--tolerance", a->tolerance, "PERCENT",
                       "how far a sound count may differ; default: each kernel's own")
                 .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")

@@ -85,26 +85,39 @@ void add_lines(std::string& text, const std::string& line, std::size_t columns) 
   text += "    " + wrap(line, columns, 8) + "\n";
 }
 
-/// Everything that is known of what is wrong with one preset.
+/// One kernel's evidence.
+std::string evidence(const Judged& j, std::size_t columns) {
+  std::string text;
+  add_lines(text, fmt::format("in {}: {}", place_of(j), j.judgement.why), columns);
+  add_lines(text,
+            fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
+                        interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
+                        j.trial.apart ? ", each counting its own: the counters do not suffice for both" : ""),
+            columns);
+  if (j.trial.stated)
+    add_lines(text,
+              fmt::format("the kernel must count {}: {}; {:g} % is tolerated", stated_of(j.trial.stated),
+                          j.trial.stated->form, 100 * j.trial.tolerance),
+              columns);
+  return text;
+}
+
+/// Everything that is known of what is wrong with one preset: the evidence of two kernels at most.
 std::string details(const PresetVerdict& v, std::size_t columns) {
+  constexpr std::size_t most = 2;
   std::string text = paint(Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
+  std::vector<std::string> causes;
+  std::size_t bad = 0;
   for (const Judged& j : v.trials) {
     if (sound(j.judgement.verdict)) continue;
-    add_lines(text, fmt::format("in {}: {}", place_of(j), j.judgement.why), columns);
-    add_lines(
-        text,
-        fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
-                    interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
-                    j.trial.apart ? ", each counting its own: the counters do not suffice for both" : ""),
-        columns);
-    if (j.trial.stated)
-      add_lines(text,
-                fmt::format("the kernel must count {}: {}; {:g} % is tolerated", stated_of(j.trial.stated),
-                            j.trial.stated->form, 100 * j.trial.tolerance),
-                columns);
+    if (++bad <= most) text += evidence(j, columns);
     for (const auto& cause : j.judgement.causes)
-      add_lines(text, "likely: " + cause, columns);
+      if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
   }
+  if (bad > most)
+    add_lines(text, fmt::format("and likewise in {} more; --json tells all", bad - most), columns);
+  for (const auto& cause : causes)
+    add_lines(text, "likely: " + cause, columns);
   for (const auto& relation : v.broken)
     add_lines(text, fmt::format("{} ({})", analysis::describe(relation), relation.identity.why), columns);
   return text;

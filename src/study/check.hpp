@@ -18,7 +18,7 @@ struct CheckOptions {
   /// Presets (PAPI_L1_DCM, L1_DCM), events, or NAME=METRIC: NAME held against what kernels state for METRIC.
   /// Empty: all presets, and the events that kernels prove.
   std::vector<std::string> asked;
-  int repeat = 3;                  ///< processes; each executes a region four times for every set of counters
+  int repeat = 4;                  ///< processes; each executes a region four times for every set of counters
   std::optional<double> tolerance; ///< share; instead of each proof's own
   std::uint64_t seed = 1;          ///< of the order of the runs
 };

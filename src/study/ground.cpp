@@ -35,6 +35,19 @@ void add_presets(Ground& ground, const preset::Here& here) {
   ground.table = here.table().name();
 }
 
+/// A table that kills PAPI, with the row at fault where recount knows it.
+Error blamed(const Error& crash) {
+  const std::string& table = crash.problem().subject;
+  const preset::Here here(witness::papi_reading());
+  for (const Preset& preset : here.view().loaded.presets)
+    if (preset.half_read)
+      return bad_input(
+          fmt::format("{}:{}", table, preset.place.line),
+          fmt::format("{}; {}: {}", crash.problem().cause, preset.name, here.why_not(preset.name)),
+          "recount lint " + table);
+  return bad_input(table, crash.problem().cause, "recount lint " + table);
+}
+
 /// Without a table, or on a CPU that libpfm4 does not know, there are no presets, but events.
 void add_presets(Ground& ground) {
   try {
@@ -42,9 +55,7 @@ void add_presets(Ground& ground) {
     papi::demand_harmless_tables();
     add_presets(ground, here);
   } catch (const Error& error) {
-    if (papi::is_crash(error))
-      throw bad_input(error.problem().subject, error.problem().cause,
-                      "recount lint " + error.problem().subject + " tells the row");
+    if (papi::is_crash(error)) throw blamed(error);
     if (error.kind() == ErrorKind::bad_input) throw;
     const std::string why = error.problem().subject + ": " + error.problem().cause;
     for (const auto& standard : preset::standard_presets())

@@ -108,12 +108,11 @@ private:
 
 /// Whether both can count the set at the same time, whoever starts first.
 bool fits_nested(const Set& set, const Task& task) {
-  if (!fits_one_group(set) || !papi_refusal(names_of(set, task)).reason.empty()) return false;
   try {
     Nested nested(set.events, names_of(set, task));
-    return complete(nested.execute_nothing(Order::perf_outside).perf) &&
+    return nested.perf_in_one_group() && complete(nested.execute_nothing(Order::perf_outside).perf) &&
            complete(nested.execute_nothing(Order::papi_outside).perf);
-  } catch (const Error&) {
+  } catch (const Error&) { // PAPI refuses them together
     return false;
   }
 }

@@ -1,6 +1,7 @@
 #include "witness/nested.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace recount::witness {
 namespace {
@@ -16,6 +17,10 @@ struct Nested::Call {
   Nested& of;
   kernel::Region region;
 
+  static auto in(Order order) -> void (*)(void*) {
+    constexpr void (*codes[])(void*) = {perf_outside, papi_outside, perf_alone, papi_alone};
+    return codes[static_cast<std::size_t>(order)];
+  }
   static void perf_outside(void* context) {
     const auto& c = *static_cast<Call*>(context);
     c.of.counters_->start();
@@ -48,20 +53,29 @@ Nested::Nested(const std::vector<Event>& events, const std::vector<std::string>&
   if (!events.empty()) counters_.emplace(events);
 }
 
-Reading Nested::execute(const kernel::Region& region, Order order) {
-  constexpr void (*codes[])(void*) = {Call::perf_outside, Call::papi_outside, Call::perf_alone,
-                                      Call::papi_alone};
-  Call call{*this, region};
-  if (counters_) counters_->reset();
+bool Nested::perf_in_one_group() const {
+  return counters_ && counters_->groups().size() == 1;
+}
+
+Reading Nested::read(Order order, Watched watched) {
   Reading reading;
-  reading.watched = watched_lapse({codes[static_cast<std::size_t>(order)], &call});
+  reading.watched = std::move(watched);
   if (order != Order::papi_alone) reading.perf = counters_->read();
   if (order != Order::perf_alone) reading.papi = values_;
   return reading;
 }
 
+Reading Nested::execute(const kernel::Region& region, Order order) {
+  Call call{*this, region};
+  if (counters_) counters_->reset();
+  return read(order, watched_lapse({Call::in(order), &call}));
+}
+
 Reading Nested::execute_nothing(Order order) {
-  return execute({do_nothing, nullptr}, order);
+  Call call{*this, {do_nothing, nullptr}};
+  if (counters_) counters_->reset();
+  Call::in(order)(&call);
+  return read(order, {});
 }
 
 bool complete(const std::vector<Count>& counts) noexcept {

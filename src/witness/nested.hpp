@@ -29,13 +29,16 @@ class Nested {
 public:
   /// Either list may be empty; then only the other can count. Throws Error as Counters and PapiSet do.
   Nested(const std::vector<Event>& events, const std::vector<std::string>& names);
+  /// Whether perf's events are on the PMU together or not at all.
+  [[nodiscard]] bool perf_in_one_group() const;
   /// What passes through from the region ends the counting.
   [[nodiscard]] Reading execute(const kernel::Region& region, Order order);
-  /// The same over a region that does nothing.
+  /// The same over a region that does nothing, which nobody watches for disturbances.
   [[nodiscard]] Reading execute_nothing(Order order);
 
 private:
   struct Call;
+  [[nodiscard]] Reading read(Order order, Watched watched);
   std::optional<Counters> counters_;
   std::optional<PapiSet> set_;
   std::vector<long long> values_;
