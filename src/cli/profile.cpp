@@ -1,6 +1,7 @@
 // recount profile: where in a program events occur.
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/profile_functions.hpp"
 #include "cli/profile_report.hpp"
 #include "cli/sweep_options.hpp"
 #include "profile/folded.hpp"
@@ -16,10 +17,10 @@ namespace recount::cli {
 namespace {
 
 struct ProfileOptions {
-  std::vector<std::string> events, by, annotate, command;
+  std::vector<std::string> events, by, annotate, functions, command;
   std::string folded, debug_path;
   long cpu = -1, pid = 0, top = 15, frames = 0, limit_ms = 0;
-  bool chains = false, json = false;
+  bool chains = false, json = false, calls = false;
 };
 
 /// Opened before anything runs, so that nothing is measured in vain.
@@ -65,15 +66,34 @@ void check(const ProfileOptions& o) {
     throw bad_input(fmt::format("--for {}", o.limit_ms), "is not from 0 to 86400000 milliseconds");
 }
 
+profile::Who who_of(const ProfileOptions& o) {
+  profile::Who who;
+  who.command = o.command;
+  who.pid = static_cast<pid_t>(o.pid);
+  if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
+  return who;
+}
+
+std::string subject_of(const ProfileOptions& o) {
+  return o.command.empty() ? fmt::format("process {}", o.pid) : quoted(o.command);
+}
+
+std::optional<std::chrono::milliseconds> limit_of(const ProfileOptions& o) {
+  return o.limit_ms > 0 ? std::optional(std::chrono::milliseconds(o.limit_ms)) : std::nullopt;
+}
+
+/// The standard output is the command's, where there is one.
+std::FILE* stream_of(const ProfileOptions& o) {
+  return o.command.empty() ? stdout : stderr;
+}
+
 profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
   settings.events = profile::parse_asked(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
-  settings.who.command = o.command;
-  settings.who.pid = static_cast<pid_t>(o.pid);
-  if (o.cpu >= 0) settings.who.cpu = static_cast<int>(o.cpu);
+  settings.who = who_of(o);
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
-  if (o.limit_ms > 0) settings.limit = std::chrono::milliseconds(o.limit_ms);
+  settings.limit = limit_of(o);
   return settings;
 }
 
@@ -90,8 +110,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
     fmt::print("{}", profile_json(p, ways));
     return;
   }
-  // The standard output is the command's, where there is one.
-  std::FILE* const stream = o.command.empty() ? stdout : stderr;
+  std::FILE* const stream = stream_of(o);
   fmt::print(stream, "{}", profile_summary(p));
   for (const auto by : ways)
     fmt::print(stream, "\n{}", profile_table(p, by, static_cast<std::size_t>(o.top), stream));
@@ -101,14 +120,36 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   std::fflush(stream);
 }
 
+/// Call by call, where functions are named.
+int execute_functions(const ProfileOptions& o) {
+  profile::FunctionSettings settings;
+  settings.names = list_words(o.functions);
+  for (const auto& asked : profile::parse_asked(
+           o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
+    if (asked.period != 0 || asked.frequency != 0)
+      throw bad_input("-e " + asked.name, "needs no period: with --function it is read at each call",
+                      "leave it out");
+    settings.counters.push_back(asked.name);
+  }
+  settings.who = who_of(o);
+  settings.returns = !o.calls;
+  settings.debug_path = o.debug_path;
+  settings.limit = limit_of(o);
+  const auto recording = profile::record_functions(settings);
+  if (o.json)
+    fmt::print("{}", functions_json(recording, subject_of(o)));
+  else
+    fmt::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
+  return recording.status;
+}
+
 int execute_profile(const ProfileOptions& o) {
   check(o);
+  if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
   FoldedFile file(o.folded);
-  Profile p{profile::record(settings),
-            {},
-            o.command.empty() ? fmt::format("process {}", o.pid) : quoted(o.command)};
+  Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   file.write(p);
@@ -127,6 +168,9 @@ Command profile_command() {
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F; default: cpu-clock, 1000 samples a second")
         .number("-p,--pid", o->pid, "PID", "a process that runs, with all that it starts")
+        .list("--function", o->functions, "LIST",
+              "count the calls of functions, and the events (page-faults, task-clock) in each call")
+        .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
         .list("--by", o->by, "LIST", "tables by module, function, line, address; default: the first three")
         .number("--top", o->top, "N", "rows of each table (15)")
         .flag("--chains", o->chains, "gather call chains, by frame pointers, and show them")

@@ -1,6 +1,7 @@
 #include "profile/target.hpp"
 
 #include "process/program.hpp"
+#include "profile/entry_stop.hpp"
 
 #include <recount/error.hpp>
 
@@ -40,14 +41,17 @@ Target::Target(const Who& who, bool stopped) : command_(who.command), pid_(who.p
   child_.emplace(spawn);
   pid_ = child_->pid();
   traced_ = stopped;
-  if (stopped) stop_after_exec();
+  if (stopped) stop_at_entry();
 }
 
-void Target::stop_after_exec() {
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+void Target::stop_at_entry() {
+  siginfo_t info{}; // looked at only: how it ended is for the child's owner
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
+         errno == EINTR) {
   }
-  if (!WIFSTOPPED(status)) traced_ = false; // it has ended, which wait() will not see again
+  int status = 0;
+  traced_ = info.si_code == CLD_TRAPPED && ::waitpid(pid_, &status, 0) == pid_;
+  if (traced_) run_to_entry(pid_);
 }
 
 std::string Target::program() const {

@@ -24,7 +24,8 @@ struct Who {
 /// killed.
 class Target {
 public:
-  /// `stopped`: the command waits after exec instead of before, its program mapped and nothing of it run.
+  /// `stopped`: the command waits at its entry point instead of before exec, with its libraries mapped and
+  /// nothing of it run.
   /// Throws process::CannotRun, and Error (bad_input) when there is no such process.
   Target(const Who& who, bool stopped);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -38,7 +39,7 @@ public:
   [[nodiscard]] int status();
 
 private:
-  void stop_after_exec();
+  void stop_at_entry();
   std::optional<process::Child> child_;
   std::vector<std::string> command_;
   pid_t pid_ = 0;

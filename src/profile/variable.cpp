@@ -39,9 +39,7 @@ std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t
     }
     return variables[0].start + (seen[file].first - *stated) + watched.offset;
   }
-  throw bad_input(event,
-                  "the program has no variable " + watched.variable +
-                      " (libraries are looked through only with -p)",
+  throw bad_input(event, "the program and its libraries have no variable " + watched.variable,
                   did_you_mean(watched.variable, near, "its symbols name them: nm -C PROGRAM"));
 }
 

@@ -34,6 +34,9 @@ std::optional<Named> Module::function(std::uint64_t) {
 std::vector<Named> Module::functions(const std::string&) const {
   return {};
 }
+std::vector<Named> Module::parts(const Named&) const {
+  return {};
+}
 std::vector<Named> Module::variables(const std::string&) const {
   return {};
 }
@@ -58,6 +61,10 @@ std::optional<Module> vdso(const std::string&) {
 }
 
 std::vector<Instruction> disassemble(int, std::span<const unsigned char>, std::uint64_t) {
+  return {};
+}
+
+std::optional<std::vector<std::uint64_t>> exits(int, const std::vector<Code>&) {
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "symbol/disassembly.hpp"
 
+#include <algorithm>
 #include <capstone/capstone.h>
 #include <elf.h>
 
@@ -16,28 +17,82 @@ constexpr Machine machines[] = {
     {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN},
     {EM_PPC64, CS_ARCH_PPC, CS_MODE_64},
 };
+
+/// Calls `take` with each instruction until it gives false; whether all of it was taken.
+template <class Take>
+bool each_instruction(int machine, std::span<const unsigned char> code, std::uint64_t address, bool detail,
+                      const Take& take) {
+  for (const Machine& known : machines) {
+    csh handle = 0;
+    if (known.elf != machine || cs_open(known.arch, static_cast<cs_mode>(known.mode), &handle) != CS_ERR_OK)
+      continue;
+    if (detail) cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+    cs_insn* const one = cs_malloc(handle);
+    const unsigned char* at = code.data();
+    std::size_t left = code.size();
+    bool going = true;
+    while (going && one && cs_disasm_iter(handle, &at, &left, &address, one))
+      going = take(handle, *one);
+    if (one) cs_free(one, 1);
+    cs_close(&handle);
+    return going && left == 0;
+  }
+  return false;
+}
+
+/// Where a jump leads; none when that is computed.
+std::optional<std::uint64_t> target_of(int machine, const cs_insn& one) {
+  if (machine == EM_X86_64 || machine == EM_386) {
+    const cs_x86& x86 = one.detail->x86;
+    if (x86.op_count == 1 && x86.operands[0].type == X86_OP_IMM)
+      return static_cast<std::uint64_t>(x86.operands[0].imm);
+  } else if (machine == EM_AARCH64) {
+    const cs_arm64& arm = one.detail->arm64;
+    if (arm.op_count > 0 && arm.operands[arm.op_count - 1].type == ARM64_OP_IMM)
+      return static_cast<std::uint64_t>(arm.operands[arm.op_count - 1].imm);
+  }
+  return {};
+}
+
+bool unconditional(int machine, const cs_insn& one) {
+  if (machine == EM_AARCH64) return one.id == ARM64_INS_B && one.detail->arm64.cc <= ARM64_CC_INVALID;
+  return one.id == X86_INS_JMP;
+}
 } // namespace
 
 std::vector<Instruction> disassemble(int machine, std::span<const unsigned char> code,
                                      std::uint64_t address) {
   std::vector<Instruction> all;
-  for (const Machine& known : machines) {
-    csh handle = 0;
-    if (known.elf != machine || cs_open(known.arch, static_cast<cs_mode>(known.mode), &handle) != CS_ERR_OK)
-      continue;
-    cs_insn* const one = cs_malloc(handle);
-    const unsigned char* at = code.data();
-    std::size_t left = code.size();
-    while (one && cs_disasm_iter(handle, &at, &left, &address, one)) {
-      std::string text = one->mnemonic;
-      if (one->op_str[0] != '\0') text += std::string(" ") + one->op_str;
-      all.push_back({one->address, one->size, std::move(text)});
-    }
-    if (one) cs_free(one, 1);
-    cs_close(&handle);
-    break;
-  }
+  each_instruction(machine, code, address, false, [&](csh, const cs_insn& one) {
+    std::string text = one.mnemonic;
+    if (one.op_str[0] != '\0') text += std::string(" ") + one.op_str;
+    all.push_back({one.address, one.size, std::move(text)});
+    return true;
+  });
   return all;
+}
+
+std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<Code>& parts) {
+  if (machine != EM_X86_64 && machine != EM_AARCH64) return {};
+  const auto inside = [&](std::uint64_t address) {
+    return std::ranges::any_of(parts, [&](const Code& part) {
+      return address >= part.address && address - part.address < part.bytes.size();
+    });
+  };
+  std::vector<std::uint64_t> found;
+  const auto take = [&](csh handle, const cs_insn& one) {
+    if (cs_insn_group(handle, &one, CS_GRP_RET)) {
+      found.push_back(one.address);
+    } else if (cs_insn_group(handle, &one, CS_GRP_JUMP)) {
+      const auto target = target_of(machine, one);
+      if (!target || (!inside(*target) && !unconditional(machine, one))) return false;
+      if (!inside(*target)) found.push_back(one.address);
+    }
+    return true;
+  };
+  for (const Code& part : parts)
+    if (!each_instruction(machine, part.bytes, part.address, true, take)) return {};
+  return found;
 }
 
 } // namespace recount::symbol

@@ -145,7 +145,7 @@ std::vector<Frame> Module::frames(std::uint64_t address) {
 std::optional<Named> Module::function(std::uint64_t address) {
   State& s = *state_;
   if (const ElfSymbol* const symbol = s.symbols.find(address))
-    return Named{demangle(symbol->name), symbol->name, symbol->start, symbol->end};
+    return Named{demangle(symbol->name), symbol->name, symbol->start, symbol->end, symbol->indirect};
   const std::uint64_t at = address - s.bias;
   const auto unit = s.units.find(at);
   if (!unit) return {};
@@ -163,13 +163,23 @@ std::vector<Named> Module::State::named(const std::string& name, bool function) 
     if (!found.empty() && found.back().start == symbol.start) continue; // another name of the same
     const std::string demangled = demangle(symbol.name);
     if (means(name, symbol.name, demangled))
-      found.push_back({demangled, symbol.name, symbol.start, symbol.end});
+      found.push_back({demangled, symbol.name, symbol.start, symbol.end, symbol.indirect});
   }
   return found;
 }
 
 std::vector<Named> Module::functions(const std::string& name) const {
   return state_->named(name, true);
+}
+std::vector<Named> Module::parts(const Named& function) const {
+  std::vector<Named> all{function};
+  const std::string cold = function.linkage + ".cold";
+  for (const ElfSymbol& symbol : state_->symbols.all()) {
+    const std::string_view name = symbol.name; // "f.cold", of older compilers "f.cold.1"
+    if (symbol.function && name.starts_with(cold) && (name.size() == cold.size() || name[cold.size()] == '.'))
+      all.push_back({function.name, symbol.name, symbol.start, symbol.end, false});
+  }
+  return all;
 }
 std::vector<Named> Module::variables(const std::string& name) const {
   return state_->named(name, false);

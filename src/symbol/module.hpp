@@ -26,6 +26,7 @@ struct Named {
   std::string name;    ///< demangled
   std::string linkage; ///< as the symbol table has it
   std::uint64_t start = 0, end = 0;
+  bool indirect = false; ///< the function chooses, when the program starts, which one is called by this name
 };
 
 /// A program or shared library. Addresses are those that the file states. Opens its debug information on
@@ -51,6 +52,8 @@ public:
   /// is `name`, or matches it where it holds * ? or [ (fnmatch(3)). One for each address, in their order;
   /// parts split off as cold, which no call enters, are left out.
   [[nodiscard]] std::vector<Named> functions(const std::string& name) const;
+  /// A function found above, and the parts of it that the compiler put elsewhere as cold.
+  [[nodiscard]] std::vector<Named> parts(const Named& function) const;
   /// The variables of that name, likewise.
   [[nodiscard]] std::vector<Named> variables(const std::string& name) const;
   /// How often functions of that name (as in functions()) were inlined, where no call is left to be seen.

@@ -61,7 +61,8 @@ SymbolTable::SymbolTable(const ElfFile& file) {
     const bool function = code && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
     if (!function && type != STT_OBJECT) continue;
     const std::uint64_t size = std::min(symbol.st_size, ~std::uint64_t{0} - address);
-    symbols_.push_back({address, address + size, name, function, rank_of(symbol, name)});
+    symbols_.push_back(
+        {address, address + size, name, function, type == STT_GNU_IFUNC, rank_of(symbol, name)});
   }
   dynamic_only_ = !debug_file && !has_symtab(file);
   std::ranges::sort(symbols_, [](const ElfSymbol& a, const ElfSymbol& b) {

@@ -13,7 +13,7 @@ namespace recount::symbol {
 struct ElfSymbol {
   std::uint64_t start = 0, end = 0; ///< end == start: size unknown and nothing follows
   const char* name = "";
-  bool function = true;
+  bool function = true, indirect = false;
   unsigned char rank = 0; ///< of several at one address, the lowest is shown
 };
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <grp.h>
 #include <linux/perf_event.h>
 #include <regex>
@@ -80,6 +81,10 @@ std::string missing(const std::string& need) {
   if (need == "software events") {
     const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
     return unless(error == 0, std::string("software events cannot be opened: ") + std::strerror(error));
+  }
+  if (need == "probes on functions") {
+    if (::geteuid() != 0) return "not root, who alone may place probes";
+    return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"), "this Linux has no uprobes");
   }
   if (need == "nobody may not count the kernel") {
     if (::geteuid() != 0) return "not root, so that nobody cannot be tried";

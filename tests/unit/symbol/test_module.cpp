@@ -1,12 +1,13 @@
 // Functions and lines of programs that this build made; and files that are none.
 #include "fixture_lines.hpp"
+#include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
@@ -148,6 +149,26 @@ BOOST_AUTO_TEST_CASE(offsets_and_addresses_go_both_ways) {
   BOOST_TEST(m.address(*offset).value() == start);
   BOOST_TEST(!m.address(~std::uint64_t{0} / 2).has_value());
   BOOST_TEST(m.bytes(start, 16).size() == 16U);
+}
+
+BOOST_AUTO_TEST_CASE(the_exits_of_a_function_are_told_from_its_code_or_not_at_all) {
+  const Module m = open_module("profiled");
+  const auto exits_of = [&](const std::string& name) {
+    std::vector<symbol::Code> parts;
+    for (const auto& part : m.parts(m.functions(name).at(0)))
+      parts.push_back({part.start, m.bytes(part.start, part.end - part.start)});
+    return symbol::exits(m.machine(), parts);
+  };
+  BOOST_TEST(exits_of("work::called").value().size() == 1U);
+  BOOST_TEST(exits_of("work::tail_caller").value().size() == 1U); // a jump
+  BOOST_TEST(m.parts(m.functions("work::throws").at(0)).size() == 2U);
+  BOOST_TEST(exits_of("work::throws").value().size() == 1U);
+  const std::vector<unsigned char> computed{0xff, 0xe0}; // jmp rax
+  const std::vector<unsigned char> nonsense{0x06, 0xc3};
+  const std::vector<unsigned char> conditional{0x74, 0x70, 0xc3}; // je far away; ret
+  for (const auto& code : {computed, nonsense, conditional})
+    BOOST_TEST(!symbol::exits(EM_X86_64, {{0x1000, code}}).has_value());
+  BOOST_TEST(symbol::exits(EM_X86_64, {{0x1000, {0x74, 0x01, 0x90, 0xc3}}}).value().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_vdso_has_names) {

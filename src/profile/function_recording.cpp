@@ -1,0 +1,221 @@
+#include "profile/function_recording.hpp"
+
+#include "profile/probe_events.hpp"
+#include "profile/recording.hpp"
+
+#include <recount/error.hpp>
+#include <recount/sampling.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <poll.h>
+#include <ranges>
+
+namespace recount::profile {
+namespace {
+using Now = std::chrono::steady_clock;
+
+constexpr std::size_t most_functions = 64;
+constexpr std::size_t in_a_group = 4; ///< functions: a hit reads all of its group's counters and probes
+
+#if defined(__x86_64__)
+constexpr std::uint64_t stack_register = std::uint64_t{1} << 7U; // PERF_REG_X86_SP
+constexpr std::uint64_t return_address = 8;                      // pushed by the call, popped by the return
+#elif defined(__aarch64__)
+constexpr std::uint64_t stack_register = std::uint64_t{1} << 31U; // PERF_REG_ARM64_SP
+constexpr std::uint64_t return_address = 0;
+#else
+constexpr std::uint64_t stack_register = 0;
+constexpr std::uint64_t return_address = 0;
+#endif
+
+/// What a probe tells.
+struct ProbeRole {
+  std::size_t function = 0; ///< of those in its group
+  bool leaves = false;      ///< at an exit or a return; else at the entry
+  bool returned = false;    ///< the return address is off the stack already
+};
+
+/// Some functions, and the kernel group of counters and probes that tells of them.
+class FunctionGroup {
+public:
+  /// `events`: the counters, the migrations, then those of the roles.
+  FunctionGroup(std::span<FunctionSeen> functions, std::vector<SampledEvent> events,
+                const SamplingOptions& options, std::vector<ProbeRole> roles)
+      : functions_(functions),
+        roles_(std::move(roles)),
+        counters_(events.size() - roles_.size() - 1),
+        sampling_(std::move(events), options) {}
+
+  Sampling& sampling() { return sampling_; }
+  void read() { sampling_.read(sink()); }
+  void finish() {
+    sampling_.finish(sink());
+    for (FunctionSeen& f : functions_)
+      f.seen.finish();
+    const SamplingReport report = sampling_.report();
+    for (std::size_t r = 0; r < roles_.size(); ++r)
+      if (!roles_[r].leaves)
+        functions_[roles_[r].function].calls = report.events[counters_ + 1 + r].occurrences;
+  }
+  [[nodiscard]] std::uint64_t forks() const noexcept { return forks_; }
+
+private:
+  Sampling::Sink sink() {
+    return [this](const Record& record) { take(record); };
+  }
+  void take(const Record& record) {
+    if (const auto* sample = std::get_if<Sample>(&record)) return take(*sample);
+    if (std::holds_alternative<Loss>(record))
+      for (FunctionSeen& f : functions_)
+        f.seen.forget();
+    if (const auto* end = std::get_if<End>(&record)) end_thread(end->tid);
+    if (const auto* name = std::get_if<Name>(&record); name && name->exec) end_thread(name->tid);
+    forks_ += std::holds_alternative<Fork>(record) ? 1U : 0U;
+  }
+  void take(const Sample& sample) {
+    if (sample.event <= counters_) return;
+    const ProbeRole& role = roles_[sample.event - counters_ - 1];
+    CallHit hit;
+    hit.returns = role.leaves;
+    hit.tid = sample.tid;
+    hit.cpu = sample.cpu;
+    hit.time = sample.time;
+    hit.stack =
+        sample.user_registers.empty() ? 0 : sample.user_registers[0] + (role.returned ? 0 : return_address);
+    hit.migrations = sample.values[counters_];
+    hit.values = sample.values.first(counters_);
+    functions_[role.function].seen.add(hit);
+  }
+  void end_thread(std::uint32_t tid) {
+    for (FunctionSeen& f : functions_)
+      f.seen.end_thread(tid);
+  }
+
+  std::span<FunctionSeen> functions_;
+  std::vector<ProbeRole> roles_; ///< of the events behind the counters and the migrations
+  std::size_t counters_;
+  std::uint64_t forks_ = 0;
+  Sampling sampling_;
+};
+
+SamplingOptions function_options(const Target& target, bool inherit) {
+  SamplingOptions options;
+  options.pid = target.pid();
+  options.inherit = inherit;
+  options.follow = true;
+  options.group = true;
+  options.user_registers = stack_register;
+  return options;
+}
+
+/// Everything that is open on the target.
+struct Open {
+  ProbeEvents probes; ///< outlives the groups
+  std::vector<std::unique_ptr<FunctionGroup>> groups;
+};
+
+void open_groups(Open& open, FunctionRecording& made, const Sites& sites, const Target& target,
+                 Domain domain) {
+  std::vector<SampledEvent> counters;
+  for (const auto& name : made.counters)
+    counters.push_back({encode(name, domain)});
+  counters.push_back({encode("perf::CPU-MIGRATIONS", domain)});
+  for (std::size_t from = 0; from < sites.all.size(); from += in_a_group) {
+    const std::size_t size = std::min(in_a_group, sites.all.size() - from);
+    std::vector<SampledEvent> events = counters;
+    std::vector<ProbeRole> roles;
+    const auto probe = [&](const Site& site, std::uint64_t offset, const ProbeRole& role) {
+      events.push_back({open.probes.at(site, offset, role.returned), 1});
+      roles.push_back(role);
+    };
+    for (std::size_t f = 0; f < size; ++f) {
+      const Site& site = sites.all[from + f];
+      probe(site, site.offset, {f, false, false});
+      if (!made.functions[from + f].returns) continue;
+      for (const std::uint64_t offset : site.exits.value_or(std::vector<std::uint64_t>()))
+        probe(site, offset, {f, true, false});
+      if (!site.exits) probe(site, site.offset, {f, true, true});
+    }
+    open.groups.push_back(std::make_unique<FunctionGroup>(
+        std::span(made.functions).subspan(from, size), std::move(events),
+        function_options(target, open.probes.inheritable()), std::move(roles)));
+  }
+}
+
+void look_on(Open& open, Target& target, const FunctionSettings& settings) {
+  const auto begin = Now::now();
+  while (!target.ended()) {
+    std::chrono::milliseconds step(100);
+    if (settings.limit) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*settings.limit - (Now::now() - begin));
+      if (left.count() <= 0) break;
+      step = std::min(step, left);
+    }
+    std::vector<pollfd> polled;
+    for (const auto& group : open.groups)
+      for (const int fd : group->sampling().descriptors())
+        polled.push_back({fd, POLLIN, 0});
+    ::poll(polled.data(), polled.size(), static_cast<int>(step.count()));
+    bool going = false;
+    for (const auto& group : open.groups) {
+      going = group->sampling().wait(std::chrono::milliseconds(0)) || going;
+      group->read();
+    }
+    const int signal = Interrupts::came();
+    if (!going || signal == SIGTERM || (signal != 0 && !target.started_here())) break;
+  }
+}
+
+void conclude(FunctionRecording& made, Open& open) {
+  std::uint64_t forks = 0;
+  for (const auto& group : open.groups) {
+    group->finish();
+    const SamplingReport report = group->sampling().report();
+    made.complete = made.complete && report.complete();
+    made.reader_ns += report.reader_ns;
+    forks = std::max(forks, group->forks());
+  }
+  if (!open.probes.inheritable() && forks > 0)
+    made.notes.push_back(
+        fmt::format("{} threads or processes began meanwhile in which nothing is counted: without a "
+                    "tracing file system probes are not inherited",
+                    forks));
+  for (const FunctionSeen& f : made.functions)
+    if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
+      made.notes.push_back(
+          f.name + ": the command was aborted within it. A C++ exception cannot pass a function whose "
+                   "return address is replaced; --calls leaves it alone");
+}
+} // namespace
+
+FunctionRecording record_functions(const FunctionSettings& settings) {
+  const Interrupts interrupts;
+  Target target(settings.who, true);
+  Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
+  FunctionRecording made;
+  made.counters = settings.returns ? settings.counters : std::vector<std::string>();
+  made.notes = sites.notes;
+  Open open;
+  for (const Site& site : sites.all) {
+    FunctionSeen f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
+    f.returns = settings.returns && stack_register != 0 && (site.exits || !site.moving_stack);
+    f.replaced = f.returns && !site.exits;
+    made.functions.push_back(std::move(f));
+  }
+  open_groups(open, made, sites, target, may_sample_kernel() ? Domain::all : Domain::user);
+  for (const auto& group : open.groups)
+    group->sampling().start();
+  const auto begin = Now::now();
+  target.go();
+  look_on(open, target, settings);
+  for (const auto& group : open.groups)
+    group->sampling().stop();
+  made.seconds = std::chrono::duration<double>(Now::now() - begin).count();
+  made.status = target.status();
+  conclude(made, open);
+  return made;
+}
+
+} // namespace recount::profile
