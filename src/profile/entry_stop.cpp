@@ -17,7 +17,7 @@
 namespace recount::profile {
 namespace {
 #if defined(__x86_64__)
-constexpr bool known = true;
+constexpr bool entry_is_known = true;
 constexpr std::uint64_t trap = 0xcc, trap_mask = 0xff; // int3
 using Registers_ = user_regs_struct;
 std::uint64_t counter_of(const Registers_& r) {
@@ -29,7 +29,7 @@ void set_counter(Registers_& r, std::uint64_t to) {
 }
 constexpr std::uint64_t past_trap = 1;
 #elif defined(__aarch64__)
-constexpr bool known = true;
+constexpr bool entry_is_known = true;
 constexpr std::uint64_t trap = 0xd4200000, trap_mask = 0xffffffff; // brk #0
 using Registers_ = user_pt_regs;
 std::uint64_t counter_of(const Registers_& r) {
@@ -40,7 +40,7 @@ void set_counter(Registers_& r, std::uint64_t to) {
 }
 constexpr std::uint64_t past_trap = 0;
 #else
-constexpr bool known = false;
+constexpr bool entry_is_known = false;
 constexpr std::uint64_t trap = 0, trap_mask = 0, past_trap = 0;
 struct Registers_ {};
 std::uint64_t counter_of(const Registers_&) {
@@ -87,7 +87,7 @@ bool take_away(pid_t pid, std::uint64_t entry, std::uint64_t word) {
 } // namespace
 
 bool run_to_entry(pid_t pid) {
-  const std::uint64_t entry = known ? entry_of(pid) : 0;
+  const std::uint64_t entry = entry_is_known ? entry_of(pid) : 0;
   errno = 0;
   const auto word = static_cast<std::uint64_t>(::ptrace(PTRACE_PEEKTEXT, pid, entry, nullptr));
   if (entry == 0 || errno != 0 || !poke(pid, entry, (word & ~trap_mask) | trap)) return false;
