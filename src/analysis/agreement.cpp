@@ -57,7 +57,10 @@ private:
   }
 
   bool dead() {
-    if (!trial_.stated || !(band(trial_.perf).low > 0 || band(trial_.papi).low > 0)) return false;
+    if (!trial_.stated) return false;
+    // No tolerance here: where the code must do something at all, nothing is not nearly that.
+    const double least = trial_.stated->value - trial_.stated->below;
+    if (least <= noise(trial_.perf) && least <= noise(trial_.papi)) return false;
     const auto zero = [](const std::optional<Estimate>& e) { return !e || (e->low == 0 && e->high == 0); };
     if (!zero(out_.perf) || !zero(out_.papi)) return false;
     return end(Verdict::dead, fmt::format("reads 0, where the code must count {}", stated_text()));

@@ -76,8 +76,9 @@ Finding core_pmu(const std::vector<host::Pmu>& all) {
   if (cycles.empty() && instructions.empty())
     return {State::works, "core PMU", seen + " cycles and instructions count in a trial", {}};
   const std::string why = cycles.empty() ? "perf::INSTRUCTIONS: " + instructions : "perf::CYCLES: " + cycles;
+  const bool forbidden = why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
   return {cycles.empty() || instructions.empty() ? State::limited : State::missing, "core PMU",
-          fmt::format("{} a trial fails: {}", seen, why), "see Permission below"};
+          fmt::format("{} a trial fails: {}", seen, why), forbidden ? "see Permission below" : ""};
 }
 
 Finding other_pmus(const std::vector<host::Pmu>& all) {

@@ -26,10 +26,10 @@ Finding components(const papi::Inventory& papi) {
 Finding presets(const papi::Inventory& papi) {
   const int counting = papi.presets_counting();
   const std::string claim = fmt::format(
-      "of {} preset names PAPI claims {} for this CPU ({}) and {} count in a trial", papi.presets_known,
+      "of {} preset names PAPI claims {} for this CPU ({}), and {} start in a trial", papi.presets_known,
       papi.presets.size(), papi.core_pmu.empty() ? "no core PMU known to libpfm4" : papi.core_pmu, counting);
   if (counting > 0 && static_cast<std::size_t>(counting) == papi.presets.size())
-    return {State::works, "presets", claim, {}};
+    return {State::works, "presets", claim + "; whether they count what they say recount check tells", {}};
   if (counting > 0)
     return {State::limited, "presets", claim, "recount presets tells why each of the others does not"};
   return {State::missing, "presets", fmt::format("{}: {}", claim, fmt::join(papi.reasons, "; ")),

@@ -46,7 +46,7 @@ class Console:
     ended: dict = field(default_factory=dict)
     kernel: str = ''
     now: str = ''        # the step under way
-    since: float = 0.0
+    since: float = 0.0  # when it began, or when the one before it ended
     off: bool = False
     stray: list = field(default_factory=list)
     rest: str = ''
@@ -76,7 +76,7 @@ class Console:
             name, status = rest.rsplit(' ', 1)
             self.ended[name].status = int(status)
             self.ended[name].seconds = time.monotonic() - self.since
-            self.now = ''
+            self.now, self.since = '', time.monotonic()
 
     def limit(self):
         return self.ended[self.now].step.limit if self.now else BOOT_LIMIT
@@ -126,7 +126,7 @@ def listen(machine, console):
 
 
 def hung(console):
-    what = f'the step {console.now} has not ended' if console.now else 'no step has begun'
+    what = f'the step {console.now} has not ended' if console.now else 'no further step has begun'
     trouble = f'{what} after {console.limit()} s: the machine was killed'
     if console.now:
         console.ended[console.now].trouble = trouble

@@ -20,10 +20,18 @@ def tables(*names, limit=90):
 # Two that count on a Cortex-A57 and two that qemu does not model, so that four hardware events are counted at once.
 EVENTS = 'arm_ac57::INST_RETIRED,arm_ac57::CPU_CYCLES,arm_ac57::L1D_CACHE_REFILL,arm_ac57::L1D_TLB_REFILL'
 
+# The longest first, since as many run at once as there are processors.
 BOOTS = [
+    Boot('a57-check', tables('check-a57', limit=240)),
+    Boot('a53', tables('a53', limit=240), cpu='cortex-a53'),
+    Boot('a57-repeat', [Step('repeat', '/repeat 20 /recount check -q --json --repeat 1 TOT_INS L1_DCM perf::PAGE-FAULTS', 240)]),
+    Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=180)),
+    Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=180), cpu='neoverse-n1'),
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
          [Step('cost-table', f'/recount cost --rounds 1 -e {EVENTS}', show=True)]),
-    Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep')),
+    Boot('a57-wrong', tables('check-wrong', limit=180)),
     # Two cycles an instruction: whoever swaps the two is found out.
-    Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost'), shift=1),
+    Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),
+    # Time runs freely: instructions are not counted any more.
+    Boot('a57-off', tables('check-off', limit=180), shift=None),
 ]

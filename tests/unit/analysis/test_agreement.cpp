@@ -92,6 +92,16 @@ BOOST_AUTO_TEST_CASE(zero_where_it_cannot_be) {
   BOOST_TEST((of(trial(always(0), always(0), 0)) == Verdict::agrees));
 }
 
+BOOST_AUTO_TEST_CASE(zero_is_dead_however_much_is_tolerated) {
+  Trial rough = trial(always(0), always(0), 316);
+  rough.stated->below = 266; // from 50
+  rough.stated->above = 1684;
+  rough.tolerance = 0.2; // of 316: more than 50
+  BOOST_TEST((of(rough) == Verdict::dead));
+  rough.stated->below = 316; // it may be none
+  BOOST_TEST((of(rough) == Verdict::agrees));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_counted_says_why) {
   Trial t = trial({}, {});
   t.perf = silent("no such PMU");
