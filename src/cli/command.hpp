@@ -71,6 +71,7 @@ Command stat_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
 Command profile_command();
+Command matmul_command();
 Command cost_command();
 
 } // namespace recount::cli

@@ -6,7 +6,7 @@ std::vector<Command> commands() {
   return {
       doctor_command(), events_command(), lint_command(),    presets_command(),
       check_command(),  stat_command(),   sweep_command(),   run_point_command(),
-      plot_command(),   cost_command(),   profile_command(),
+      plot_command(),   cost_command(),   profile_command(), matmul_command(),
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include "event/nearest.hpp"
 #include "host/pmu.hpp"
+#include "preset/formula_text.hpp"
 #include "preset/here.hpp"
 #include "preset/standard.hpp"
 
@@ -66,11 +67,9 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   line.type = name_of(preset.type);
   line.note = preset.note;
   line.line = preset.place.line;
-  std::vector<std::string> names;
   std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
   for (const PresetNative& term : preset.natives) {
     const preset::Native& native = view.natives->of(term.name);
-    names.push_back(term.name);
     if (native.pmu == view.core->name) distinct.insert(term.code);
     line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
                           native.prose, here ? trial(term.name, native) : std::string{}});
@@ -79,21 +78,7 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   }
   line.counters = static_cast<int>(distinct.size());
   line.room = view.core->counters + view.core->fixed_counters;
-  std::string joined;
-  const char* const sign = preset.type == Derived::sub ? " - " : " + ";
-  for (const auto& name : names)
-    joined += (joined.empty() ? "" : sign) + name;
-  if (preset.type == Derived::postfix)
-    line.formula = formula::to_infix(formula::parse_rpn(preset.postfix), names);
-  else if (preset.type == Derived::add || preset.type == Derived::sub)
-    line.formula = joined;
-  else if (preset.type == Derived::ps && names.size() > 1)
-    line.formula = fmt::format("{} * max_hz / {}", names[1], names[0]);
-  else if (preset.type == Derived::add_ps)
-    line.formula = fmt::format("({}) * max_hz / {}",
-                               joined.substr(std::min(names[0].size() + 3, joined.size())), names[0]);
-  else
-    line.formula = names.front();
+  line.formula = preset::formula_text(preset);
   if (line.formula.empty()) line.trouble = "its formula cannot be evaluated: " + preset.postfix;
   return line;
 }

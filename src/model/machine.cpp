@@ -19,7 +19,23 @@ std::string slurp(const std::string& path) {
 
 } // namespace
 
+MachineDescription altered(MachineDescription machine, const std::string& part) {
+  machine.name += "~" + part;
+  if (part == "no-tlb") {
+    machine.tlb.reset();
+  } else if (part == "full") {
+    for (LevelDescription& level : machine.levels)
+      level.ways = level.size / level.line;
+  } else {
+    throw bad_input(machine.name, "no part of a machine is known as \"" + part + "\"",
+                    suggest(part, {"no-tlb", "full"}));
+  }
+  return machine;
+}
+
 MachineDescription machine(const std::string& name) {
+  if (const auto tilde = name.rfind('~'); tilde != std::string::npos && tilde > name.rfind('/') + 1)
+    return altered(machine(name.substr(0, tilde)), name.substr(tilde + 1));
   if (name == "host") return host_machine();
   if (name.find('/') != std::string::npos || name.ends_with(".json")) return parse_machine(slurp(name), name);
   std::vector<std::string> known{"host"};

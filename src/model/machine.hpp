@@ -52,12 +52,18 @@ struct MachineDescription {
   std::vector<LevelDescription> levels; ///< from the core outwards, at least one
   std::optional<TlbDescription> tlb;    ///< without one, translation costs nothing
   std::uint64_t seed = 1;               ///< of the levels with random replacement
+  std::string pmu = {};                 ///< libpfm4's name of its core PMU ("skl"), to explain presets
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
-/// (a name with a slash or ending in .json). Throws recount::Error: bad_input for an unknown name (with the
+/// (a name with a slash or ending in .json); each may be followed by parts that are to be otherwise, see
+/// altered(): "i7-9700~no-tlb". Throws recount::Error: bad_input for an unknown name (with the
 /// nearest ones) or a bad description (file and field named), unavailable where the host does not tell.
 [[nodiscard]] MachineDescription machine(const std::string& name_or_path);
+
+/// A machine with one part otherwise, to see what that part does: "no-tlb" (translation costs nothing),
+/// "full" (every level fully associative: no conflicts). Throws recount::Error (bad_input) for another word.
+[[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();

@@ -92,6 +92,7 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
   MachineDescription machine;
   machine.name = fields.text("name");
   machine.source = fields.text("source", "");
+  machine.pmu = fields.text("pmu", "");
   std::size_t i = 0;
   for (const json& element : fields.list("levels"))
     machine.levels.push_back(level(element, file, "levels[" + std::to_string(i++) + "]"));

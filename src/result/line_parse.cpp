@@ -37,6 +37,8 @@ Run parse_run(const Fields& fields, const std::string& where) {
     run.seed = seed->get<std::uint64_t>();
   }
   run.plan = fields.table("plan");
+  run.presets = fields.table("presets");
+  run.skipped = fields.table("skipped");
   run.resumes = fields.text_or("resumes");
   return run;
 }

@@ -60,6 +60,8 @@ std::string to_line(const Run& run) {
   object["command"] = run.command;
   object["seed"] = run.seed;
   object["plan"] = run.plan;
+  if (!run.presets.empty()) object["presets"] = run.presets;
+  if (!run.skipped.empty()) object["skipped"] = run.skipped;
   if (!run.resumes.empty()) object["resumes"] = run.resumes;
   return text(object);
 }

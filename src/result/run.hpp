@@ -37,6 +37,9 @@ struct Run {
   /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
   /// "repeat", ...): a sweep resumes only a file whose plan is its own.
   std::map<std::string, std::string> plan;
+  /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
+  std::map<std::string, std::string> presets;
+  std::map<std::string, std::string> skipped; ///< what was left out ("papi", "Java"), and why
   std::string resumes; ///< id of the run that this one continues; empty: none
 };
 

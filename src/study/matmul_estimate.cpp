@@ -1,0 +1,94 @@
+// How long a matrix study will take: small products are timed, large ones scaled.
+#include "kernel/kernel.hpp"
+#include "study/matmul.hpp"
+#include "witness/stopwatch.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace recount::study {
+namespace {
+
+constexpr std::int64_t probe_size = 160; ///< its matrices fit every second-level cache
+constexpr double start_of_a_run = 0.03;  ///< seconds: a process, memory, a corner multiplied
+constexpr double library_step = 5e-11;   ///< seconds a step of dgemm
+constexpr double simulated_step = 1e-9;  ///< and of the model, which skips what recurs
+constexpr double command_start = 0.2;
+
+std::string word(const result::Params& point, const std::string& name) {
+  const auto found = point.find(name);
+  const auto* const text = found == point.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
+}
+
+double whole(const result::Params& point, const std::string& name) {
+  const auto found = point.find(name);
+  const auto* const number = found == point.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  return number ? static_cast<double>(*number) : 0;
+}
+
+double steps(const result::Params& point) {
+  const double n = whole(point, "n");
+  return n * n * n;
+}
+
+/// Loops along a column slow down once it outgrows the caches and the TLB; those along rows hardly do.
+double growth(const std::string& variant, double n) {
+  if (variant == "ijk" || variant == "ijk-mem") return n > 1500 ? 6 : n > 500 ? 2.5 : 1;
+  return n > 1500 ? 1.5 : 1;
+}
+
+class Estimate {
+public:
+  double seconds(const sweep::Job& job) {
+    if (!witness::find(job.witness).native) return start_of_a_run + simulated(job);
+    if (job.kernel == "bandwidth" || job.kernel == "peak") return 0.3;
+    const bool command = job.kernel == "external";
+    const double n = whole(job.point, "n");
+    const double each =
+        job.kernel == "dgemm" ? library_step : step(job) * growth(word(job.point, "variant"), n);
+    return start_of_a_run + steps(job.point) * each * (command ? 1.5 : 1) + (command ? command_start : 0);
+  }
+
+private:
+  static double simulated(const sweep::Job& job) {
+    return job.kernel == "peak" ? 0 : steps(job.point) * simulated_step;
+  }
+
+  /// Seconds a step in small matrices, measured once for each kind of loops.
+  double step(const sweep::Job& job) {
+    const std::string kernel = job.kernel == "external" ? "matmul" : job.kernel;
+    const std::string variant = word(job.point, "variant"), element = word(job.point, "element");
+    double& known = steps_[kernel + variant + element];
+    if (known > 0) return known;
+    known = 1e-9;
+    try {
+      const auto instance = kernel::find(kernel).prepare(
+          {{"variant", variant}, {"element", element.empty() ? "f64" : element}, {"n", probe_size}});
+      instance->warm();
+      const auto lapse = witness::lapse(instance->region());
+      known =
+          static_cast<double>(lapse.ns) / 1e9 / (static_cast<double>(probe_size) * probe_size * probe_size);
+    } catch (const Error&) { // the run itself will say what is wrong
+    }
+    return known;
+  }
+
+  std::map<std::string, double> steps_;
+};
+
+} // namespace
+
+std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel) {
+  Estimate estimate;
+  double timed = 0, modelled = 0;
+  for (const auto& job : jobs)
+    (witness::find(job.witness).native ? timed : modelled) += estimate.seconds(job);
+  return std::chrono::nanoseconds(
+      static_cast<std::int64_t>(1e9 * (timed + modelled / std::max(1, parallel))));
+}
+
+} // namespace recount::study

@@ -1,0 +1,16 @@
+// What presets mean on a CPU, in a line each, so that results explain themselves on another machine.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::study {
+
+/// "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS (DERIVED_SUB, papi_events.csv:837)" by preset, for those that the
+/// table which PAPI reads defines. `cpu`: libpfm4's name of a core PMU ("skl"); empty: this machine's.
+/// Nothing, and no error, where there is no table or nobody knows the CPU.
+[[nodiscard]] std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,
+                                                              const std::string& cpu = {});
+
+} // namespace recount::study

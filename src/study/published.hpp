@@ -1,0 +1,30 @@
+// Tables of matrix products that others have published, as results: values taken over, never measured here.
+#pragma once
+
+#include "result/read.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::study {
+
+/// A published table.
+struct Published {
+  result::Run run; ///< its source; `versions` has "published" (the file's name), "source" (its comments) and
+                   ///< "machine" (the described machine that it was measured on), where known
+  std::vector<result::Observation> observations; ///< witness "published"
+  std::vector<result::Params> points;            ///< of kernel matmul, each once
+};
+
+/// Reads CSV: comments begin with #; the first other line names the columns, of which `variant` and `n` are
+/// needed: variant is simple, line, block or a name of the kernel matmul; block; seconds, seconds_cpp or
+/// seconds_LANGUAGE; and presets in small letters without PAPI_: l1_dcm, l2_dcm, l2_dca ... An empty field is
+/// no value. `machine`: a described machine; empty: the shipped one that the comments or the file's name
+/// mention, if any. Throws recount::Error (bad_input) naming file, line and column.
+[[nodiscard]] Published parse_published(std::string_view text, const std::string& file,
+                                        const std::string& machine = {});
+/// The same from a file.
+[[nodiscard]] Published read_published(const std::string& file, const std::string& machine = {});
+
+} // namespace recount::study

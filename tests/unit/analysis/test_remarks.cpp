@@ -1,0 +1,178 @@
+// Remarks on matrix results: contradictions, speed-ups, cliffs, conflicts.
+#include "analysis/remarks.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::analysis;
+
+namespace {
+
+result::Params at(const std::string& variant, std::int64_t n, std::int64_t block = 128,
+                  const std::string& element = "f64") {
+  return {{"variant", variant}, {"n", n}, {"block", block}, {"element", element}};
+}
+
+/// Results of one machine, written down a value a line.
+class Book {
+public:
+  Book() {
+    run_.id = "R";
+    run_.caches = {{"L1d", 32768, 64, 8}, {"L2", 262144, 64, 4}};
+  }
+  result::Run& run() { return run_; }
+  Book& add(const result::Params& point, const std::string& witness, const std::string& metric, double value,
+            int repetition = 0) {
+    result::Observation o;
+    o.run = "R";
+    o.kernel = "matmul";
+    o.params = point;
+    o.witness = witness;
+    o.metric = metric;
+    o.value = value;
+    o.repetition = repetition;
+    results_.observations.push_back(o);
+    return *this;
+  }
+  Products products() {
+    results_.runs = {run_};
+    return analysis::products(results_).at(0);
+  }
+
+private:
+  result::Run run_;
+  result::Results results_;
+};
+
+bool holds(const Remark& remark, const std::string& part) {
+  bool found = remark.title.find(part) != std::string::npos || remark.text.find(part) != std::string::npos;
+  for (const auto& line : remark.evidence)
+    found = found || line.find(part) != std::string::npos;
+  BOOST_TEST(found, "\"" << part << "\" is not in: " << remark.title << ". " << remark.text);
+  return found;
+}
+
+const Capacities i7 = {"i7", {{"L1d", 32768}, {"L2", 262144}, {"L3", 12582912}}, 64, 4096, 1536};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(remarks)
+
+BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
+  Book book;
+  book.run().presets = {{"PAPI_L2_DCM", "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS (DERIVED_SUB, t.csv:1)"},
+                        {"PAPI_L1_DCM", "L1D:REPLACEMENT (NOT_DERIVED, t.csv:2)"}};
+  book.add(at("ikj", 600), "papi", "PAPI_L1_DCM", 27e6).add(at("ikj", 600), "papi", "PAPI_L2_DCM", 57e6);
+  book.add(at("ijk", 600), "papi", "PAPI_L1_DCM", 245e6).add(at("ijk", 600), "papi", "PAPI_L2_DCM", 39e6);
+  book.add(at("ikj", 600), "model", "PAPI_L2_DCM", 26e6).add(at("ikj", 600), "model", "PAPI_L1_DCM", 20e6);
+  const Products group = book.products();
+  const auto found = misses_out_of_order(group, &group, "model");
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "In 1 of 2 products");
+  holds(found[0], "LLC_REFERENCES counts every request");
+  holds(found[0], "hardware prefetchers");
+  holds(found[0], "L1D:REPLACEMENT counts lines");
+  BOOST_REQUIRE(found[0].evidence.size() == 1U); // neither the sound product nor the model
+  holds(found[0], "line, n = 600: 57.00 million in L2 against 27.00 million in L1 (2.11 times)");
+  holds(found[0], "without a prefetcher 26.00 million");
+  Book sound;
+  sound.add(at("ikj", 600), "papi", "PAPI_L1_DCM", 27e6).add(at("ikj", 600), "papi", "PAPI_L2_DCM", 27.3e6);
+  BOOST_TEST(misses_out_of_order(sound.products(), nullptr, "model").empty()); // other passes, other counts
+}
+
+BOOST_AUTO_TEST_CASE(a_speed_up_with_fewer_hits_is_answered_by_l2) {
+  Book book;
+  const auto fill = [&](const char* variant, double l1, double l2, double seconds) {
+    const auto point = at(variant, 100, 16, "i16");
+    book.add(point, "model", "PAPI_LD_INS", 3e6).add(point, "model", "PAPI_SR_INS", 1e6);
+    book.add(point, "model", "PAPI_L1_DCM", l1).add(point, "model", "PAPI_L2_DCA", l1);
+    book.add(point, "model", "PAPI_L2_DCM", l2).add(point, "clock", "seconds", seconds);
+  };
+  fill("ijk-mem", 1e5, 9e4, 2);
+  fill("blocked", 2e5, 1e3, 1);
+  const auto found = faster_with_fewer_hits(book.products());
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0],
+        "It is 2.00 times faster (by the clock), though its L1 hit rate is 2.500 points lower (modelled)");
+  holds(found[0], "L2 answers: of what misses L1, 99.50 % hits L2 (10.00 % in the other)");
+}
+
+BOOST_AUTO_TEST_CASE(a_cliff_is_the_tlbs_when_the_model_has_it_with_the_tlb_alone) {
+  Book book;
+  const auto step = [](std::int64_t n) {
+    return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+  };
+  const auto fill = [&](std::int64_t n, double ns, double misses, double walks, double bare) {
+    const auto point = at("ijk", n);
+    book.add(point, "clock", "seconds", ns * 1e-9 * step(n));
+    book.add(point, "model", "PAPI_L1_DCM", misses * step(n))
+        .add(point, "model", "PAPI_TLB_DM", walks * step(n));
+    book.add(point, "model:host~no-tlb", "PAPI_L1_DCM", bare * step(n));
+  };
+  fill(1000, 1, 1.13, 0, 1.13);
+  fill(1400, 1.2, 1.13, 0, 1.13);
+  fill(1800, 5, 1.57, 1, 1.13);
+  const Products group = book.products();
+  const auto found = cliffs(group, group, "model", i7);
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "A cliff: simple between n = 1400 and 1800");
+  holds(found[0], "time 1.200 to 5.000 ns a step (4.17 times, by the clock)");
+  holds(found[0], "page walks 0 to 1.000 a step");
+  holds(
+      found[0],
+      "The TLB makes it: the model has L1 misses 1.130 to 1.570 a step with its TLB, 1.130 to 1.130 without");
+  holds(found[0], "the time is the TLB's");
+  holds(found[0], "lies on 1400 to 1800 pages and outgrows the TLB's 1536 entries");
+}
+
+BOOST_AUTO_TEST_CASE(a_cliff_may_be_a_caches) {
+  Book book;
+  const auto fill = [&](std::int64_t n, double ns, double misses) {
+    const auto point = at("ikj", n);
+    const auto steps = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+    book.add(point, "clock", "seconds", ns * 1e-9 * steps)
+        .add(point, "model", "MODEL_L1_DEMAND_MISSES", misses * steps);
+  };
+  fill(2000, 1, 0.125);
+  fill(2200, 2, 0.25);
+  const Products group = book.products();
+  const auto found = cliffs(group, group, "model", i7);
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "L1 misses of loads and stores 0.1250 to 0.2500 a step");
+  holds(found[0], "a row of b and a row of c (31.25 KiB to 34.38 KiB) outgrows L1d (32 KiB)");
+  const Products bare =
+      Book().add(at("ikj", 10), "clock", "seconds", 1).add(at("ikj", 20), "clock", "seconds", 99).products();
+  holds(cliffs(bare, bare, "model", i7).at(0), "Nothing of this is in the caches");
+}
+
+BOOST_AUTO_TEST_CASE(conflicts_are_what_full_associativity_would_save) {
+  Book book;
+  book.add(at("ijk", 1024), "model", "PAPI_L1_DCM", 1e9)
+      .add(at("ijk", 1024), "model:host~full", "PAPI_L1_DCM", 1e8);
+  book.add(at("ijk", 1000), "model", "PAPI_L1_DCM", 1e9)
+      .add(at("ijk", 1000), "model:host~full", "PAPI_L1_DCM", 0.9e9);
+  const auto found = conflicts(book.products(), "model");
+  BOOST_REQUIRE(found.size() == 1U);
+  BOOST_REQUIRE(found[0].evidence.size() == 1U);
+  holds(found[0], "simple, n = 1024: 1000 million L1 misses, 100.0 million if L1 were fully associative");
+}
+
+BOOST_AUTO_TEST_CASE(blocks_are_held_against_capacities) {
+  Book book;
+  book.add(at("blocked", 4096, 128), "clock", "seconds", 1);
+  const auto found = blocks_that_fit(book.products(), i7);
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "one block of 64 x 64 elements of 8 bytes, or three (of a, b and c) of 36 x 36");
+  holds(found[0], "block 128 x 128: 128 KiB each, 384 KiB three; the smallest level that holds one is L2");
+}
+
+BOOST_AUTO_TEST_CASE(odd_repetitions_are_told) {
+  Book book;
+  for (int i = 0; i < 5; ++i)
+    book.add(at("ijk", 600), "clock", "seconds", i == 4 ? 7.5 : 10, i);
+  const auto found = odd_ones(book.products());
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "simple, n = 600, seconds by the clock, repetition 5: 7.500 s, 25 % below the other 4");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

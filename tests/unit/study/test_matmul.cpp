@@ -1,0 +1,139 @@
+// The matrix study: its points, its runs, what is left out.
+#include "study/matmul.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace recount;
+using namespace recount::study;
+
+namespace {
+
+MatmulRequest request(std::vector<std::string> studies, bool quick = false) {
+  MatmulRequest r;
+  r.choice.studies = std::move(studies);
+  r.choice.quick = quick;
+  r.witnesses = {"clock", "model:i7-9700"};
+  r.seed = 1;
+  return r;
+}
+
+std::int64_t n_of(const MatmulStop& stop) {
+  return std::get<std::int64_t>(stop.point.at("n"));
+}
+std::string variant_of(const MatmulStop& stop) {
+  return std::get<std::string>(stop.point.at("variant"));
+}
+
+std::size_t count(const std::vector<MatmulStop>& stops, const std::string& kernel,
+                  const std::string& variant) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      stops, [&](const MatmulStop& s) { return s.kernel == kernel && variant_of(s) == variant; }));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(matmul_study)
+
+BOOST_AUTO_TEST_CASE(the_laboratory_is_whole) {
+  MatmulChoice choice;
+  choice.studies = {"lab"};
+  choice.line = 128;
+  const auto stops = matmul_points(choice);
+  BOOST_TEST(count(stops, "matmul", "ijk-mem") == 1U);
+  BOOST_TEST(count(stops, "matmul", "transposed") == 2U); // with and without
+  BOOST_TEST(count(stops, "matmul-vectorised", "transposed") == 2U);
+  BOOST_TEST(std::ranges::all_of(stops, [](const auto& s) { return n_of(s) == 1024; }));
+  for (const auto& stop : stops)
+    if (variant_of(stop) == "blocked")
+      BOOST_TEST(std::get<std::int64_t>(stop.point.at("block")) == 64); // a line
+}
+
+BOOST_AUTO_TEST_CASE(the_report_is_whole) {
+  MatmulChoice choice;
+  choice.studies = {"report"};
+  auto stops = matmul_points(choice);
+  BOOST_TEST(count(stops, "matmul", "ijk") == 7U);
+  BOOST_TEST(count(stops, "matmul", "ikj") == 11U);
+  BOOST_TEST(count(stops, "matmul", "blocked") == 4U * 5U);
+  choice.quick = true;
+  stops = matmul_points(choice);
+  std::set<std::int64_t> sizes;
+  for (const auto& stop : stops)
+    if (stop.kernel == "matmul" && stop.timed) sizes.insert(n_of(stop));
+  BOOST_TEST((sizes == std::set<std::int64_t>{600, 1000}));
+  choice.sizes = {10, 20};
+  choice.blocks = {4, 16};
+  stops = matmul_points(choice);
+  BOOST_TEST(count(stops, "matmul", "ijk") == 2U);
+  BOOST_TEST(count(stops, "matmul", "blocked") == 4U);
+  choice.studies = {"reprot"};
+  BOOST_CHECK_THROW((void)matmul_points(choice), Error);
+}
+
+BOOST_AUTO_TEST_CASE(commands_run_where_simple_and_line_do) {
+  MatmulChoice choice;
+  choice.studies = {"report"};
+  choice.commands = {"X=prog --a=b {variant} {n}", "python3 m.py {n}"};
+  const auto stops = command_points(choice);
+  BOOST_TEST(stops.size() == 2U * 2U * 7U); // up to 3000
+  BOOST_TEST(std::get<std::string>(stops[0].point.at("language")) == "X");
+  BOOST_TEST(std::get<std::string>(stops[0].point.at("command")) == "prog --a=b {variant} {n}");
+  BOOST_TEST(std::get<std::string>(stops.back().point.at("language")) == "Python");
+}
+
+BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
+  auto r = request({"lab"});
+  r.java = false;
+  const auto plan = plan_matmul(r, "");
+  std::set<int> repetitions;
+  bool modelled = false;
+  for (const auto& job : plan.jobs) {
+    if (job.witness == "clock") {
+      BOOST_TEST(!modelled);
+      repetitions.insert(job.repetition);
+    } else {
+      modelled = true;
+      BOOST_TEST(job.kernel != "matmul-vectorised"); // its accesses are the compiler's
+    }
+  }
+  BOOST_TEST(modelled);
+  BOOST_TEST(repetitions.size() == 5U);
+  auto again = plan_matmul(r, "");
+  BOOST_TEST((again.settings == plan.settings));
+  r.repeat = 4;
+  BOOST_TEST((plan_matmul(r, "").settings != plan.settings)); // not the file to resume
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_is_told) {
+  const auto plan = plan_matmul(request({"report"}, true), "there is no javac");
+  BOOST_TEST(plan.skipped.at("Java") == "there is no javac");
+  BOOST_TEST(std::ranges::none_of(plan.jobs, [](const auto& job) { return job.kernel == "external"; }));
+  auto model_only = request({"report"}, true);
+  model_only.witnesses = {"model:i7-9700"};
+  for (const auto& job : plan_matmul(model_only, "").jobs)
+    BOOST_TEST(job.kernel == "matmul"); // nothing that only a clock can time
+  BOOST_CHECK_THROW((void)plan_matmul(request({}), ""), Error);
+}
+
+BOOST_AUTO_TEST_CASE(points_of_a_published_table_are_run) {
+  auto r = request({});
+  r.published = parse_published("variant,n,l1_dcm\nline,77,5\n", "t.csv");
+  const auto plan = plan_matmul(r, "");
+  BOOST_REQUIRE(!plan.jobs.empty());
+  for (const auto& job : plan.jobs)
+    BOOST_TEST(std::get<std::int64_t>(job.point.at("n")) == 77);
+}
+
+BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
+  const auto plan = plan_matmul(request({"report"}), "no");
+  auto half = plan.jobs;
+  half.resize(half.size() / 2);
+  BOOST_TEST(estimate_matmul(half, 2).count() < estimate_matmul(plan.jobs, 2).count());
+  BOOST_TEST(estimate_matmul({}, 2).count() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

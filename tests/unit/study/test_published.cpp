@@ -1,0 +1,102 @@
+// Published tables of matrix products: what is read, and what is refused.
+#include "study/published.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <recount/error.hpp>
+
+#include <random>
+
+using namespace recount;
+using namespace recount::study;
+
+namespace {
+
+const std::string head =
+    "# Measured on an i7 9700, by somebody\nvariant,n,block,seconds_cpp,seconds_java,l1_dcm,l2_dcm\n";
+
+bool says(const Error& error, const std::string& part) {
+  return error.kind() == ErrorKind::bad_input && std::string(error.what()).find(part) != std::string::npos;
+}
+void refused(const std::string& text, const std::string& part) {
+  BOOST_CHECK_EXCEPTION((void)parse_published(text, "t.csv"), Error, [&](const Error& error) {
+    BOOST_TEST_CONTEXT(error.what()) BOOST_TEST(says(error, part));
+    return says(error, part);
+  });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(published_tables)
+
+BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
+  const auto table =
+      parse_published(head + "simple,600,,0.2,0.25,244,39\r\n\nblock, 4096 ,128,3e1,,96,\n", "x/t.csv");
+  BOOST_TEST(table.run.versions.at("published") == "t.csv");
+  BOOST_TEST(table.run.versions.at("source") == "Measured on an i7 9700, by somebody");
+  BOOST_TEST(table.run.versions.at("machine") == "i7-9700"); // mentioned, in other letters
+  BOOST_TEST(table.run.plan.empty());                        // nobody's sweep
+  BOOST_REQUIRE(table.observations.size() == 6U);            // empty fields are no values
+  const auto& first = table.observations[0];
+  BOOST_TEST((first.kernel == "matmul" && first.witness == "published" && first.run == table.run.id));
+  BOOST_TEST((first.metric == "seconds" && std::get<double>(first.value) == 0.2));
+  BOOST_TEST(std::get<std::string>(first.params.at("variant")) == "ijk");
+  BOOST_TEST(first.params.contains("offset")); // complete, as the runs beside it
+  BOOST_TEST((table.observations[1].kernel == "external" &&
+              std::get<std::string>(table.observations[1].params.at("language")) == "Java"));
+  BOOST_TEST((table.observations[2].metric == "PAPI_L1_DCM" &&
+              std::get<std::int64_t>(table.observations[2].value) == 244));
+  BOOST_TEST(std::get<std::int64_t>(table.observations[4].params.at("block")) == 128);
+  BOOST_TEST(table.points.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(columns_may_be_few_and_in_any_order) {
+  const auto table = parse_published("l1_dcm,n,variant\n7,100,line\n", "t.csv");
+  BOOST_TEST(table.observations.size() == 1U);
+  BOOST_TEST(!table.run.versions.contains("machine"));
+  BOOST_TEST(parse_published("n,variant,tot_cyc\n5,ijk-mem,9\n", "t.csv").observations[0].metric ==
+             "PAPI_TOT_CYC");
+  BOOST_TEST(
+      parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "host~full").run.versions.at("machine") ==
+      "host~full");
+  const auto same = [](const char* text) { return parse_published(text, "t.csv").run.id; };
+  BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") == same("n,variant,seconds\n5,simple,9\n"));
+  BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") != same("n,variant,seconds\n5,simple,8\n"));
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
+  refused("", "t.csv:0: holds no values");
+  refused(head, "holds no values");
+  refused("n,seconds\n", "t.csv:1: there is no column variant");
+  refused("variant,seconds\n", "there is no column n");
+  refused("variant,n,l1_dcn\n", "no column is known by the name \"l1_dcn\"");
+  refused("variant,n,l1_dcn\n", "l1_dcm"); // the nearest
+  refused(head + "simple,600,,0.2\n", "t.csv:3: has 4 fields, the head has 7");
+  refused(head + "simple,six,,,,1,\n", "\"six\" is no whole number");
+  refused(head + "simple,-600,,,,1,\n", "\"-600\" is no whole number");
+  refused(head + "simple,2000000,,,,1,\n", "2000000 is over");
+  refused(head + "simpel,600,,,,1,\n", "\"simpel\" is no variant");
+  refused(head + "simple,600,,,,1.5,\n", "\"1.5\" is no count");
+  refused(head + "simple,600,,fast,,1,\n", "\"fast\" is no time");
+  refused(head + "simple,600,,nan,,1,\n", "\"nan\" is no time");
+  refused(head + ",600,,,,1,\n", "lacks its variant or its n");
+  BOOST_CHECK_THROW((void)parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "i7-9999"), Error);
+  BOOST_CHECK_THROW((void)read_published("/no/such/table.csv"), Error);
+}
+
+/// Whatever the bytes: a table or an error.
+BOOST_AUTO_TEST_CASE(any_bytes_are_read_or_refused) {
+  std::mt19937 random(7);
+  const std::string whole = head + "simple,600,,0.2,0.25,244,39\nblock,4096,128,30,,96,\n";
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = whole;
+    for (int k = 0; k < 1 + static_cast<int>(random() % 4); ++k)
+      text[random() % text.size()] = static_cast<char>(random() % 256);
+    try {
+      BOOST_TEST(!parse_published(text, "t.csv").observations.empty());
+    } catch (const Error& error) {
+      BOOST_TEST((error.kind() == ErrorKind::bad_input));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
