@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(a_call_every_ten_faults_by_signal_and_by_thread) {
     memory.touch(100, 1101);
     overflow.stop();
     const auto after = overflow.counts()[0];
-    BOOST_TEST(after.occurrences - before.occurrences == 1001U);
+    BOOST_TEST(after.occurrences - before.occurrences >= 1001U);
+    BOOST_TEST(after.occurrences - before.occurrences < 1011U); // shadow memory, in a sanitised run
     BOOST_TEST(after.overflows == after.occurrences / 10);
     BOOST_TEST(seen->count == after.overflows);
     BOOST_TEST(overflow.missed() == 0U);

@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(what_is_mapped_already) {
     code = code || (at - m.start < m.length && m.file.ends_with("host-perf"));
   });
   existing_mappings(
-      getpid(), [&](const Record& record) { data = data || std::get<Mapping>(record).file == "[heap]"; },
+      getpid(), [&](const Record& record) { data = data || std::get<Mapping>(record).file == "[stack]"; },
       true);
   BOOST_TEST(code);
   BOOST_TEST(data);

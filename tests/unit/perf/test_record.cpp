@@ -123,20 +123,21 @@ BOOST_AUTO_TEST_CASE(a_build_id_in_place_of_the_inode) {
 }
 
 BOOST_AUTO_TEST_CASE(names_forks_and_ends) {
-  Decoded into;
-  const auto name = taken<Name>(record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC,
-                                       join({{pair(10, 11)}, test::text("cat"), trailer})),
-                                {plain}, into);
+  Decoded into; // holds views: the words must live as long
+  const Words named = record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC,
+                             join({{pair(10, 11)}, test::text("cat"), trailer}));
+  const auto name = taken<Name>(named, {plain}, into);
   BOOST_TEST(name.name == "cat");
   BOOST_TEST(name.exec);
   BOOST_TEST(name.tid == 11U);
-  const Words ids{pair(20, 10), pair(21, 11), 499};
-  const auto fork = taken<Fork>(record(PERF_RECORD_FORK, 0, join({ids, trailer})), {plain}, into);
+  const Words ids = join({{pair(20, 10), pair(21, 11), 499}, trailer});
+  const Words forked = record(PERF_RECORD_FORK, 0, ids), ended = record(PERF_RECORD_EXIT, 0, ids);
+  const auto fork = taken<Fork>(forked, {plain}, into);
   BOOST_TEST(fork.pid == 20U);
   BOOST_TEST(fork.parent_pid == 10U);
   BOOST_TEST(fork.tid == 21U);
   BOOST_TEST(fork.parent_tid == 11U);
-  const auto end = taken<End>(record(PERF_RECORD_EXIT, 0, join({ids, trailer})), {plain}, into);
+  const auto end = taken<End>(ended, {plain}, into);
   BOOST_TEST(end.pid == 20U);
   BOOST_TEST(end.tid == 21U);
 }
