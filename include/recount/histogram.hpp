@@ -45,9 +45,9 @@ struct HistogramTotals {
   std::uint64_t saturated = 0; ///< increases that a full bucket could not take (PAPI starts again at 0)
 };
 
-/// Buckets over one or several ranges. Where ranges overlap, the one that starts last before an address takes
-/// it, whether or not its buckets reach so far. add() is async-signal-safe, nothing else is. One thread at a
-/// time.
+/// Buckets over one or several ranges. Where ranges overlap, the one that starts last takes an address,
+/// whether or not its buckets reach so far; a range holds its own first address. (PAPI gives that one to the
+/// range before, where there is one.) add() is async-signal-safe, nothing else is. One thread at a time.
 class Histogram {
 public:
   /// Throws Error (bad_input): no range, a range without buckets, a scale of 0 or over 131072, odd bits.

@@ -38,7 +38,7 @@ std::size_t width(const std::string& text) {
   return points;
 }
 
-std::string Table::text() const {
+std::string Table::text(std::FILE* stream) const {
   std::vector<std::size_t> widths;
   for (const auto& column : columns_)
     widths.push_back(width(column.head));
@@ -59,7 +59,7 @@ std::string Table::text() const {
   };
   const bool headed =
       std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.head.empty(); });
-  if (headed) line([&](std::size_t i) { return paint(Style::strong, columns_[i].head); });
+  if (headed) line([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
   for (const auto& row : rows_)
     line([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
   return out;

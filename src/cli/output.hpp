@@ -31,7 +31,8 @@ public:
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// The whole table, a line a row, no blanks at line ends; the head is left out when all heads are empty.
-  [[nodiscard]] std::string text() const;
+  /// Coloured as `stream` wants it.
+  [[nodiscard]] std::string text(std::FILE* stream = stdout) const;
 
 private:
   std::vector<Column> columns_;

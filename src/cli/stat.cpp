@@ -144,7 +144,7 @@ int execute_stat(const StatOptions& o) {
   if (o.json)
     fmt::print("{}", stat_json(plan, request, ended, intervals));
   else
-    fmt::print(stream, "{}", stat_table(plan, ended, subject_of(request)));
+    fmt::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
   return ended.exit ? stat::shell_status(*ended.exit) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "stat/summary.hpp"
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ namespace recount::cli {
 /// One interval, as it ends: a line for each row. `head`: with the heads of the columns.
 [[nodiscard]] std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head);
 
-/// Everything, at the end. `what` names the command or the processes.
+/// Everything, at the end. `what` names the command or the processes; coloured as `stream` wants it.
 [[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::Ended& ended,
-                                     const std::string& what);
+                                     const std::string& what, std::FILE* stream);
 [[nodiscard]] std::string stat_json(const stat::Plan& plan, const stat::Request& request,
                                     const stat::Ended& ended, const std::vector<stat::Slice>& intervals);
 

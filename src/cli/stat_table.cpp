@@ -73,7 +73,8 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
   return text;
 }
 
-std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const std::string& what) {
+std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const std::string& what,
+                       std::FILE* stream) {
   using Align = Table::Align;
   const bool several = ended.repetitions.size() > 1;
   Table table({{""},
@@ -104,7 +105,7 @@ std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const s
                counted.empty() ? "" : "counted " + counted});
   }
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
-  if (!table.empty()) text += table.text();
+  if (!table.empty()) text += table.text(stream);
   add_notes(text, "not counted: ", missing);
   add_notes(text, "", flags);
   for (const std::string& n : plan.notes)

@@ -52,9 +52,10 @@ std::pair<std::uint64_t, std::size_t> code() {
   return {address(low), address(high) - address(low) + code_bytes};
 }
 
-/// A place that others do not lie close to: for a range of its own.
+/// A range for one place. No instruction begins at its very start: PAPI ascribes that address to the range
+/// before, recount to the range that begins there.
 HistogramRange around(Toucher of, std::uint32_t scale) {
-  return {address(of) - 4, code_bytes / 4, scale};
+  return {address(of) - 1, code_bytes / 4, scale};
 }
 
 /// PAPI's generator (extras.c): the low half of a linear congruential one, whose state starts so and lives as
