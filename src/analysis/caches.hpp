@@ -30,8 +30,8 @@ struct Route {
 };
 
 /// How a found value stands to the stated one.
-enum class Agreement { not_stated, agrees, differs, not_found };
-[[nodiscard]] std::string to_string(Agreement agreement);
+enum class Standing { not_stated, agrees, differs, not_found };
+[[nodiscard]] std::string to_string(Standing agreement);
 
 /// A property of a cache: a value with its evidence, or the reason why there is none.
 struct Property {
@@ -50,7 +50,7 @@ struct Property {
   // Filled in by compare(); inference itself never sees them.
   std::optional<double> stated;
   std::string stated_by; ///< "hwloc", "machine i7-9700"
-  Agreement agreement = Agreement::not_stated;
+  Standing agreement = Standing::not_stated;
   std::string remark; ///< the reason of a difference
 };
 

@@ -33,6 +33,7 @@ public:
   bool take(const Geometry& g) {
     if (!g.unknown.empty() || g.shapes.size() != 1) return false;
     const Shape& shape = g.shapes.front();
+    if (shape.ways < inner_.ways && !g.inclusive && !seen_hidden(g, shape)) return false;
     inner_.ways = g.inclusive ? shape.ways : std::max(inner_.ways, shape.ways);
     inner_.period = common_multiple(inner_.period, shape.way_bytes());
     if (capacity_ == 0) line_ = shape.line;
@@ -41,6 +42,14 @@ public:
   }
 
 private:
+  /// Whether lines were seen to stay in the levels above that this one has no room for: it is not inclusive.
+  [[nodiscard]] bool seen_hidden(const Geometry& g, const Shape& shape) const {
+    return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
+      return c.lines.leaves != 0 && c.lines.stays == inner_.ways &&
+             lines_that_stay(shape, c.stride) < inner_.ways;
+    });
+  }
+
   std::vector<std::unique_ptr<CountGauge>> gauges_;
   Inner inner_;
   std::int64_t capacity_ = 0, line_ = 16;
@@ -72,7 +81,8 @@ void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
     if (known)
       finding.geometry = find_geometry(notebook, above.gauge(level), above.around(level));
     else
-      finding.geometry.unknown = finding.geometry.line_unknown = "the level above it is not known";
+      finding.geometry.unknown = finding.geometry.line_unknown =
+          "the level above it is not known well enough";
     fill_from_geometry(finding, {notebook, above.gauge(level), finding.name, finding.measure, can.exact});
     known = known && above.take(finding.geometry);
     found.levels.push_back(std::move(finding));

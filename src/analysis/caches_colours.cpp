@@ -12,7 +12,7 @@ namespace {
 using Pages = std::vector<std::int64_t>;
 
 constexpr double overflowing = 1.2; ///< visits of a pass that leave; less is noise
-constexpr int confirmations = 3;    ///< looks that must all agree that a set overflows
+constexpr int looks_that_agree = 3; ///< looks that must all agree that a set overflows
 constexpr int failures_allowed = 6; ///< reductions that noise may spoil
 
 void shuffle_pages(Pages& pages, std::uint64_t& random) {
@@ -72,7 +72,7 @@ private:
 
   bool overflows(const Pages& pages) {
     if (pages.size() < fewest()) return false;
-    for (int look = 0; look < confirmations; ++look)
+    for (int look = 0; look < looks_that_agree; ++look)
       if (leaving(pages) < overflowing) return false;
     return true;
   }
@@ -132,9 +132,9 @@ private:
     return std::ranges::any_of(found.smallest, [&](Pages tried) {
       tried.back() = page;
       int over = 0;
-      for (int look = 0; look < 2 * confirmations - 1; ++look)
+      for (int look = 0; look < 2 * looks_that_agree - 1; ++look)
         over += leaving(tried) >= overflowing ? 1 : 0;
-      return over >= confirmations;
+      return over >= looks_that_agree;
     });
   }
 

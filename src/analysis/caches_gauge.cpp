@@ -7,10 +7,10 @@ namespace recount::analysis {
 namespace {
 
 /// Of the visits: less is the noise of a counter or of the system beside the program, more is not.
-constexpr double noise = 0.02, signal = 0.05;
+constexpr double stays_most = 0.02, leaves_least = 0.05;
 
-Verdict judged(double share) {
-  return share <= noise ? Verdict::stays : share < signal ? Verdict::unclear : Verdict::leaves;
+Fit judged(double share) {
+  return share <= stays_most ? Fit::stays : share < leaves_least ? Fit::unclear : Fit::leaves;
 }
 
 } // namespace
@@ -25,14 +25,14 @@ std::vector<double> CountGauge::shares(std::span<const kernel::Pattern> patterns
   return all;
 }
 
-Verdict CountGauge::judge(double share, std::int64_t visits) const {
+Fit CountGauge::judge(double share, std::int64_t visits) const {
   if (!notebook_.abilities().exact) return judged(share);
-  return share * static_cast<double>(visits) < 0.1 ? Verdict::stays : Verdict::leaves;
+  return share * static_cast<double>(visits) < 0.1 ? Fit::stays : Fit::leaves;
 }
 
 std::string CountGauge::thresholds() const {
   if (notebook_.abilities().exact) return "a single miss in a pass";
-  return fmt::format("stays: at most {:g} misses an access; leaves: {:g} or more", noise, signal);
+  return fmt::format("stays: at most {:g} misses an access; leaves: {:g} or more", stays_most, leaves_least);
 }
 
 kernel::Pattern spread_over_sets(const kernel::Pattern& pattern, std::int64_t line, std::int64_t page) {
@@ -62,13 +62,13 @@ std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns)
   return all;
 }
 
-Verdict TimeGauge::judge(double share, std::int64_t) const {
+Fit TimeGauge::judge(double share, std::int64_t) const {
   return judged(share);
 }
 
 std::string TimeGauge::thresholds() const {
-  return fmt::format("stays: at most {:g} of the step between the plateaus; leaves: {:g} or more", noise,
-                     signal);
+  return fmt::format("stays: at most {:g} of the step between the plateaus; leaves: {:g} or more", stays_most,
+                     leaves_least);
 }
 
 } // namespace recount::analysis

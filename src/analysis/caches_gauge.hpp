@@ -8,7 +8,7 @@
 namespace recount::analysis {
 
 /// Whether a pattern stays in a level.
-enum class Verdict { stays, unclear, leaves };
+enum class Fit { stays, unclear, leaves };
 
 /// Share of the visits that leave one level, 0 to 1 (a little outside by noise).
 class Gauge {
@@ -21,7 +21,7 @@ public:
   virtual std::vector<double> shares(std::span<const kernel::Pattern> patterns) = 0;
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// What a share means for a pattern of so many visits.
-  [[nodiscard]] virtual Verdict judge(double share, std::int64_t visits) const = 0;
+  [[nodiscard]] virtual Fit judge(double share, std::int64_t visits) const = 0;
   /// The thresholds in words: "no miss", "2 % ... 5 % of the accesses".
   [[nodiscard]] virtual std::string thresholds() const = 0;
 };
@@ -31,7 +31,7 @@ class CountGauge : public Gauge {
 public:
   CountGauge(Notebook& notebook, std::size_t level) : notebook_(notebook), level_(level) {}
   std::vector<double> shares(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Verdict judge(double share, std::int64_t visits) const override;
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
   [[nodiscard]] std::string thresholds() const override;
 
 private:
@@ -48,7 +48,7 @@ public:
   TimeGauge(Notebook& notebook, double hit, double penalty, std::int64_t line)
       : notebook_(notebook), hit_(hit), penalty_(penalty), line_(line) {}
   std::vector<double> shares(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Verdict judge(double share, std::int64_t visits) const override;
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
   [[nodiscard]] std::string thresholds() const override;
 
 private:

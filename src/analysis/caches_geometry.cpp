@@ -13,11 +13,11 @@ namespace {
 using kernel::dense;
 using kernel::Pattern;
 
-constexpr std::int64_t most_counted = 130; ///< lines at one stride; more tell nothing that fewer do not
-constexpr std::int64_t ordinary_ways = 64; ///< at most
-constexpr std::size_t most_shapes = 50;    ///< that are tried out one by one
-constexpr std::uint64_t variants = 6;      ///< ways of filling other sets that a shape must stand
-constexpr double reached = 0.98;           ///< share from which on every access counts as reaching the level
+constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more tell nothing that fewer do not
+constexpr std::int64_t ordinary_ways = 64;  ///< at most
+constexpr std::size_t most_shapes = 50;     ///< that are tried out one by one
+constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets that a shape must stand
+constexpr double reached = 0.98;            ///< share from which on every access counts as reaching the level
 
 class GeometryOfLevel {
 public:
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  [[nodiscard]] Verdict verdict(const Pattern& pattern) {
+  [[nodiscard]] Fit verdict(const Pattern& pattern) {
     return gauge_.judge(gauge_.share(pattern), pattern.visits());
   }
   /// Whether every visit reaches this level at all.
@@ -50,7 +50,7 @@ private:
 
   [[nodiscard]] bool below_leaves(const Pattern& pattern) {
     return around_.below != nullptr &&
-           around_.below->judge(around_.below->share(pattern), pattern.visits()) != Verdict::stays;
+           around_.below->judge(around_.below->share(pattern), pattern.visits()) != Fit::stays;
   }
 
   /// Doubling sizes, at a stride that no line is shorter than.
@@ -121,8 +121,7 @@ private:
     const std::int64_t widest =
         std::min(period / *found_.line, found_.onset.leaves / (tall.stays * *found_.line) + 1);
     Boundary wide{widest, widest + 1};
-    if (verdict(columns(widest)) == Verdict::leaves)
-      wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
+    if (verdict(columns(widest)) == Fit::leaves) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
     if (!reaches(columns(wide.stays))) throw Unknown{"the level above keeps some of its lines"};
     found_.onset.stays = tall.stays * wide.stays * *found_.line;
     found_.onset.leaves = found_.onset.stays + *found_.line;
@@ -149,7 +148,7 @@ private:
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
     Conflict conflict{stride, {}};
     const std::int64_t most = can_.exact ? most_counted : most_counted / 2;
-    if (verdict(family(most)) == Verdict::leaves)
+    if (verdict(family(most)) == Fit::leaves)
       conflict.lines = narrow(gauge_, family, {0, most}, can_.at_once);
     else
       conflict.lines = {most, 0};
@@ -198,7 +197,7 @@ private:
       all.push_back(*pattern);
     };
     for (const Shape& shape : found_.shapes) {
-      for (std::uint64_t variant = 0; variant < variants; ++variant)
+      for (std::uint64_t variant = 0; variant < trial_variants; ++variant)
         for (const std::int64_t lines : {shape.ways, shape.ways + 1})
           add(shape, lines, {variant, nullptr});
       for (const Shape& rival : found_.shapes)
@@ -212,16 +211,18 @@ private:
     if (!can_.contiguous || found_.shapes.empty() || found_.shapes.size() > most_shapes) return;
     const bool ordinary = found_.shapes.front().ways <= ordinary_ways;
     found_.fillers_used = true;
+    bool overflow_seen = false;
     for (const Pattern& trial : trials()) {
       const auto places = kernel::places(trial);
-      const Verdict said = verdict(trial);
-      if (said == Verdict::stays && !reaches(trial)) throw Unknown{"the level above keeps some of its lines"};
-      if (said == Verdict::leaves && below_leaves(trial))
-        throw Unknown{"the level below overflows together with it"};
+      const Fit said = verdict(trial);
+      if (said == Fit::stays && !reaches(trial)) throw Unknown{"the level above keeps some of its lines"};
+      if (said == Fit::leaves && below_leaves(trial)) continue; // it may be the level below that speaks
+      overflow_seen = overflow_seen || said == Fit::leaves;
       std::erase_if(found_.shapes,
-                    [&](const Shape& shape) { return has_room(shape, places) != (said == Verdict::stays); });
+                    [&](const Shape& shape) { return has_room(shape, places) != (said == Fit::stays); });
     }
     if (found_.shapes.empty()) return;
+    if (!overflow_seen) throw Unknown{"the level below overflows together with it"};
     if (!in_one_set(found_.shapes.front(), found_.shapes.front().ways, around_.inner, {}))
       throw Unknown{"its ways hide behind those of the level above"};
     // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
@@ -245,9 +246,9 @@ private:
       patterns.push_back(shifted(d));
     const auto shares = gauge_.shares(patterns);
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-      const Verdict said = gauge_.judge(shares[i], patterns[i].visits());
-      if (said == Verdict::leaves && found_.shifted_line) found_.shifted_line.reset();
-      if (said == Verdict::stays && !found_.shifted_line && reaches(patterns[i]))
+      const Fit said = gauge_.judge(shares[i], patterns[i].visits());
+      if (said == Fit::leaves && found_.shifted_line) found_.shifted_line.reset();
+      if (said == Fit::stays && !found_.shifted_line && reaches(patterns[i]))
         found_.shifted_line = patterns[i].shift;
     }
   }

@@ -15,12 +15,12 @@ std::string to_string(Confidence confidence) {
   return "none";
 }
 
-std::string to_string(Agreement agreement) {
+std::string to_string(Standing agreement) {
   switch (agreement) {
-  case Agreement::agrees: return "agrees";
-  case Agreement::differs: return "differs";
-  case Agreement::not_found: return "not found";
-  case Agreement::not_stated: break;
+  case Standing::agrees: return "agrees";
+  case Standing::differs: return "differs";
+  case Standing::not_found: return "not found";
+  case Standing::not_stated: break;
   }
   return "not stated";
 }

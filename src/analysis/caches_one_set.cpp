@@ -40,8 +40,10 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   if (one_set == 0) return {};
   const std::int64_t sets = one_set / period; // that multiples of the period fall into
   kernel::Pattern p = kernel::dense(count, period);
+  // Every line of the set, every second, every third: a cache of more sets tells these apart.
+  const auto step = static_cast<std::int64_t>(1 + others.variant / 2);
   for (std::int64_t i = 0; i < count; ++i)
-    p.slots.push_back(i * sets);
+    p.slots.push_back(i * step * sets);
   std::int64_t fillers = std::max<std::int64_t>(0, inner.ways + 1 - count);
   if (fillers > (sets - 1) * shape.ways) return {};
   // Many of them leave the levels above no room for any of the counted lines: what an exclusive level

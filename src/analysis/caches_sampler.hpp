@@ -63,6 +63,9 @@ public:
   virtual void keep(const PageColours& colours) { static_cast<void>(colours); }
 };
 
+/// A pattern is visited in another order each round, which is its seed plus so many for each round before.
+inline constexpr std::int64_t seeds_a_round = 1000;
+
 /// One reading from what was measured in several rounds (per visit): of times the least where the pattern
 /// fits caches that nobody shares, since disturbances only add, else the median; of counts the median.
 [[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,

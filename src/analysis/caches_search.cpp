@@ -6,12 +6,12 @@ namespace recount::analysis {
 
 namespace {
 
-std::vector<Verdict> verdicts(Gauge& gauge, const Family& family, const std::vector<std::int64_t>& members) {
+std::vector<Fit> verdicts(Gauge& gauge, const Family& family, const std::vector<std::int64_t>& members) {
   std::vector<kernel::Pattern> patterns;
   for (const std::int64_t n : members)
     patterns.push_back(family(n));
   const auto shares = gauge.shares(patterns);
-  std::vector<Verdict> all;
+  std::vector<Fit> all;
   for (std::size_t i = 0; i < patterns.size(); ++i)
     all.push_back(gauge.judge(shares[i], patterns[i].visits()));
   return all;
@@ -35,8 +35,8 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
     const auto said = verdicts(gauge, family, members);
     Boundary next = b;
     for (std::size_t i = 0; i < members.size() && next.leaves == b.leaves; ++i) {
-      if (said[i] == Verdict::leaves) next.leaves = members[i];
-      if (said[i] == Verdict::stays) next.stays = members[i];
+      if (said[i] == Fit::leaves) next.leaves = members[i];
+      if (said[i] == Fit::stays) next.stays = members[i];
     }
     if (next.stays == b.stays && next.leaves == b.leaves) return b; // nothing but unclear ones in between
     b = next;
@@ -47,7 +47,7 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
 Boundary double_until_leaves(Gauge& gauge, const Family& family, std::int64_t first, std::int64_t most) {
   Boundary b{0, 0};
   for (std::int64_t n = first; n <= most; n *= 2) {
-    if (verdicts(gauge, family, {n}).front() == Verdict::leaves) {
+    if (verdicts(gauge, family, {n}).front() == Fit::leaves) {
       b.leaves = n;
       return b;
     }

@@ -7,37 +7,38 @@ namespace recount::analysis {
 
 namespace {
 
-constexpr std::int64_t smallest = 2048, line = 64;         ///< bytes; longer lines than that only help
-constexpr std::int64_t huge_from = std::int64_t{8} << 20;  ///< bytes from which large pages are asked for
-constexpr std::int64_t wide_from = std::int64_t{32} << 20; ///< bytes
-constexpr double flat = 1.1;
+constexpr std::int64_t survey_from = 2048, survey_line = 64; ///< bytes; longer lines than that only help
+constexpr std::int64_t survey_huge_from = std::int64_t{8}
+                                          << 20; ///< bytes from which large pages are asked for
+constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
+constexpr double flat_most = 1.1;
 
 } // namespace
 
 kernel::Pattern survey_pattern(std::int64_t bytes) {
-  kernel::Pattern pattern = kernel::dense(bytes / line, line);
-  pattern.huge = bytes > huge_from;
+  kernel::Pattern pattern = kernel::dense(bytes / survey_line, survey_line);
+  pattern.huge = bytes > survey_huge_from;
   return pattern;
 }
 
 std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
   std::vector<kernel::Pattern> patterns;
-  double size = smallest;
+  double size = survey_from;
   while (size <= static_cast<double>(most)) {
     patterns.push_back(survey_pattern(std::llround(size / 1024) * 1024));
     // Four sizes an octave, two where they take longer, one where they take longest.
-    const int steps = size < static_cast<double>(huge_from)   ? 4
-                      : size < static_cast<double>(wide_from) ? 2
-                                                              : 1;
+    const int steps = size < static_cast<double>(survey_huge_from)   ? 4
+                      : size < static_cast<double>(survey_wide_from) ? 2
+                                                                     : 1;
     size *= std::exp2(1.0 / steps);
   }
-  if (patterns.empty() || patterns.back().count * line < most - most / 8)
+  if (patterns.empty() || patterns.back().count * survey_line < most - most / 8)
     patterns.push_back(survey_pattern(most));
   const auto readings = notebook.read(patterns);
   std::vector<SizePoint> curve;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     if (!readings[i].ns) throw Unknown{"no time was taken over a range of sizes"};
-    const std::int64_t bytes = patterns[i].count * line;
+    const std::int64_t bytes = patterns[i].count * survey_line;
     if (curve.empty() || curve.back().bytes != bytes) curve.push_back({bytes, *readings[i].ns});
   }
   return curve;
@@ -45,7 +46,7 @@ std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
 
 std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
   std::optional<Plateau> best;
-  double least = flat;
+  double least = flat_most;
   for (std::size_t i = 0; i + 2 < curve.size(); ++i) {
     if (curve[i].bytes < from || curve[i + 2].bytes > to) continue;
     const auto [low, high] = std::minmax({curve[i].ns, curve[i + 1].ns, curve[i + 2].ns});

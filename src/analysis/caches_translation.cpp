@@ -12,7 +12,7 @@ namespace {
 using kernel::dense;
 using kernel::Pattern;
 
-constexpr std::int64_t fewest = 8, most_pages = 8192;
+constexpr std::int64_t fewest_pages = 8, most_pages = 8192;
 constexpr double least_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
 
 Pattern one_a_page(const Abilities& can, std::int64_t pages, std::int64_t line) {
@@ -38,8 +38,8 @@ public:
     }
     return all;
   }
-  [[nodiscard]] Verdict judge(double share, std::int64_t) const override {
-    return share <= 0.04 ? Verdict::stays : share < 0.1 ? Verdict::unclear : Verdict::leaves;
+  [[nodiscard]] Fit judge(double share, std::int64_t) const override {
+    return share <= 0.04 ? Fit::stays : share < 0.1 ? Fit::unclear : Fit::leaves;
   }
   [[nodiscard]] std::string thresholds() const override { return "4 % ... 10 % of the step"; }
 
@@ -62,10 +62,10 @@ public:
     }
     return all;
   }
-  [[nodiscard]] Verdict judge(double share, std::int64_t visits) const override {
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override {
     if (!notebook_.abilities().exact)
-      return share <= 0.02 ? Verdict::stays : share < 0.05 ? Verdict::unclear : Verdict::leaves;
-    return share * static_cast<double>(visits) < 0.1 ? Verdict::stays : Verdict::leaves;
+      return share <= 0.02 ? Fit::stays : share < 0.05 ? Fit::unclear : Fit::leaves;
+    return share * static_cast<double>(visits) < 0.1 ? Fit::stays : Fit::leaves;
   }
   [[nodiscard]] std::string thresholds() const override { return "a single miss in a pass"; }
 
@@ -90,7 +90,7 @@ void count_walks(Notebook& notebook, std::int64_t line, Translation& found) {
 std::vector<PagePoint> page_curve(Notebook& notebook, std::int64_t line) {
   const Abilities& can = notebook.abilities();
   std::vector<Pattern> patterns;
-  for (double n = fewest; n <= static_cast<double>(std::min(most_pages, can.most_bytes / can.page));
+  for (double n = fewest_pages; n <= static_cast<double>(std::min(most_pages, can.most_bytes / can.page));
        n *= std::exp2(0.25))
     patterns.push_back(one_a_page(can, std::llround(n), line));
   PageGauge gauge(notebook, line, 0, 1);
@@ -111,7 +111,7 @@ std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, st
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
 void time_walks(Notebook& notebook, std::int64_t line, Translation& found) {
-  const double shortest = *notebook.read(dense(fewest, line)).ns;
+  const double shortest = *notebook.read(dense(fewest_pages, line)).ns;
   found.curve = page_curve(notebook, line);
   double base = 0;
   std::size_t at = 0;
@@ -125,8 +125,7 @@ void time_walks(Notebook& notebook, std::int64_t line, Translation& found) {
     const Family family = [&](std::int64_t n) { return one_a_page(notebook.abilities(), n, line); };
     Boundary b{found.curve.front().pages, found.curve[*flat].pages};
     for (std::size_t i = at; i < *flat; ++i)
-      if (gauge.judge((found.curve[i].cost - base) / step, 0) == Verdict::stays)
-        b.stays = found.curve[i].pages;
+      if (gauge.judge((found.curve[i].cost - base) / step, 0) == Fit::stays) b.stays = found.curve[i].pages;
     b = narrow(gauge, family, b, notebook.abilities().at_once);
     std::int64_t half = 0;
     for (std::size_t i = at; i <= *flat && half == 0; ++i)

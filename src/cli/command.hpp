@@ -66,6 +66,8 @@ Command events_command();
 Command presets_command();
 Command lint_command();
 Command check_command();
+Command caches_command();
+Command caches_worker_command(); ///< hidden: measures for recount caches
 Command sweep_command();
 Command stat_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process

@@ -1,5 +1,7 @@
 #include "study/caches_model.hpp"
 
+#include "analysis/caches_record.hpp"
+
 #include <algorithm>
 
 namespace recount::study {
@@ -16,20 +18,30 @@ std::int64_t demand_misses(const model::LevelCounts& c) {
 
 } // namespace
 
-ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::string& witness,
-                           std::int64_t most_bytes)
-    : caches_(machine) {
-  must_clear_ = std::ranges::any_of(machine.levels, [](const model::LevelDescription& level) {
-    return level.policy == model::Policy::plru || level.policy == model::Policy::random;
-  });
-  abilities_.witness = witness;
-  abilities_.counted = machine.levels.size();
-  abilities_.exact = abilities_.contiguous = true;
-  abilities_.most_bytes = most_bytes;
-  if (!machine.tlb) return;
-  abilities_.counted_tlbs = machine.tlb->levels.size();
-  abilities_.page = machine.tlb->page;
+analysis::Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
+                                    std::int64_t most_bytes) {
+  analysis::Abilities can;
+  can.witness = witness;
+  can.counted = machine.levels.size();
+  can.exact = can.contiguous = true;
+  can.most_bytes = most_bytes;
+  if (machine.tlb) {
+    can.counted_tlbs = machine.tlb->levels.size();
+    can.page = machine.tlb->page;
+  }
+  return can;
 }
+
+ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::string& witness,
+                           std::int64_t most_bytes, std::function<void(const result::Observation&)> observed)
+    : caches_(machine),
+      must_clear_(std::ranges::any_of(machine.levels,
+                                      [](const model::LevelDescription& level) {
+                                        return level.policy == model::Policy::plru ||
+                                               level.policy == model::Policy::random;
+                                      })),
+      abilities_(model_abilities(machine, witness, most_bytes)),
+      observed_(std::move(observed)) {}
 
 std::vector<analysis::Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
   std::vector<analysis::Reading> all;
@@ -55,15 +67,33 @@ analysis::Reading ModelSampler::read(const kernel::Pattern& pattern) {
   caches_.reset_counters();
   kernel::replay(places, base, passes, caches_);
   const model::Counts counts = caches_.counts();
-  const auto per_visit = [&](std::int64_t n) {
-    return static_cast<double>(n) / static_cast<double>(passes * pattern.visits());
-  };
   analysis::Reading reading;
-  for (const auto& level : counts.levels)
-    reading.misses.emplace_back(per_visit(demand_misses(level)));
-  for (const auto& tlb : counts.tlb)
-    reading.translations.emplace_back(per_visit(demand_misses(tlb)));
+  const auto total = static_cast<double>(passes * pattern.visits());
+  for (std::size_t level = 0; level < counts.levels.size(); ++level) {
+    const std::int64_t misses = demand_misses(counts.levels[level]);
+    reading.misses.emplace_back(static_cast<double>(misses) / total);
+    report(pattern, passes, analysis::miss_metric(level), misses);
+  }
+  for (std::size_t level = 0; level < counts.tlb.size(); ++level) {
+    const std::int64_t misses = demand_misses(counts.tlb[level]);
+    reading.translations.emplace_back(static_cast<double>(misses) / total);
+    report(pattern, passes, analysis::tlb_metric(level), misses);
+  }
   return reading;
+}
+
+void ModelSampler::report(const kernel::Pattern& pattern, std::int64_t passes, const std::string& metric,
+                          std::int64_t misses) const {
+  if (!observed_) return;
+  const auto point = kernel::to_point(pattern, passes);
+  result::Observation o;
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.witness = abilities_.witness;
+  o.metric = metric;
+  o.value = misses;
+  o.accesses = passes * pattern.visits();
+  observed_(o);
 }
 
 } // namespace recount::study

@@ -1,5 +1,7 @@
 #include "study/caches_native.hpp"
 
+#include "analysis/caches_record.hpp"
+#include "analysis/curves.hpp"
 #include "kernel/native.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
@@ -63,15 +65,22 @@ struct NativeSampler::Laid {
   std::vector<std::vector<double>> misses; ///< of a level, a round, per visit
 };
 
-NativeSampler::NativeSampler(NativeOptions options)
-    : options_(std::move(options)), random_(options_.seed), own_ns_(witness::own_cost().ns) {
-  abilities_.witness = options_.witness;
-  abilities_.times = true;
-  abilities_.counted = options_.metrics.size();
-  abilities_.page = ::sysconf(_SC_PAGESIZE);
-  abilities_.most_bytes = options_.most_bytes;
-  abilities_.at_once = 12;
+analysis::Abilities native_abilities(const NativeOptions& options) {
+  analysis::Abilities can;
+  can.witness = options.witness;
+  can.times = true;
+  can.counted = options.metrics.size();
+  can.page = ::sysconf(_SC_PAGESIZE);
+  can.most_bytes = options.most_bytes;
+  can.at_once = 12;
+  return can;
 }
+
+NativeSampler::NativeSampler(NativeOptions options)
+    : options_(std::move(options)),
+      abilities_(native_abilities(options_)),
+      random_(options_.seed),
+      own_ns_(witness::own_cost().ns) {}
 
 NativeSampler::~NativeSampler() = default;
 
@@ -122,7 +131,7 @@ void NativeSampler::measure(Laid& laid, int round) {
   // on throwing out again and again what would have room.
   if (round > 0 && laid.pattern->visits() <= reordered_visits) {
     laid.now = *laid.pattern;
-    laid.now.seed += round;
+    laid.now.seed += round * analysis::seeds_a_round;
     laid.places = kernel::places(laid.now);
   }
   std::byte* const base = memory_for(*laid.pattern, laid.extent).data() + laid.pattern->offset;
@@ -144,10 +153,8 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   double best = std::numeric_limits<double>::infinity();
   for (int slice = 0; slice < laid.effort.slices; ++slice)
     best = std::min(best, chase(at, steps, own_ns_));
-  laid.ns.push_back(best / static_cast<double>(steps));
-  if (!options_.observed) return;
-  const auto point = kernel::to_point(laid.now, std::max<std::int64_t>(1, steps / visits));
   result::Observation o;
+  const auto point = kernel::to_point(laid.now, std::max<std::int64_t>(1, steps / visits));
   o.kernel = point.kernel;
   o.params = point.params;
   o.repetition = round;
@@ -155,7 +162,8 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   o.metric = "seconds";
   o.value = best / 1e9;
   o.accesses = steps;
-  options_.observed(o);
+  laid.ns.push_back(analysis::ns_per_access(o).value_or(0)); // as a reader of the record will have it
+  if (options_.observed) options_.observed(o);
 }
 
 void NativeSampler::count(Laid& laid, int round, void* start) {
@@ -167,9 +175,16 @@ void NativeSampler::count(Laid& laid, int round, void* start) {
   const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
   const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
   for (std::size_t level = 0; level < all.size(); ++level) {
-    if (const auto value = result::as_double(all[level].value))
-      laid.misses[level].push_back(*value / static_cast<double>(passes * visits));
+    if (const auto each = analysis::per_access(all[level])) laid.misses[level].push_back(*each);
     if (options_.observed) options_.observed(all[level]);
+  }
+}
+
+void NativeSampler::keep(const analysis::PageColours& colours) {
+  if (!options_.observed) return;
+  for (auto& observation : analysis::colour_observations(colours, abilities_.page)) {
+    observation.witness = "clock";
+    options_.observed(observation);
   }
 }
 

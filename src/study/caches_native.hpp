@@ -23,6 +23,9 @@ struct NativeOptions {
   std::function<void(const result::Observation&)> observed;
 };
 
+/// What such a sampler will be able to tell, without making one.
+[[nodiscard]] analysis::Abilities native_abilities(const NativeOptions& options);
+
 /// Visits patterns in memory of its own: every pattern once a round, in a new random order each round, so
 /// that a burst of noise cannot spoil one of them. Measures with the calling thread, which should be pinned.
 class NativeSampler : public analysis::Sampler {
@@ -34,6 +37,7 @@ public:
   std::vector<analysis::Reading> read(std::span<const kernel::Pattern> patterns) override;
   /// A quick look at the time alone, ns a visit, for searches of thousands of steps; not an observation.
   double glance(std::span<const std::uint64_t> places) override;
+  void keep(const analysis::PageColours& colours) override;
 
 private:
   struct Laid;
