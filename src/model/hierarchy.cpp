@@ -1,5 +1,7 @@
 #include "model/hierarchy.hpp"
 
+#include <algorithm>
+
 namespace recount::model {
 
 namespace {
@@ -19,34 +21,54 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
     levels_.emplace_back(static_cast<std::uint64_t>(level.sets()), static_cast<std::uint64_t>(level.ways),
                          static_cast<std::uint64_t>(level.line), level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
-  const LevelDescription& first = machine_.levels.front();
   shift_ = levels_.front().shift();
-  plain_ = !tlb_ && first.policy == Policy::lru && first.write == Write::back;
+  simple_ = std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
+    return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
+           level.prefetch == Prefetch::none;
+  });
 }
 
-// An access that crosses lines or concerns more than plain caches.
+// An access that crosses lines, or to levels that are not simple.
 void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
   crossings_[number(cause)] += static_cast<std::int64_t>(last - line);
-  for (; line <= last; ++line)
-    touch(line, cause);
+  for (; line <= last; ++line) {
+    const std::uint64_t address = line << shift_;
+    const bool store = cause == Cause::store;
+    if (tlb_) translate(address, cause);
+    if (!simple_) {
+      request(0, address, cause, store);
+      continue;
+    }
+    ++accesses_[number(cause)];
+    if (!levels_.front().use(line, store)) bring(address, cause, store);
+  }
 }
 
-void Hierarchy::touch(std::uint64_t line, Cause cause) {
-  if (plain_) {
-    ++plain_accesses_[number(cause)];
-    if (!levels_.front().use_lru(line, cause == Cause::store)) miss(line, cause);
-    return;
-  }
-  if (tlb_) {
-    const std::uint64_t page = line << shift_ >> tlb_->page_shift();
-    if (!tlb_->translate(page, cause)) request(0, page_table + 8 * page, Cause::walk, false);
-  }
-  request(0, line << shift_, cause, cause == Cause::store);
+void Hierarchy::walk(std::uint64_t page) {
+  request(0, page_table + 8 * page, Cause::walk, false);
 }
 
-void Hierarchy::miss(std::uint64_t line, Cause cause) {
-  ++levels_.front().counts.misses[number(cause)];
-  missed(0, line << shift_, cause, cause == Cause::store);
+// What a miss in the first of simple levels makes of all: request() and missed() without their choices.
+void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
+  const std::size_t c = number(cause), size = levels_.size();
+  ++levels_[0].counts.misses[c];
+  std::size_t at = 1;
+  for (; at < size; ++at) {
+    Level& level = levels_[at];
+    ++level.counts.accesses[c];
+    if (level.use(address >> level.shift(), false)) break;
+    ++level.counts.misses[c];
+  }
+  if (at == size) ++memory_.accesses[c];
+  while (at-- > 0) {
+    Level& level = levels_[at];
+    const Level::Entry leaves = level.insert(address >> level.shift(), dirty && at == 0);
+    if (leaves == Level::empty) continue;
+    if ((leaves & 1) == 0 && machine_.levels[at].inclusion == Inclusion::non_inclusive)
+      ++level.counts.evictions;
+    else
+      evict(at, leaves);
+  }
 }
 
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up
@@ -160,7 +182,7 @@ void Hierarchy::reset_counters() {
     for (Level& level : tlb_->levels)
       level.counts = {};
   memory_ = {};
-  plain_accesses_[0] = plain_accesses_[1] = crossings_[0] = crossings_[1] = 0;
+  accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
 }
 
 void Hierarchy::clear() {
@@ -169,6 +191,7 @@ void Hierarchy::clear() {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.clear();
+  last_page_ = no_page;
 }
 
 Counts Hierarchy::counts() const {
@@ -179,9 +202,12 @@ Counts Hierarchy::counts() const {
     for (const Level& level : tlb_->levels)
       all.tlb.push_back(level.counts);
   for (const Cause cause : {Cause::load, Cause::store})
-    all.levels.front().accesses[number(cause)] += plain_accesses_[number(cause)];
+    all.levels.front().accesses[number(cause)] += accesses_[number(cause)];
   all.memory = memory_;
   const LevelCounts& first = all.levels.front();
+  if (tlb_) // each is looked up once
+    for (const Cause cause : {Cause::load, Cause::store})
+      all.tlb.front().accesses[number(cause)] = first.accessed(cause);
   all.loads = first.accessed(Cause::load) - crossings_[number(Cause::load)];
   all.stores = first.accessed(Cause::store) - crossings_[number(Cause::store)];
   return all;
@@ -201,23 +227,6 @@ void Hierarchy::save(State& words) const {
       level.save(words);
 }
 
-void Hierarchy::drain(std::span<std::int64_t> sums) {
-  const auto take = [&](LevelCounts& counts) {
-    for (std::int64_t* const field : counts.fields()) {
-      sums.front() += *field;
-      *field = 0;
-      sums = sums.subspan(1);
-    }
-  };
-  for (const Cause cause : {Cause::load, Cause::store}) {
-    levels_.front().counts.accesses[number(cause)] += plain_accesses_[number(cause)];
-    plain_accesses_[number(cause)] = 0;
-  }
-  for (Level& level : levels_)
-    take(level.counts);
-  take(memory_);
-}
-
 void Hierarchy::restore(const State& state) {
   std::span<const std::uint64_t> words = state;
   for (Level& level : levels_)
@@ -225,6 +234,7 @@ void Hierarchy::restore(const State& state) {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.restore(words);
+  last_page_ = no_page;
 }
 
 bool Hierarchy::is(const State& state) const {

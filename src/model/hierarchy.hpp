@@ -60,36 +60,36 @@ public:
   }
   /// Counts accesses known to hit in the first cache and the first TLB level and to change nothing.
   void add_hits(std::int64_t loads, std::int64_t stores) {
-    const auto add = [&](LevelCounts& c) {
-      c.accesses[static_cast<unsigned>(Cause::load)] += loads;
-      c.accesses[static_cast<unsigned>(Cause::store)] += stores;
-    };
-    add(levels_.front().counts);
-    if (tlb_) add(tlb_->levels.front().counts);
+    accesses_[static_cast<unsigned>(Cause::load)] += loads;
+    accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
   /// Becomes what state() said, of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
-  /// Adds every count to `sums` (each level's fields in the order of LevelCounts, then those of memory) and
-  /// sets it to 0. For accesses that crossed no line; TLBs are left out.
-  void drain(std::span<std::int64_t> sums);
-
   /// Where page-table entries are read: table + 8 * page number.
   static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
 
 private:
-  // Hits in a plain first level are settled here, without a call.
+  // Hits in a simple hierarchy are settled here, without a call.
   template <Cause cause>
   void access(std::uint64_t address, unsigned bytes) {
     const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
-    if (!plain_ || line != last) [[unlikely]]
+    if (!simple_ || line != last) [[unlikely]]
       return lines(line, last, cause);
-    ++plain_accesses_[static_cast<unsigned>(cause)];
-    if (!levels_.front().use_lru(line, cause == Cause::store)) miss(line, cause);
+    ++accesses_[static_cast<unsigned>(cause)];
+    if (tlb_) translate(address, cause);
+    if (!levels_.front().use(line, cause == Cause::store)) bring(address, cause, cause == Cause::store);
+  }
+  // The page that was looked up last is the newest of its set: to find it again changes nothing.
+  void translate(std::uint64_t address, Cause cause) {
+    const std::uint64_t page = address >> tlb_->page_shift();
+    if (page == last_page_) return;
+    last_page_ = page;
+    if (!tlb_->translate(page, cause)) walk(page);
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
-  void touch(std::uint64_t line, Cause cause);
-  void miss(std::uint64_t line, Cause cause);
+  void walk(std::uint64_t page);
+  void bring(std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
@@ -99,13 +99,16 @@ private:
   bool invalidate_above(std::size_t at, std::uint64_t line);
   void prefetch_after(std::size_t at, std::uint64_t line);
 
+  static constexpr std::uint64_t no_page = ~std::uint64_t{0};
+
   MachineDescription machine_;
   std::vector<Level> levels_;
   std::optional<Tlb> tlb_;
   unsigned shift_; ///< log2 of the first level's line
-  bool plain_;     ///< first level LRU and write-back, no TLB: a hit there concerns nothing else
-  std::int64_t plain_accesses_[2] = {0, 0}; ///< loads and stores not yet among the first level's counts
-  std::int64_t crossings_[2] = {0, 0};      ///< extra line accesses of loads and stores that cross a line
+  bool simple_;    ///< all levels write back and allocate, none is exclusive or prefetches
+  std::uint64_t last_page_ = no_page;
+  std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts
+  std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
   LevelCounts memory_;
 };
 

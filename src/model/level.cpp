@@ -3,6 +3,7 @@
 #include "model/random.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace recount::model {
 
@@ -16,12 +17,14 @@ constexpr bool ordered(Policy policy) {
 
 Level::Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
              std::uint64_t seed)
-    : entries_(sets * ways, empty),
+    : is_packed_(ordered(policy) && ways <= PackedSets::most_ways),
+      policy_(policy),
+      shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
+      packed_(is_packed_ ? sets : 1, is_packed_ ? ways : 1),
+      entries_(is_packed_ ? 0 : sets * ways, empty),
       ways_(ways),
       sets_(sets),
       power_of_two_(std::has_single_bit(sets)),
-      policy_(policy),
-      shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
       trees_(policy == Policy::plru ? sets : 0, 0),
       seed_(seed),
       random_(seed) {}
@@ -34,14 +37,7 @@ std::size_t Level::find(const Entry* set, std::uint64_t line) const {
 }
 
 bool Level::holds(std::uint64_t line) const {
-  return find(set_of(line), line) < ways_;
-}
-
-// Undoes the moves of a look that found nothing; `last` is what it still held.
-void Level::move_back(Entry* set, Entry last) {
-  if (ways_ == 1) return;
-  std::copy(set + 2, set + ways_, set + 1);
-  set[ways_ - 1] = last;
+  return is_packed_ ? packed_.holds(line) : find(set_of(line), line) < ways_;
 }
 
 bool Level::use_other(std::uint64_t line, bool dirty) {
@@ -50,6 +46,7 @@ bool Level::use_other(std::uint64_t line, bool dirty) {
   if (way == ways_) return false;
   set[way] |= Entry{dirty};
   if (policy_ == Policy::plru) point_away(index(line), way);
+  if (policy_ == Policy::lru) std::rotate(set, set + way, set + way + 1);
   return true;
 }
 
@@ -73,7 +70,7 @@ std::size_t Level::victim(std::uint64_t set) {
   return node - ways_;
 }
 
-Level::Entry Level::insert(std::uint64_t line, bool dirty) {
+Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
   Entry* const set = set_of(line);
   const Entry entry = line << 1 | Entry{dirty};
   if (ordered(policy_)) {
@@ -90,6 +87,7 @@ Level::Entry Level::insert(std::uint64_t line, bool dirty) {
 }
 
 Level::Entry Level::remove(std::uint64_t line) {
+  if (is_packed_) return packed_.remove(line);
   Entry* const set = set_of(line);
   const std::size_t way = find(set, line);
   if (way == ways_) return empty;
@@ -99,8 +97,21 @@ Level::Entry Level::remove(std::uint64_t line) {
   return entry;
 }
 
+void Level::read(std::uint64_t set, std::span<Entry> out) const {
+  if (is_packed_) return packed_.read(set, out);
+  std::ranges::copy(std::span(entries_).subspan(set * ways_, ways_), out.begin());
+}
+
+void Level::write(std::uint64_t set, std::span<const Entry> in) {
+  if (is_packed_) return packed_.write(set, in);
+  std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(set * ways_));
+}
+
 void Level::save(std::vector<std::uint64_t>& words) const {
-  words.insert(words.end(), entries_.begin(), entries_.end());
+  const std::size_t from = words.size();
+  words.resize(from + sets_ * ways_);
+  for (std::uint64_t set = 0; set < sets_; ++set)
+    read(set, std::span(words).subspan(from + set * ways_, ways_));
   words.insert(words.end(), trees_.begin(), trees_.end());
   words.push_back(random_);
 }
@@ -111,8 +122,14 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     words = words.subspan(n);
     return front;
   };
-  return std::ranges::equal(take(entries_.size()), entries_) &&
-         std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_;
+  const auto theirs = take(sets_ * ways_);
+  bool same = is_packed_ || std::ranges::equal(theirs, entries_);
+  std::array<Entry, PackedSets::most_ways> here;
+  for (std::uint64_t set = 0; is_packed_ && set < sets_ && same; ++set) {
+    packed_.read(set, std::span(here).first(ways_));
+    same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
+  }
+  return std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_ && same;
 }
 
 void Level::restore(std::span<const std::uint64_t>& words) {
@@ -121,12 +138,14 @@ void Level::restore(std::span<const std::uint64_t>& words) {
     words = words.subspan(n);
     return front;
   };
-  std::ranges::copy(take(entries_.size()), entries_.begin());
+  for (std::uint64_t set = 0; set < sets_; ++set)
+    write(set, take(ways_));
   std::ranges::copy(take(trees_.size()), trees_.begin());
   random_ = take(1)[0];
 }
 
 void Level::clear() {
+  packed_.clear();
   std::ranges::fill(entries_, empty);
   std::ranges::fill(trees_, 0);
   random_ = seed_;

@@ -3,6 +3,7 @@
 
 #include "model/counts.hpp"
 #include "model/machine.hpp"
+#include "model/packed_sets.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -13,42 +14,23 @@ namespace recount::model {
 
 /// The lines of one level. A line is its number (address / line size). Not thread-safe.
 ///
-/// Every set is an array of entries. For LRU it stands in order of recency and for FIFO in order of arrival,
-/// newest first and empty places last; for the others a line keeps its place.
+/// Every set has its entries in an order. For LRU it is that of recency and for FIFO that of arrival, newest
+/// first and empty places last; for the others a line keeps its place.
 class Level {
 public:
-  using Entry = std::uint64_t; ///< 2 * line + dirty
-  static constexpr Entry empty = ~Entry{0};
+  using Entry = PackedSets::Entry; ///< 2 * line + dirty
+  static constexpr Entry empty = PackedSets::empty;
 
   Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy, std::uint64_t seed);
 
   /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
-  bool use(std::uint64_t line, bool dirty) {
-    return policy_ == Policy::lru ? use_lru(line, dirty) : use_other(line, dirty);
-  }
-  /// The same, for a level known to be LRU. Moves entries down while it looks, so that a hit takes one pass.
-  [[gnu::always_inline]] bool use_lru(std::uint64_t line, bool dirty) {
-    Entry* const set = set_of(line);
-    const Entry key = line << 1;
-    Entry held = set[0];
-    if ((held & ~Entry{1}) == key) {
-      set[0] = held | Entry{dirty};
-      return true;
-    }
-    for (std::size_t way = 1; way < ways_; ++way) {
-      const Entry here = set[way];
-      set[way] = held;
-      if ((here & ~Entry{1}) == key) {
-        set[0] = here | Entry{dirty};
-        return true;
-      }
-      held = here;
-    }
-    move_back(set, held);
-    return false;
+  [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
+    return is_packed_ ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
   }
   /// Takes in a line that is not there; returns the entry that had to leave, or `empty`.
-  Entry insert(std::uint64_t line, bool dirty);
+  Entry insert(std::uint64_t line, bool dirty) {
+    return is_packed_ ? packed_.insert(line, dirty) : insert_other(line, dirty);
+  }
   /// Takes a line out; returns its entry, or `empty` when it was not there.
   Entry remove(std::uint64_t line);
   [[nodiscard]] bool holds(std::uint64_t line) const;
@@ -56,8 +38,8 @@ public:
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] Policy policy() const { return policy_; }
 
-  /// Everything the future depends on, appended to `words`: the sets' entries (2 * line + dirty; in order
-  /// where the policy keeps one), the trees of tree-PLRU, the state of the random numbers.
+  /// Everything the future depends on, appended to `words`: the sets' entries in their order, the trees of
+  /// tree-PLRU, the state of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
   /// Compares with what save() appended, taking it off the front of `words`.
   [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
@@ -65,8 +47,10 @@ public:
   void restore(std::span<const std::uint64_t>& words);
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
-  /// All places, set by set, and the trees of tree-PLRU, for those who move sets in and out.
-  [[nodiscard]] std::span<Entry> entries() { return entries_; }
+  /// One set's entries in their order.
+  void read(std::uint64_t set, std::span<Entry> out) const;
+  void write(std::uint64_t set, std::span<const Entry> in);
+  /// The trees of tree-PLRU, set by set; none for other policies.
   [[nodiscard]] std::span<std::uint64_t> trees() { return trees_; }
 
   LevelCounts counts;
@@ -80,17 +64,19 @@ private:
     return entries_.data() + index(line) * ways_;
   }
   [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
-  void move_back(Entry* set, Entry last);
   bool use_other(std::uint64_t line, bool dirty);
+  Entry insert_other(std::uint64_t line, bool dirty);
   void point_away(std::uint64_t set, std::size_t way);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
-  std::vector<Entry> entries_;
+  bool is_packed_; ///< the lines are in packed_, else in entries_
+  Policy policy_;
+  unsigned shift_;
+  PackedSets packed_;
+  std::vector<Entry> entries_; ///< set by set
   std::size_t ways_;
   std::uint64_t sets_;
   bool power_of_two_;
-  Policy policy_;
-  unsigned shift_;
   std::vector<std::uint64_t> trees_; ///< plru: a bit a node of each set's tree, root at bit 1
   std::uint64_t seed_, random_;
 };

@@ -15,7 +15,7 @@ bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
   std::size_t at = 1;
   for (; at < levels.size(); ++at) {
     ++levels[at].counts.accesses[c];
-    if (levels[at].use_lru(page, false)) break;
+    if (levels[at].use(page, false)) break;
     ++levels[at].counts.misses[c];
   }
   const bool known = at < levels.size();

@@ -12,10 +12,10 @@ class Tlb {
 public:
   explicit Tlb(const TlbDescription& description);
 
-  /// True when some level knows the page. Afterwards all do: the caller walks on false.
+  /// True when some level knows the page. Afterwards all do: the caller walks on false. Accesses to the first
+  /// level are not counted here.
   bool translate(std::uint64_t page, Cause cause) {
-    ++levels.front().counts.accesses[static_cast<unsigned>(cause)];
-    return levels.front().use_lru(page, false) || beyond_first(page, cause);
+    return levels.front().use(page, false) || beyond_first(page, cause);
   }
   [[nodiscard]] unsigned page_shift() const { return page_shift_; }
 

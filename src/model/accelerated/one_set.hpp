@@ -7,8 +7,29 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace recount::model {
+
+/// The entries of a set at one moment, in order; takes no memory where they are few.
+class SetEntries {
+public:
+  explicit SetEntries(std::size_t ways) : many_(ways > few_.size() ? ways : 0), ways_(ways) {}
+  SetEntries(const Level& level, std::size_t ways) : SetEntries(ways) { level.read(0, all()); }
+
+  [[nodiscard]] std::span<Level::Entry> all() {
+    return (many_.empty() ? std::span(few_) : std::span(many_)).first(ways_);
+  }
+  [[nodiscard]] std::span<const Level::Entry> all() const {
+    return (many_.empty() ? std::span(few_) : std::span<const Level::Entry>(many_)).first(ways_);
+  }
+
+private:
+  std::array<Level::Entry, 16> few_;
+  std::vector<Level::Entry> many_;
+  std::size_t ways_;
+};
 
 /// What a level does, apart from how many sets it has.
 struct SetRules {

@@ -1,7 +1,6 @@
 #include "model/accelerated/stage.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 
@@ -10,24 +9,6 @@ namespace recount::model {
 namespace {
 
 constexpr std::uint32_t no_stretch = std::numeric_limits<std::uint32_t>::max();
-
-/// A copy of a set's entries, without allocating where they are few.
-class OldEntries {
-public:
-  explicit OldEntries(std::span<const Level::Entry> entries) {
-    if (entries.size() > few_.size()) many_.resize(entries.size());
-    copy_ = (many_.empty() ? std::span(few_) : std::span(many_)).first(entries.size());
-    std::ranges::copy(entries, copy_.begin());
-  }
-  OldEntries(const OldEntries&) = delete;
-  OldEntries& operator=(const OldEntries&) = delete;
-  [[nodiscard]] std::span<const Level::Entry> entries() const { return copy_; }
-
-private:
-  std::array<Level::Entry, 16> few_;
-  std::vector<Level::Entry> many_;
-  std::span<Level::Entry> copy_;
-};
 
 } // namespace
 
@@ -50,15 +31,16 @@ bool Stage::run(std::int64_t set, std::span<const StrandAt> in, std::span<Level:
   pieces_.clear();
   if (in.empty()) return true;
   if (bytes() > limits_.bytes) forget();
-  const auto here = one_.level().entries();
+  SetEntries here(entries.size());
   for (std::size_t way = 0; way < entries.size(); ++way)
-    here[way] =
+    here.all()[way] =
         entries[way] == Level::empty ? Level::empty : (entries[way] >> 1) / sets << 1 | (entries[way] & 1);
+  one_.level().write(0, here.all());
   if (plru_) one_.level().trees()[0] = *tree;
   apply({0, in.size()});
-  for (std::size_t way = 0; way < entries.size(); ++way)
-    entries[way] =
-        here[way] == Level::empty ? Level::empty : ((here[way] >> 1) * sets + number) << 1 | (here[way] & 1);
+  one_.level().read(0, entries);
+  for (Level::Entry& entry : entries)
+    if (entry != Level::empty) entry = ((entry >> 1) * sets + number) << 1 | (entry & 1);
   if (plru_) *tree = one_.level().trees()[0];
   return !lost_;
 }
@@ -72,20 +54,21 @@ void Stage::apply(Range in) {
     lost_ = true;
     return;
   }
-  if (!worth || !tell(in, slots)) return execute(in, slots);
+  if (!worth) return execute(in, slots);
+  const SetEntries old(one_.level(), shape_.rules.ways);
+  if (!tell(in, slots, old.all())) return execute(in, slots);
   if ((++effort_.lookups & 0xfff) == 0 && bytes() > limits_.bytes) forget();
   const Interner::Entry known = known_.put(key_);
   if (known.aside() != 0) {
     ++effort_.hits;
-    return recall(slots, std::bit_cast<const std::uint64_t*>(known.aside()));
+    return recall(slots, old.all(), std::bit_cast<const std::uint64_t*>(known.aside()));
   }
   const std::int64_t flushes = effort_.flushes;
   const SetCounts before = one_.counts;
-  const OldEntries old(one_.level().entries());
   const std::size_t pieces = pieces_.size();
   execute(in, slots);
   if (flushes != effort_.flushes || lost_) return; // `known` is gone
-  known.aside() = std::bit_cast<std::uint64_t>(remember(slots, old.entries(), before, pieces));
+  known.aside() = std::bit_cast<std::uint64_t>(remember(slots, old.all(), before, pieces));
 }
 
 void Stage::execute(Range in, const Slots& slots) {
@@ -125,7 +108,7 @@ void Stage::branch(Range in) {
   Frame& frame = frames_[depth_++];
   frame.cursors.assign(in.size, 0);
   frame.last.clear();
-  const auto entries = one_.level().entries();
+  frame.entries.resize(shape_.rules.ways);
   SetCounts change{};
   bool still = false; // the last stretch left the state as it was
   std::size_t last_pieces = 0, last_end = 0;
@@ -140,7 +123,7 @@ void Stage::branch(Range in) {
       continue;
     }
     frame.last.assign(at(part).begin(), at(part).end());
-    frame.entries.assign(entries.begin(), entries.end());
+    one_.level().read(0, frame.entries);
     const std::uint64_t old_tree = tree();
     const SetCounts before = one_.counts;
     last_pieces = pieces_.size();
@@ -148,7 +131,8 @@ void Stage::branch(Range in) {
     last_end = pieces_.size();
     for (std::size_t i = last_pieces; i < last_end; ++i)
       pieces_[i].at = now;
-    still = old_tree == tree() && std::ranges::equal(entries, frame.entries);
+    const SetEntries entries(one_.level(), shape_.rules.ways);
+    still = old_tree == tree() && std::ranges::equal(entries.all(), frame.entries);
     if (still)
       for (std::size_t i = 0; i < change.size(); ++i)
         change[i] = one_.counts[i] - before[i];

@@ -47,7 +47,7 @@ public:
   Stage(const StageShape& shape, const StageLimits& limits, Strands& strands);
 
   /// Simulates set number `set` over the strands, from and to `entries` and `tree` (those of the set in the
-  /// level; see Level::entries()). False when it gave up: more strands meet than it can tell apart.
+  /// level; see Level::read()). False when it gave up: more strands meet than it can tell apart.
   bool run(std::int64_t set, std::span<const StrandAt> in, std::span<Level::Entry> entries,
            std::uint64_t* tree);
   /// Calls give(set below, strand) for every strand that the last run sends to the level below.
@@ -109,10 +109,10 @@ private:
   void merge_rows();
   void take(const Run& run, std::uint32_t count);
   // stage_memory.cpp
-  bool tell(Range in, const Slots& slots);
+  bool tell(Range in, const Slots& slots, std::span<const Level::Entry> entries);
   const std::uint64_t* remember(const Slots& slots, std::span<const Level::Entry> old,
                                 const SetCounts& before, std::size_t pieces);
-  void recall(const Slots& slots, const std::uint64_t* outcome);
+  void recall(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
   // stage_pieces.cpp
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
@@ -160,7 +160,6 @@ private:
   std::vector<std::uint32_t> last_leaf_; ///< likewise: the last strand made
 
   std::vector<std::uint64_t> key_, words_;
-  std::vector<Level::Entry> old_;
   Interner known_; ///< situations; aside: where in outcomes_ what came of it is, 0 when not known
   Arena outcomes_;
   StageEffort effort_;

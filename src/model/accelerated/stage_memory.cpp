@@ -59,7 +59,7 @@ void tell_entries(std::span<const Level::Entry> entries, const Slots& slots,
 } // namespace
 
 /// Writes the situation into key_: equal keys, equal outcomes. False where distances are too great to tell.
-bool Stage::tell(Range in, const Slots& slots) {
+bool Stage::tell(Range in, const Slots& slots, std::span<const Level::Entry> entries) {
   key_.clear();
   for (std::size_t i = 0; i < slots.size(); ++i)
     if (slots[i].high - slots[i].low >= reach) return false;
@@ -76,7 +76,7 @@ bool Stage::tell(Range in, const Slots& slots) {
       key_.push_back(static_cast<std::uint64_t>(address_below(slots[i].anchor) & mask));
   }
   if (plru_) key_.push_back(tree());
-  tell_entries(one_.level().entries(), slots, key_, [](std::int64_t) { return 0u; });
+  tell_entries(entries, slots, key_, [](std::int64_t) { return 0u; });
   return true;
 }
 
@@ -98,7 +98,7 @@ const std::uint64_t* Stage::remember(const Slots& slots, std::span<const Level::
       ++words_[0];
     }
   if (plru_) words_.push_back(tree());
-  tell_entries(one_.level().entries(), slots, words_, was);
+  tell_entries(SetEntries(one_.level(), shape_.rules.ways).all(), slots, words_, was);
   for (std::size_t i = pieces; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const unsigned slot = slots.of_line(piece.line);
@@ -113,26 +113,25 @@ const std::uint64_t* Stage::remember(const Slots& slots, std::span<const Level::
 }
 
 /// What remember() wrote happens again.
-void Stage::recall(const Slots& slots, const std::uint64_t* outcome) {
+void Stage::recall(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome) {
   std::uint64_t changed = outcome[0] & 0xffffffff, pieces = outcome[0] >> 32;
   for (++outcome; changed > 0; --changed, ++outcome)
     one_.counts[*outcome >> count_bits] +=
         static_cast<std::int64_t>(*outcome & ((std::uint64_t{1} << count_bits) - 1));
   if (plru_) one_.level().trees()[0] = *outcome++;
-  const auto entries = one_.level().entries();
-  old_.assign(entries.begin(), entries.end());
   const auto line = [&](std::uint32_t what, std::int64_t distance) {
-    return what == foreign ? line_of(old_[static_cast<std::size_t>(distance)])
-                           : slots[what].anchor + distance;
+    return what == foreign ? line_of(old[static_cast<std::size_t>(distance)]) : slots[what].anchor + distance;
   };
-  for (std::size_t way = 0; way < entries.size(); ++way) {
+  SetEntries entries(old.size());
+  for (std::size_t way = 0; way < old.size(); ++way) {
     const auto word = static_cast<std::uint32_t>(outcome[way / 2] >> (way % 2 * 32));
     const std::uint32_t what = word >> 26;
-    entries[way] = what == vacant
-                       ? Level::empty
+    entries.all()[way] =
+        what == vacant ? Level::empty
                        : static_cast<Level::Entry>(line(what, distance_of(word))) << 1 | (word >> 25 & 1);
   }
-  outcome += (entries.size() + 1) / 2;
+  one_.level().write(0, entries.all());
+  outcome += (old.size() + 1) / 2;
   for (; pieces > 0; --pieces, outcome += 2) {
     const auto id = static_cast<std::uint32_t>(outcome[0]);
     const auto what = static_cast<std::uint32_t>(outcome[0] >> 32);

@@ -1,0 +1,112 @@
+// Sets of up to 16 ordered places, quick to look up and to reorder.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recount::model {
+
+/// Sets that keep their entries in an order (of use, of arrival): newest first, empty places last. Entries
+/// stay where they are; the order is a word of 4-bit numbers of places, the first in the lowest bits. A byte
+/// of each line is kept beside, so that a look compares all places at once and then, exactly, the one or two
+/// that agree. An entry is 2 * line + dirty. Not thread-safe.
+class PackedSets {
+public:
+  using Entry = std::uint64_t;
+  static constexpr Entry empty = ~Entry{0};
+  static constexpr std::size_t most_ways = 16;
+
+  PackedSets(std::uint64_t sets, std::size_t ways)
+      : ways_(ways),
+        tags_(ways > 8 ? 2 : 1),
+        stride_(tags_ + 1 + ways),
+        sets_(sets),
+        power_of_two_(std::has_single_bit(sets)),
+        last_shift_(static_cast<unsigned>(4 * (ways - 1))),
+        words_(sets * stride_) {
+    clear();
+  }
+
+  /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
+  [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty, bool first) {
+    std::uint64_t* const set = set_of(line);
+    const std::size_t place = find(set, line);
+    if (place == ways_) return false;
+    entries(set)[place] |= Entry{dirty};
+    if (first) move_to_front(set, place);
+    return true;
+  }
+  /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
+  Entry insert(std::uint64_t line, bool dirty) {
+    std::uint64_t* const set = set_of(line);
+    const std::uint64_t order = set[tags_], place = order >> last_shift_ & 15;
+    set[tags_] = order << 4 | place;
+    set_tag(set, place, tag_of(line));
+    Entry& entry = entries(set)[place];
+    const Entry leaves = entry;
+    entry = line << 1 | Entry{dirty};
+    return leaves;
+  }
+  /// Takes a line out; returns its entry, or `empty` when it was not there.
+  Entry remove(std::uint64_t line);
+  [[nodiscard]] bool holds(std::uint64_t line) const {
+    const std::uint64_t* const set = words_.data() + index(line) * stride_;
+    return find(set, line) < ways_;
+  }
+
+  /// One set's entries in order.
+  void read(std::uint64_t set, std::span<Entry> out) const;
+  void write(std::uint64_t set, std::span<const Entry> in);
+  void clear();
+  [[nodiscard]] std::uint64_t sets() const { return sets_; }
+  [[nodiscard]] std::size_t ways() const { return ways_; }
+
+private:
+  static constexpr std::uint64_t bytes = 0x0101010101010101, nibbles = 0x1111111111111111;
+
+  static std::uint64_t tag_of(std::uint64_t line) { return line * 0x9e3779b97f4a7c15 >> 56; }
+  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
+    return power_of_two_ ? line & (sets_ - 1) : line % sets_;
+  }
+  [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.data() + index(line) * stride_; }
+  [[nodiscard]] Entry* entries(std::uint64_t* set) const { return set + tags_ + 1; }
+  [[nodiscard]] const Entry* entries(const std::uint64_t* set) const { return set + tags_ + 1; }
+
+  /// The place of a line, ways_ when it is not there.
+  [[nodiscard]] std::size_t find(const std::uint64_t* set, std::uint64_t line) const {
+    const std::uint64_t tag = tag_of(line) * bytes;
+    for (std::size_t word = 0; word < tags_; ++word) {
+      const std::uint64_t differ = set[word] ^ tag;
+      // The high bit of every byte that is 0, and of some above one that is.
+      for (std::uint64_t same = (differ - bytes) & ~differ & (bytes << 7); same != 0; same &= same - 1) {
+        const std::size_t place = 8 * word + (static_cast<std::size_t>(std::countr_zero(same)) >> 3);
+        if (place < ways_ && entries(set)[place] >> 1 == line) return place;
+      }
+    }
+    return ways_;
+  }
+  void move_to_front(std::uint64_t* set, std::size_t place) const {
+    const std::uint64_t order = set[tags_], differ = order ^ place * nibbles;
+    const std::uint64_t same = (differ - nibbles) & ~differ & (nibbles << 3);
+    const auto at = static_cast<unsigned>(std::countr_zero(same)) & ~3u;
+    const std::uint64_t before = order & ((std::uint64_t{1} << at) - 1);
+    const std::uint64_t behind = order & (~std::uint64_t{15} << at);
+    set[tags_] = behind | before << 4 | place;
+  }
+  static void set_tag(std::uint64_t* set, std::uint64_t place, std::uint64_t tag) {
+    std::uint64_t& word = set[place >> 3];
+    const unsigned shift = static_cast<unsigned>(place & 7) * 8;
+    word = (word & ~(std::uint64_t{0xff} << shift)) | tag << shift;
+  }
+
+  std::size_t ways_, tags_, stride_; ///< tags_: words of them before the order and the entries
+  std::uint64_t sets_;
+  bool power_of_two_;
+  unsigned last_shift_; ///< of the last place in the order
+  std::vector<std::uint64_t> words_;
+};
+
+} // namespace recount::model
