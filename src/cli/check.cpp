@@ -1,4 +1,5 @@
 // recount check: does a preset count what it says? perf, PAPI and the model over kernels with known counts.
+#include "cli/check_plot.hpp"
 #include "cli/check_table.hpp"
 #include "cli/command.hpp"
 #include "cli/measuring.hpp"
@@ -47,8 +48,11 @@ void check_check_outputs(const CheckArguments& a) {
   if (a.resume && (a.output.empty() || a.output == "-"))
     throw bad_input("--resume", "there is no file to continue",
                     "add -o FILE, the file that the check was begun with");
-  if (a.json && a.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  const int takers = (a.json ? 1 : 0) + (a.plot == "-" ? 1 : 0) + (a.output == "-" ? 1 : 0);
+  if (takers > 1)
+    throw bad_input("standard output", "is wanted by more than one of --json, --plot - and -o -",
+                    "give all but one of them a file");
+  demand_plot_path(a.plot);
 }
 
 sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan, std::uint64_t seed) {
@@ -105,6 +109,7 @@ int execute_check(const CheckArguments& a) {
   else if (a.output != "-")
     fmt::print("{}", check_table(checked, ground, {a.all, 100}));
   std::fflush(stdout);
+  plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
 
@@ -127,6 +132,7 @@ Command check_command() {
                 .text("--seed", a->seed, "N", "of the order of the runs; default: a random one")
                 .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (60)")
                 .text("-o,--output", a->output, "FILE", "append what was counted to FILE; - is stdout")
+                .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
                 .flag("--resume", a->resume, "continue FILE, leaving out what is there")
                 .flag("-a,--all", a->all, "name every preset that was not counted")
                 .flag("--json", a->json, "print JSON")

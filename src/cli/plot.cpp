@@ -1,5 +1,6 @@
 // recount plot: figures from results files.
 #include "cli/command.hpp"
+#include "cli/terminal_size.hpp"
 #include "figure/figure.hpp"
 #include "result/read.hpp"
 
@@ -9,10 +10,7 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace recount::cli {
 namespace {
@@ -68,24 +66,6 @@ std::vector<figure::Target> targets(const Settings& s) {
 void list_figures() {
   for (const auto& entry : figure::names())
     fmt::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
-}
-
-long variable(const char* name, long fallback) {
-  const char* const text = std::getenv(name);
-  const long value = text ? std::strtol(text, nullptr, 10) : 0;
-  return value > 0 ? value : fallback;
-}
-
-figure::TextSize terminal_size() {
-  figure::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
-  winsize window{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {
-    size.columns = window.ws_col;
-    size.rows = window.ws_row - 1;
-  }
-  const char* const no_color = std::getenv("NO_COLOR");
-  size.colour = ::isatty(STDOUT_FILENO) == 1 && !(no_color && *no_color);
-  return size;
 }
 
 void warn(const std::vector<std::string>& warnings) {

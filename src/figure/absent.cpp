@@ -23,4 +23,14 @@ std::string draw_text(const std::string& name, const result::Results& /*results*
   refuse(name);
 }
 
+Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& /*verdicts*/,
+                     const result::Results& /*results*/, const Options& /*options*/) {
+  refuse("agreement");
+}
+
+std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& /*verdicts*/,
+                                const result::Results& /*results*/, TextSize /*size*/) {
+  refuse("agreement");
+}
+
 } // namespace recount::figure

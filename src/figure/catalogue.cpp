@@ -1,5 +1,6 @@
 // The figures, as data.
 #include "figure/select.hpp"
+#include "study/check_results.hpp"
 
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
@@ -38,6 +39,13 @@ const std::vector<Recipe>& recipes() {
        count,
        false,
        true},
+      {{"agreement", "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
+        "the results of recount check"},
+       "",
+       {},
+       share,
+       false,
+       false},
   };
   return all;
 }
@@ -62,6 +70,7 @@ const Recipe& recipe(const std::string& name) {
 }
 
 std::string suitable(const result::Results& results, const Choice& choice) {
+  if (study::is_check(results)) return "agreement";
   // Times before counts; of the two axes the one along which the curves are longer.
   const Recipe* best = nullptr;
   std::size_t longest = 0;

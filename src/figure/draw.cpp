@@ -1,11 +1,13 @@
 #include "figure/figure.hpp"
 
+#include "figure/agreement.hpp"
 #include "figure/fonts.hpp"
 #include "figure/gnuplot.hpp"
 #include "figure/output.hpp"
 #include "figure/panels.hpp"
 #include "figure/script.hpp"
 #include "figure/terminal.hpp"
+#include "study/check_results.hpp"
 
 #include <recount/error.hpp>
 
@@ -55,11 +57,13 @@ void save(const Sheet& sheet, const Options& options) {
   }
   save_script(*options.script, sheet, drawings);
 }
-} // namespace
+Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
+  const Recipe& how = recipe(name);
+  if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
+  return compose(how, results, choice);
+}
 
-Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
-  check(options);
-  const Sheet sheet = compose(recipe(name), results, options.choice);
+Drawn draw_sheet(const Sheet& sheet, const Options& options) {
   Drawn drawn{{}, sheet.warnings};
   if (options.script) {
     save(sheet, options);
@@ -88,9 +92,7 @@ Drawn draw(const std::string& name, const result::Results& results, const Option
   return drawn;
 }
 
-std::string draw_text(const std::string& name, const result::Results& results, const Choice& choice,
-                      TextSize size) {
-  const Sheet sheet = compose(recipe(name), results, choice);
+std::string sheet_text(const Sheet& sheet, TextSize size) {
   size.columns = std::clamp(size.columns, 40L, 400L);
   size.rows = std::clamp(size.rows, 12L, 200L);
   const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
@@ -99,6 +101,29 @@ std::string draw_text(const std::string& name, const result::Results& results, c
   run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
   delivery.verify("\n");
   return file_contents(delivery.draft());
+}
+
+} // namespace
+
+Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
+  check(options);
+  return draw_sheet(sheet_of(name, results, options.choice), options);
+}
+
+std::string draw_text(const std::string& name, const result::Results& results, const Choice& choice,
+                      TextSize size) {
+  return sheet_text(sheet_of(name, results, choice), size);
+}
+
+Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& verdicts, const result::Results& results,
+                     const Options& options) {
+  check(options);
+  return draw_sheet(compose_agreement(verdicts, results), options);
+}
+
+std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& verdicts,
+                                const result::Results& results, TextSize size) {
+  return sheet_text(compose_agreement(verdicts, results), size);
 }
 
 } // namespace recount::figure

@@ -1,6 +1,7 @@
 // Figures from results: gnuplot draws, one style for all. The front of this room.
 #pragma once
 
+#include "analysis/verdict.hpp"
 #include "figure/format.hpp"
 #include "result/read.hpp"
 
@@ -54,6 +55,11 @@ struct Drawn {
 /// One call at a time per thread; starts a child process.
 Drawn draw(const std::string& name, const result::Results& results, const Options& options);
 
+/// The figure "agreement" of verdicts that are at hand, with their own tolerances; `results` tells the
+/// machine. As draw() else.
+Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& verdicts, const result::Results& results,
+                     const Options& options);
+
 /// How large a text terminal is.
 struct TextSize {
   long columns = 80, rows = 24;
@@ -62,5 +68,9 @@ struct TextSize {
 /// The figure as text, for a terminal. Throws as draw() does.
 [[nodiscard]] std::string draw_text(const std::string& name, const result::Results& results,
                                     const Choice& choice = {}, TextSize size = {});
+
+/// As draw_agreement().
+[[nodiscard]] std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& verdicts,
+                                              const result::Results& results, TextSize size = {});
 
 } // namespace recount::figure

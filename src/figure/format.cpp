@@ -8,16 +8,16 @@
 
 namespace recount::figure {
 namespace {
-struct Row {
+struct Suffix {
   Format format;
   std::string_view name, suffix;
 };
-constexpr std::array<Row, 6> table{{{Format::pdf, "pdf", ".pdf"},
-                                    {Format::svg, "svg", ".svg"},
-                                    {Format::png, "png", ".png"},
-                                    {Format::tikz, "tikz", ".tikz"},
-                                    {Format::cairolatex, "cairolatex", ".tex"},
-                                    {Format::dumb, "dumb", ".txt"}}};
+constexpr std::array<Suffix, 6> table{{{Format::pdf, "pdf", ".pdf"},
+                                       {Format::svg, "svg", ".svg"},
+                                       {Format::png, "png", ".png"},
+                                       {Format::tikz, "tikz", ".tikz"},
+                                       {Format::cairolatex, "cairolatex", ".tex"},
+                                       {Format::dumb, "dumb", ".txt"}}};
 
 std::string stem_of(const std::string& path) {
   for (const auto& row : table) {

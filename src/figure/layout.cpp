@@ -41,9 +41,11 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const double small_print =
       canvas.tall() * static_cast<double>(layout.caption.size()) + (canvas.cells ? 0 : 3);
   const auto rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);
-  const double each =
-      canvas.height > 0 ? std::floor((canvas.height - small_print) / rows) : panel_height(canvas, grid);
-  layout.height = canvas.height > 0 ? canvas.height : each * rows + small_print;
+  const bool of_rows = sheet.panels.size() == 1 && !sheet.panels.front().rows.empty();
+  const double each = of_rows             ? rows_height(sheet.panels.front(), canvas)
+                      : canvas.height > 0 ? std::floor((canvas.height - small_print) / rows)
+                                          : panel_height(canvas, grid);
+  layout.height = canvas.height > 0 && !of_rows ? canvas.height : each * rows + small_print;
   layout.caption_top = small_print - (canvas.cells ? 0 : 1);
   const auto draw_up = [&](bool key) {
     layout.panels.clear();
@@ -54,6 +56,11 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
       layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key));
     }
   };
+  if (of_rows) {
+    const Box cell{0, small_print, canvas.width, layout.height};
+    layout.panels = {look_of_rows(sheet.panels.front(), cell, canvas)};
+    return layout;
+  }
   draw_up(false);
   // Panels side by side or stacked are read together: a key in one means a key in all.
   if (!std::all_of(layout.panels.begin(), layout.panels.end(), [](const auto& p) { return p.labelled; }))

@@ -5,6 +5,7 @@
 #include "figure/labels.hpp"
 #include "figure/sheet.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,17 @@ struct MarkLook {
   Vec at; ///< centre of the label
 };
 
+/// How a panel of rows is drawn: shares that a logarithmic axis cannot show stand in lanes at its ends.
+struct RowsLook {
+  std::vector<std::string> names;             ///< of the rows, the middle of long ones left out
+  double least = 0, most = 0;                 ///< shares from here to there stand on the axis
+  double below = 0, above = 0;                ///< where the others are drawn
+  double step = 0;                            ///< points from row to row
+  std::vector<Vec> key;                       ///< where the names of the three marks begin
+  double remarks = 0;                         ///< where the remarks begin
+  [[nodiscard]] double x(double share) const; ///< where a share is drawn, in the unit of the axis
+};
+
 struct PanelLook {
   Box plot;
   Axis x, y;
@@ -40,6 +52,7 @@ struct PanelLook {
   std::vector<MarkLook> marks;
   bool labelled = true; ///< false: the names stand in a key, right of the plot
   int key_rows = 0;     ///< at most, in each column of the key
+  std::optional<RowsLook> rows;
   Vec title, x_title, y_title;
 };
 
@@ -49,6 +62,11 @@ struct Layout {
   std::vector<std::string> caption;
   double caption_top = 0; ///< of the first line
 };
+
+/// Height that a panel of rows takes in all.
+[[nodiscard]] double rows_height(const Panel& panel, const Canvas& canvas);
+/// A panel of rows within its cell.
+[[nodiscard]] PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas);
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 

@@ -1,6 +1,8 @@
 #include "figure/script.hpp"
 
 #include "figure/output.hpp"
+#include "figure/pen.hpp"
+#include "figure/script_rows.hpp"
 #include "figure/style.hpp"
 #include "figure/terminal.hpp"
 #include "figure/text.hpp"
@@ -10,10 +12,12 @@
 #include <fmt/format.h>
 #include <gnuplot-iostream.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iomanip>
+#include <iterator>
 #include <locale>
 #include <tuple>
 
@@ -25,8 +29,15 @@ std::string block(std::size_t panel, std::size_t curve) {
   return fmt::format("$panel{}curve{}", panel + 1, curve + 1);
 }
 
+/// How the blocks of a panel of rows begin their names.
+const std::string rows_block = "rows";
+
 /// Data blocks: unlike '-', they can be drawn several times, in several formats.
-void write_data(Gnuplot& gp, const Sheet& sheet) {
+void write_data(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& drawings) {
+  if (const auto& rows = drawings.front().layout.panels.front().rows) {
+    const auto texts = std::ranges::count(drawings, Format::dumb, &Drawing::format);
+    return write_rows_data(gp, sheet.panels.front(), *rows, rows_block, texts<std::ssize(drawings), texts> 0);
+  }
   gp << "# Data: x in bytes, median, p10, p90\n";
   for (std::size_t p = 0; p < sheet.panels.size(); ++p) {
     for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
@@ -50,71 +61,44 @@ public:
         drawing_(drawing),
         index_(index),
         tex_(is_tex(drawing.format)),
-        cells_(drawing.format == Format::dumb) {}
+        cells_(drawing.format == Format::dumb),
+        pen_(gp, drawing) {}
 
   void write() {
     gp_ << "unset label; unset arrow\n";
+    if (look_.rows) return write_rows(gp_, panel_, look_, drawing_, rows_block);
     write_axes();
     write_text();
-    if (index_ == 0) write_caption();
+    if (index_ == 0) pen_.caption();
     if (look_.labelled) write_labels();
     write_plot();
   }
 
 private:
-  [[nodiscard]] std::string screen(Vec v) const {
-    return fmt::format("screen {:.5f}, screen {:.5f}", v.x / drawing_.layout.width,
-                       v.y / drawing_.layout.height);
-  }
-
-  void label(const std::string& text, Vec at, const std::string& how) {
-    gp_ << "set label " << quoted(text, tex_) << " at " << screen(at) << " " << how << "\n";
-  }
-
-  void write_tics(const char* axis, const Axis& a) {
-    gp_ << "set " << axis << "tics (";
-    for (std::size_t i = 0; i < a.tics.size(); ++i)
-      gp_ << fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(a.tics[i].text, tex_), a.tics[i].at);
-    gp_ << ")\n";
-  }
-
   void write_axes() {
-    const Box& b = look_.plot;
-    const double w = drawing_.layout.width, h = drawing_.layout.height;
-    gp_ << fmt::format("set lmargin at screen {:.5f}; set rmargin at screen {:.5f}\n", b.left / w,
-                       b.right / w)
-        << fmt::format("set bmargin at screen {:.5f}; set tmargin at screen {:.5f}\n", b.bottom / h,
-                       b.top / h)
-        << (look_.y.log2 ? "set logscale xy 2\n"
+    pen_.margins(look_.plot);
+    gp_ << (look_.y.log2 ? "set logscale xy 2\n"
                          : "unset logscale; set logscale x 2\n") // the panel before may differ
         << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
                        look_.y.high);
-    write_tics("x", look_.x);
-    write_tics("y", look_.y);
+    pen_.tics("x", look_.x);
+    pen_.tics("y", look_.y);
   }
 
   void write_text() {
     const std::string grey = fmt::format("tc lt {}", grey_text);
-    label(panel_.title, look_.title, "left " + grey);
-    label(panel_.x_title, look_.x_title, "center " + grey);
+    pen_.label(panel_.title, look_.title, "left " + grey);
+    pen_.label(panel_.x_title, look_.x_title, "center " + grey);
     // A text terminal cannot turn its letters: there the title of the y axis stands above it.
     if (cells_) {
-      label(panel_.y_title, {look_.title.x, look_.title.y - 8}, "left " + grey);
+      pen_.label(panel_.y_title, {look_.title.x, look_.title.y - 8}, "left " + grey);
     } else {
-      label(panel_.y_title, look_.y_title, "center rotate by 90 " + grey);
+      pen_.label(panel_.y_title, look_.y_title, "center rotate by 90 " + grey);
     }
     for (const auto& m : look_.marks) {
       gp_ << fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead back lt {1}\n", m.x,
                          line_of_capacity);
-      label(m.label, m.at, "center " + grey);
-    }
-  }
-
-  void write_caption() {
-    double y = drawing_.layout.caption_top - (cells_ ? 4 : 4.25);
-    for (const auto& line : drawing_.layout.caption) {
-      label(line, {cells_ ? 0.0 : 4.0, y}, fmt::format("left tc lt {}", line_of_capacity));
-      y -= cells_ ? 8 : 8.5;
+      pen_.label(m.label, m.at, "center " + grey);
     }
   }
 
@@ -122,12 +106,12 @@ private:
     for (const auto& curve : look_.curves) {
       if (curve.label.empty()) continue;
       const auto& place = curve.place;
-      label(curve.label, place.box.centre(), fmt::format("center front tc lt {}", curve.linetype));
+      pen_.label(curve.label, place.box.centre(), fmt::format("center front tc lt {}", curve.linetype));
       if (!place.leader || cells_) continue;
       const Vec from = *place.leader,
                 to{from.x, place.box.bottom > from.y ? place.box.bottom : place.box.top};
-      gp_ << fmt::format("set arrow from {} to {} nohead lt {} lw 0.5 dt solid\n", screen(from), screen(to),
-                         curve.linetype);
+      gp_ << fmt::format("set arrow from {} to {} nohead lt {} lw 0.5 dt solid\n", pen_.screen(from),
+                         pen_.screen(to), curve.linetype);
     }
   }
 
@@ -136,7 +120,7 @@ private:
       gp_ << "unset key\n";
     } else {
       const Vec corner{look_.plot.right + 4, look_.plot.top};
-      gp_ << "set key at " << screen(corner) << " left top Left reverse samplen 1.8 spacing 0.95 tc lt "
+      gp_ << "set key at " << pen_.screen(corner) << " left top Left reverse samplen 1.8 spacing 0.95 tc lt "
           << grey_text << " maxrows " << look_.key_rows;
       // In LaTeX the title of a key lands on its first name; that of the panel says the same.
       if (!panel_.series_title.empty() && !tex_)
@@ -173,6 +157,7 @@ private:
   const Drawing& drawing_;
   std::size_t index_;
   bool tex_, cells_;
+  Pen pen_;
 };
 
 void write_drawing(Gnuplot& gp, const Sheet& sheet, const Drawing& drawing) {
@@ -196,7 +181,7 @@ void write_script(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& d
   for (const auto& piece : sheet.caption)
     gp << "#   " << piece << "\n";
   gp << style_script;
-  write_data(gp, sheet);
+  write_data(gp, sheet, drawings);
   for (const auto& drawing : drawings)
     write_drawing(gp, sheet, drawing);
 }

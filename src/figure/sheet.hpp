@@ -1,6 +1,7 @@
 // What a figure shows, before it is laid out: panels of series, and what must be said about them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,25 @@ struct Mark {
   std::string label;
 };
 
+/// A count as a share of what it must be, with its interval.
+struct Share {
+  double value = 0, low = 0, high = 0;
+};
+
+/// One line of a panel of shares: what two witnesses counted, and where they may lie.
+struct Row {
+  std::string label;
+  std::optional<Share> perf, papi;
+  Share stated;       ///< modelled; low and high bound what is allowed
+  std::string remark; ///< right of the row
+  bool good = true;
+};
+
 struct Panel {
   std::string title;            ///< what was run and who counted
   std::string x_title, y_title; ///< with units
   std::vector<Series> series;
+  std::vector<Row> rows;    ///< in place of series: names on the y axis, shares on a logarithmic x axis
   std::string series_title; ///< what tells the series apart: "size"
   std::vector<Mark> marks;
   bool ordered = false;    ///< the series follow one another (sizes): shades rather than distinct colours

@@ -46,16 +46,23 @@ std::vector<std::string> machines(const result::Results& results, const Selected
   std::set<std::string> drawn;
   for (const auto& curve : selected.curves)
     drawn.insert(curve.machine);
+  return machine_names(results, [&](const std::string& machine) { return drawn.contains(machine); });
+}
+} // namespace
+
+std::vector<std::string> machine_names(const result::Results& results,
+                                       const std::function<bool(const std::string&)>& wanted) {
+  std::set<std::string> told;
   std::vector<std::string> names;
   for (const auto& run : results.runs) {
-    if (!drawn.erase(run.cpu + " on " + run.host)) continue;
+    const std::string machine = run.cpu + " on " + run.host;
+    if (!wanted(machine) || !told.insert(machine).second) continue;
     std::string name = run.cpu.empty() ? "unknown CPU" : run.cpu;
     if (!run.virtualised.empty()) name += " (virtual machine: " + run.virtualised + ")";
     names.push_back(name);
   }
   return names;
 }
-} // namespace
 
 void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected) {
   const Tally t = tally(selected);

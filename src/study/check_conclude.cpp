@@ -1,6 +1,6 @@
 #include "preset/standard.hpp"
 #include "study/check.hpp"
-#include "study/check_index.hpp"
+#include "study/check_trial.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,43 +10,11 @@
 namespace recount::study {
 namespace {
 
-using analysis::Stated, analysis::Trial;
+using analysis::Trial;
 
-/// By closed form, else by the simulation in the results.
-void state(Trial& trial, const kernel::Proof& proof, const Index& index) {
-  for (const auto& known : proof.kernel->expected(proof.point))
-    if (known.metric == proof.preset) {
-      trial.stated = Stated{known.value, known.below, known.above, known.form};
-      return;
-    }
-  const auto& model = index.of(proof.kernel->name(), proof.point, proof.preset, "model");
-  if (model.empty()) {
-    trial.unstated = "the model was not run";
-  } else if (const auto value = result::as_double(model.begin()->second->value)) {
-    trial.stated = Stated{*value, 0, 0, "simulated caches"};
-  } else {
-    trial.unstated = model.begin()->second->reason;
-  }
-}
-
-Trial trial(const Subject& subject, const kernel::Proof& proof, const CheckOptions& options,
-            const Index& index) {
-  Trial t;
-  t.preset = subject.name;
-  t.metric = subject.as;
-  t.kernel = proof.kernel->name();
-  t.point = proof.point;
-  t.tolerance = options.tolerance.value_or(proof.tolerance);
-  const auto& perf = index.of(t.kernel, t.point, subject.name, "perf");
-  const auto& papi = index.of(t.kernel, t.point, subject.name, "papi");
-  std::string otherwise = index.failure(t.kernel, t.point);
-  if (otherwise.empty()) otherwise = "it was not run";
-  t.perf = said(perf, otherwise);
-  t.papi = said(papi, otherwise);
-  t.differences = differences(perf, papi);
-  t.apart = apart(perf);
-  state(t, proof, index);
-  return t;
+kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
+  proof.tolerance = tolerance.value_or(proof.tolerance);
+  return proof;
 }
 
 /// What each witness counted in each place, for the relations between presets.
@@ -111,7 +79,7 @@ Checked conclude(const CheckPlan& plan, const Ground& ground, const CheckOptions
   for (const Subject& subject : plan.subjects)
     for (const auto& proof : ground.proofs)
       if (proof.preset == subject.as && subject.trouble.empty())
-        trials.push_back(trial(subject, proof, options, index));
+        trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
   std::vector<analysis::Broken> broken;
   for (const auto& place : counted(index, plan.subjects))
     for (auto& one : analysis::broken(place, ground.identities, ground.kind))
