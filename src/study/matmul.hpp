@@ -6,6 +6,7 @@
 #include "sweep/session.hpp"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +41,15 @@ struct MatmulPlan {
 /// explained. `java_missing`: why there is no Java; empty: there is. Throws recount::Error (bad_input).
 [[nodiscard]] MatmulPlan plan_matmul(const MatmulRequest& request, const std::string& java_missing);
 
-/// How long the jobs will take, roughly: small products are timed here (a second at most) and scaled.
+/// Seconds that one step of a job's innermost loop takes.
+using StepTime = std::function<double(const sweep::Job&)>;
+
+/// By one small product of the job's loops, run here: within 0.1 s; 1e-9 where it cannot run.
+[[nodiscard]] double time_a_step(const sweep::Job& job);
+
+/// How long the jobs will take, roughly: `step_time` is asked once for each kind of loops, and scaled.
 /// `parallel` as in sweep::Execution.
-[[nodiscard]] std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel);
+[[nodiscard]] std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel,
+                                                       const StepTime& step_time = time_a_step);
 
 } // namespace recount::study

@@ -41,8 +41,18 @@ double growth(const std::string& variant, double n) {
   return n > 1500 ? 1.5 : 1;
 }
 
+std::string kernel_of(const sweep::Job& job) {
+  return job.kernel == "external" ? "matmul" : job.kernel;
+}
+
+std::string loops(const sweep::Job& job) {
+  return kernel_of(job) + " " + word(job.point, "variant") + " " + word(job.point, "element");
+}
+
 class Estimate {
 public:
+  explicit Estimate(const StepTime& step_time) : step_time_(step_time) {}
+
   double seconds(const sweep::Job& job) {
     if (!witness::find(job.witness).native) return start_of_a_run + simulated(job);
     if (job.kernel == "bandwidth" || job.kernel == "peak") return 0.3;
@@ -58,32 +68,37 @@ private:
     return job.kernel == "peak" ? 0 : steps(job.point) * simulated_step;
   }
 
-  /// Seconds a step in small matrices, measured once for each kind of loops.
+  /// Asked once for each kind of loops.
   double step(const sweep::Job& job) {
-    const std::string kernel = job.kernel == "external" ? "matmul" : job.kernel;
-    const std::string variant = word(job.point, "variant"), element = word(job.point, "element");
-    double& known = steps_[kernel + variant + element];
-    if (known > 0) return known;
-    known = 1e-9;
-    try {
-      const auto instance = kernel::find(kernel).prepare(
-          {{"variant", variant}, {"element", element.empty() ? "f64" : element}, {"n", probe_size}});
-      instance->warm();
-      const auto lapse = witness::lapse(instance->region());
-      known =
-          static_cast<double>(lapse.ns) / 1e9 / (static_cast<double>(probe_size) * probe_size * probe_size);
-    } catch (const Error&) { // the run itself will say what is wrong
-    }
-    return known;
+    const auto [place, fresh] = steps_.try_emplace(loops(job), 0.0);
+    if (fresh) place->second = step_time_(job);
+    return place->second;
   }
 
+  const StepTime& step_time_;
   std::map<std::string, double> steps_;
 };
 
 } // namespace
 
-std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel) {
-  Estimate estimate;
+double time_a_step(const sweep::Job& job) {
+  try {
+    const std::string element = word(job.point, "element");
+    const auto instance = kernel::find(kernel_of(job))
+                              .prepare({{"variant", word(job.point, "variant")},
+                                        {"element", element.empty() ? "f64" : element},
+                                        {"n", probe_size}});
+    instance->warm();
+    const auto lapse = witness::lapse(instance->region());
+    return static_cast<double>(lapse.ns) / 1e9 / (static_cast<double>(probe_size) * probe_size * probe_size);
+  } catch (const Error&) { // the run itself will say what is wrong
+    return 1e-9;
+  }
+}
+
+std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel,
+                                         const StepTime& step_time) {
+  Estimate estimate(step_time);
   double timed = 0, modelled = 0;
   for (const auto& job : jobs)
     (witness::find(job.witness).native ? timed : modelled) += estimate.seconds(job);
