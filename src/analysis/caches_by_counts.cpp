@@ -1,6 +1,7 @@
 // Misses of every level are counted, and the addresses of a pattern choose the sets: the model, or memory
 // that lies as it looks.
 #include "analysis/caches_properties.hpp"
+#include "analysis/caches_record.hpp"
 #include "analysis/caches_steps.hpp"
 
 #include <fmt/format.h>
@@ -70,6 +71,22 @@ const std::vector<std::string> method_by_counts = {
 
 } // namespace
 
+std::string measure_by_counts(std::size_t level) {
+  return fmt::format("misses of {} an access ({})", level_name(level), miss_metric(level));
+}
+
+std::string meaning_of_counts(const Abilities& can) {
+  if (can.witness.starts_with("model"))
+    return "PAPI_L1_DCM, PAPI_L2_DCM stand here for the demand misses of the simulated levels: loads of the "
+           "program that a level cannot serve, nothing that a prefetcher or a page walker asks for.";
+  return "PAPI_L1_DCM counts lines brought into L1, on many CPUs by whomever: prefetchers and the page "
+         "walker are "
+         "among them. PAPI_L2_DCM is often derived from references to the last level, which include what the "
+         "prefetchers of L2 ask for. So a count is held against a floor and not against 0, and the patterns "
+         "give "
+         "prefetchers nothing to foresee.";
+}
+
 void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
   const Abilities& can = notebook.abilities();
   LevelsAbove above(notebook, can.counted);
@@ -77,7 +94,7 @@ void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
   for (std::size_t level = 0; level < can.counted; ++level) {
     LevelFinding finding = unknown_level(level_name(level), "misses are counted here, no time is taken");
     stage(finding.name);
-    finding.measure = fmt::format("misses of {} an access", finding.name);
+    finding.measure = measure_by_counts(level);
     if (known)
       finding.geometry = find_geometry(notebook, above.gauge(level), above.around(level));
     else
@@ -93,6 +110,7 @@ void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
     found.tlbs = tlb_findings(find_translation(notebook, line), can.exact);
   }
   found.method = method_by_counts;
+  found.method.push_back(meaning_of_counts(can));
 }
 
 } // namespace recount::analysis

@@ -39,6 +39,7 @@ public:
 
   void run() {
     found_.method = method_by_time;
+    if (can_.counted > 0) found_.method.push_back(meaning_of_counts(can_));
     try {
       find_first_plateaus();
       first_level();
@@ -77,8 +78,7 @@ private:
       gauge = std::make_unique<CountGauge>(notebook_, 0);
     else
       gauge = std::make_unique<TimeGauge>(notebook_, first_hit_, second_hit_ - first_hit_, 64);
-    finding.measure =
-        can_.counted > 0 ? "misses of L1d an access" : "share of accesses that leave L1d, from time";
+    finding.measure = can_.counted > 0 ? measure_by_counts(0) : "share of accesses that leave L1d, from time";
     finding.geometry = find_geometry(notebook_, *gauge, {});
     fill_from_geometry(finding, {notebook_, *gauge, finding.name, finding.measure, false});
     finding.latency =

@@ -22,6 +22,7 @@ struct StatedCaches {
   std::string source; ///< "hwloc", "machine i7-9700"
   std::vector<StatedLevel> levels;
   std::string hypervisor; ///< of the machine that was looked at; empty: none seen
+  std::string otherwise;  ///< who states something else, and what; empty: nobody
 };
 
 /// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.

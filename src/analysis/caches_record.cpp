@@ -66,6 +66,10 @@ bool is_record(const result::Run& run) {
   return study != run.plan.end() && study->second == study_name;
 }
 
+bool is_probe(const result::Observation& o) {
+  return o.kernel == "visit" || (o.kernel == "chase" && parameter(o, "rounds").value_or(0) == 0);
+}
+
 std::string miss_metric(std::size_t level) {
   return fmt::format("PAPI_L{}_DCM", level + 1);
 }
@@ -115,7 +119,7 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
 }
 
 void RecordSampler::take(const result::Observation& o) {
-  if (o.kernel != "visit" && o.kernel != "chase") return;
+  if (!is_probe(o)) return;
   if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
   const auto each = o.metric == "seconds" ? ns_per_access(o) : per_access(o);
   if (!each) return;

@@ -16,6 +16,10 @@ namespace recount::analysis {
 /// Whether a run is one.
 [[nodiscard]] bool is_record(const result::Run& run);
 
+/// Whether an observation of such a run is what the inference visited, not a point of a grid of sizes and
+/// strides: its passes are no multiple of the stride.
+[[nodiscard]] bool is_probe(const result::Observation& observation);
+
 /// The metric that stands for leaving a level: PAPI_L1_DCM for 0.
 [[nodiscard]] std::string miss_metric(std::size_t level);
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.

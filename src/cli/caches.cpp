@@ -27,7 +27,7 @@ using CachesClock = std::chrono::steady_clock;
 struct CachesArguments {
   std::vector<std::string> from;
   std::string witness, machine, cpu, seed, output, most;
-  bool grid = false, json = false, quiet = false, brief = false;
+  bool grid = false, rows = false, json = false, quiet = false, brief = false;
 };
 
 constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
@@ -82,16 +82,6 @@ private:
   CachesClock::time_point begin_;
 };
 
-ShownCaches findings_of(const CachesArguments& a, const result::Results& results, const result::Run& run,
-                        std::optional<int> cpu) {
-  analysis::RecordSampler sampler(results, run);
-  ShownCaches shown{analysis::infer_caches(sampler), run.cpu, cpu, {}, 0};
-  const auto stated = stated_caches(a.machine, shown.found.witness, run, cpu);
-  shown.stated_by = stated.source;
-  compare(shown.found, stated);
-  return shown;
-}
-
 /// What was measured is of no use without the rest: another remedy than that of a sweep.
 bool keep_reading(const CachesArguments& a, const study::CachesTask& task, const std::string& run,
                   const study::CachesListener& listener) {
@@ -121,12 +111,13 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   }
   task.most_bytes = most_bytes(a, modelled);
   task.seed = seed;
-  task.grid = a.grid;
+  task.grid = a.grid || a.rows;
   result::Results results;
   result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION, task.cpu);
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
+  if (!task.witness.starts_with("model:")) note_stated(header, who_states(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   results.runs.push_back(header);
   const StageLine line(a.quiet);
@@ -140,14 +131,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   const bool ended = keep_reading(a, task, header.id, listener);
   line.clear();
   if (!ended) return {};
-  ShownCaches shown = findings_of(a, results, header, task.cpu);
-  shown.seconds = line.seconds();
-  return shown;
-}
-
-std::optional<int> cpu_of_run(const result::Run& run) {
-  const auto cpu = run.plan.find("cpu");
-  return cpu == run.plan.end() ? std::nullopt : std::optional(std::atoi(cpu->second.c_str()));
+  return ShownCaches{analysis::findings_on_record(results, header, a.machine), line.seconds()};
 }
 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
@@ -156,7 +140,7 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
     fmt::print(stderr, "recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
-    if (analysis::is_record(run)) all.push_back(findings_of(a, results, run, cpu_of_run(run)));
+    if (analysis::is_record(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
   if (all.empty())
     throw bad_input(a.from.front(), "holds no readings of recount caches",
                     "record some: recount caches -o FILE");
@@ -169,15 +153,16 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     return;
   }
   for (const auto& shown : all) {
-    const std::string where = shown.found.modelled ? "simulated, not measured"
-                              : shown.cpu          ? fmt::format("on CPU {}", *shown.cpu)
-                                                   : "not pinned";
-    fmt::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", shown.found.witness, where,
-               shown.seconds > 0
-                   ? fmt::format(", {} readings in {:.1f} s", shown.found.readings, shown.seconds)
-                   : "",
+    const auto& found = shown.all.found;
+    const std::string where = found.modelled  ? "simulated, not measured"
+                              : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
+                                              : "not pinned";
+    fmt::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", found.witness, where,
+               shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds)
+                                 : "",
                caches_table(shown));
     if (!a.brief) fmt::print("\n{}", caches_reasons(shown));
+    if (a.rows) fmt::print("\n{}", caches_rows(shown));
   }
 }
 
@@ -216,7 +201,7 @@ int run(const CachesArguments& a) {
   }
   if (a.output != "-") print(a, all);
   const bool any = std::ranges::any_of(all, [](const ShownCaches& shown) {
-    return std::ranges::any_of(shown.found.levels, [](const auto& level) {
+    return std::ranges::any_of(shown.all.found.levels, [](const auto& level) {
       return level.capacity.value || level.line.value || level.ways.value;
     });
   });
@@ -242,7 +227,8 @@ Command caches_command() {
                       "largest working set; default: 128M, or a quarter of the available memory")
                 .text("--seed", a->seed, "N", "of the order of measuring; default: a random one")
                 .flag("--grid", a->grid,
-                      "also measure sizes and strides of powers of two by the kernel stride")
+                      "also measure sizes and strides of powers of two, the laboratory's way")
+                .flag("--rows", a->rows, "print every row of that grid as well; measures it")
                 .text("-o,--output", a->output, "FILE", "keep every reading in FILE; - is stdout")
                 .list("--from", a->from, "FILE", "find caches in readings kept before, measure nothing")
                 .flag("-b,--brief", a->brief, "the table alone, without the reasons")

@@ -1,7 +1,7 @@
 // What recount caches shows of its findings.
 #pragma once
 
-#include "analysis/caches_compare.hpp"
+#include "analysis/caches_findings.hpp"
 #include "result/run.hpp"
 
 #include <optional>
@@ -10,23 +10,21 @@
 
 namespace recount::cli {
 
-/// The findings of one run, with where they come from.
+/// The findings of one run, and how long it took.
 struct ShownCaches {
-  analysis::Caches found;
-  std::string machine;    ///< CPU model
-  std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
-  std::string stated_by;
+  analysis::CachesFindings all;
   double seconds = 0; ///< of measuring; 0: from a record
 };
 
 /// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.
 [[nodiscard]] std::vector<std::optional<int>> one_of_each_kind();
-/// What stands beside findings: the described `machine` if one is named, the machine that was simulated, or
-/// what the header of the run has from hwloc. Throws recount::Error (bad_input) for an unknown machine.
-[[nodiscard]] analysis::StatedCaches stated_caches(const std::string& machine, const std::string& witness,
-                                                   const result::Run& run, std::optional<int> cpu);
+/// What this system states of the caches of a CPU, source by source: hwloc's stand in the header, here is who
+/// agrees with them and who does not.
+[[nodiscard]] analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu);
 
 [[nodiscard]] std::string caches_table(const ShownCaches& shown);
+/// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
+[[nodiscard]] std::string caches_rows(const ShownCaches& shown);
 /// The written justification, wrapped.
 [[nodiscard]] std::string caches_reasons(const ShownCaches& shown);
 /// One run as an object, several as {"cores": [...]}.

@@ -1,5 +1,6 @@
 #include "cli/caches.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace recount::cli {
@@ -47,11 +48,42 @@ CachesJson property_json(const Property& p) {
   return object;
 }
 
+CachesJson classic_value(const analysis::ClassicValue& value) {
+  if (!value.value) return {{"unknown", value.unknown}};
+  CachesJson object{{"value", *value.value}};
+  if (value.below > 0) object["below"] = value.below;
+  return object;
+}
+
+CachesJson classic_json(const analysis::ClassicReading& reading) {
+  CachesJson object{{"level", reading.level},
+                    {"curves", reading.curves},
+                    {"capacity", classic_value(reading.capacity)},
+                    {"line", classic_value(reading.line)},
+                    {"ways", classic_value(reading.ways)}};
+  if (reading.penalty) object["penalty_ns"] = *reading.penalty;
+  object["words"] = reading.words;
+  return object;
+}
+
+CachesJson row_json(const analysis::GridRow& row) {
+  CachesJson object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
+  if (!row.misses.empty()) object["counted_by"] = row.counted_by;
+  for (std::size_t level = 0; level < row.misses.size(); ++level)
+    object[fmt::format("l{}_misses", level + 1)] =
+        row.misses[level] ? CachesJson(*row.misses[level]) : CachesJson();
+  if (row.cycles) object["cycles"] = *row.cycles;
+  if (row.ns) object["ns"] = *row.ns;
+  return object;
+}
+
 CachesJson run_json(const ShownCaches& shown) {
-  const auto& found = shown.found;
-  CachesJson object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.machine}};
-  object["cpu"] = shown.cpu ? CachesJson(*shown.cpu) : CachesJson();
-  object["stated_by"] = shown.stated_by;
+  const auto& found = shown.all.found;
+  CachesJson object{
+      {"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
+  object["cpu"] = shown.all.cpu ? CachesJson(*shown.all.cpu) : CachesJson();
+  object["stated_by"] = shown.all.stated.source;
+  if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
   object["levels"] = object["tlb"] = object["justification"] = CachesJson::array();
   for (const auto& level : found.levels)
     object["levels"].push_back({{"level", level.name},
@@ -66,8 +98,12 @@ CachesJson run_json(const ShownCaches& shown) {
     object["tlb"].push_back(
         {{"level", tlb.name}, {"entries", property_json(tlb.entries)}, {"miss_ns", property_json(tlb.cost)}});
   object["memory_ns"] = property_json(found.memory);
-  for (const auto& paragraph : justification(found))
+  for (const auto& paragraph : justification(shown.all))
     object["justification"].push_back({{"title", paragraph.title}, {"text", paragraph.text}});
+  for (const auto& reading : shown.all.classic)
+    object["classic"].push_back(classic_json(reading));
+  for (const auto& row : shown.all.rows)
+    object["rows"].push_back(row_json(row));
   object["method"] = found.method;
   object["readings"] = found.readings;
   object["seconds"] = shown.seconds;

@@ -1,7 +1,7 @@
 // Which CPUs recount caches looks at, and what is stated of their caches.
 #include "cli/caches.hpp"
+#include "cli/output.hpp"
 #include "host/machine.hpp"
-#include "model/machine.hpp"
 #include "sweep/cpu.hpp"
 
 #include <algorithm>
@@ -10,27 +10,37 @@
 namespace recount::cli {
 namespace {
 
-analysis::StatedCaches stated_by_machine(const std::string& name) {
-  const auto machine = model::machine(name);
-  analysis::StatedCaches stated{"machine " + machine.name, {}, {}};
-  for (const auto& level : machine.levels)
-    stated.levels.push_back({level.name, level.size, level.line, level.ways, 1});
-  return stated;
+/// What `source` states otherwise than the header does: "L2 1 MiB, 8 ways, lines of 64 B"; empty: nothing.
+std::string differences(const std::vector<host::Cache>& source, const result::Run& run) {
+  std::string text;
+  for (const auto& note : run.caches) {
+    const auto other = std::ranges::find(source, note.level, &host::Cache::name);
+    if (other == source.end() ||
+        (other->size == note.size && other->line == note.line && other->ways == note.ways))
+      continue;
+    text += fmt::format("{}{} {}, {} ways, lines of {} B", text.empty() ? "" : "; ", note.level,
+                        show_size(other->size), other->ways, other->line);
+  }
+  return text;
 }
 
 } // namespace
 
-analysis::StatedCaches stated_caches(const std::string& machine, const std::string& witness,
-                                     const result::Run& run, std::optional<int> cpu) {
-  if (!machine.empty()) return stated_by_machine(machine);
-  if (witness.starts_with("model:")) return stated_by_machine(witness.substr(6));
-  analysis::StatedCaches stated{"hwloc", {}, run.virtualised};
-  for (const auto& cache : run.caches)
-    stated.levels.push_back({cache.level, cache.size, cache.line, cache.ways, 1});
-  for (const auto& cache : host::caches_of(cpu.value_or(-1)))
-    for (auto& level : stated.levels)
-      if (level.name == cache.name() && level.size == cache.size) level.shared_by = cache.shared_by;
-  return stated;
+analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu) {
+  const int asked = cpu.value_or(host::this_machine().allowed_cpus.front());
+  analysis::StatedNotes notes{"hwloc", {}, {}};
+  for (const auto& [name, caches] :
+       {std::pair("sysfs", host::caches_in_sysfs(asked)), std::pair("CPUID", host::caches_by_cpuid(asked))}) {
+    if (caches.empty()) continue;
+    const std::string otherwise = differences(caches, run);
+    if (otherwise.empty())
+      notes.sources += fmt::format(", {}", name);
+    else
+      notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
+  }
+  for (const auto& cache : host::caches_of(asked))
+    if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
+  return notes;
 }
 
 std::vector<std::optional<int>> one_of_each_kind() {

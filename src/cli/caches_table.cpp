@@ -37,22 +37,53 @@ void add_rows(Table& table, const std::string& level, std::initializer_list<cons
 } // namespace
 
 std::string caches_table(const ShownCaches& shown) {
-  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.stated_by}, {"confidence"}});
-  for (const auto& level : shown.found.levels)
+  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}});
+  for (const auto& level : shown.all.found.levels)
     add_rows(table, level.name + (level.effective ? " (effective)" : ""),
              {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
-  for (const auto& tlb : shown.found.tlbs)
+  for (const auto& tlb : shown.all.found.tlbs)
     add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
-  if (shown.found.memory.value) add_rows(table, "memory", {&shown.found.memory});
+  if (shown.all.found.memory.value) add_rows(table, "memory", {&shown.all.found.memory});
   return table.text();
+}
+
+std::string caches_rows(const ShownCaches& shown) {
+  const auto& rows = shown.all.rows;
+  if (rows.empty()) return "no grid of sizes and strides is on record\n";
+  std::size_t levels = 0;
+  bool times = false, cycles = false;
+  for (const auto& row : rows) {
+    levels = std::max(levels, row.misses.size());
+    times = times || row.ns;
+    cycles = cycles || row.cycles;
+  }
+  using enum Table::Align;
+  std::vector<Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
+  for (std::size_t level = 0; level < levels; ++level)
+    heads.push_back({fmt::format("L{} misses", level + 1), right});
+  if (cycles) heads.push_back({"cycles", right});
+  if (times) heads.push_back({"ns", right});
+  Table table(heads);
+  const auto shown_as = [](const std::optional<double>& value, const char* none) {
+    return value ? fmt::format("{:.4f}", *value) : std::string(none);
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> cells{row.kernel, show_size(row.size), show_size(row.stride)};
+    for (std::size_t level = 0; level < levels; ++level)
+      cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
+    if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
+    if (times) cells.push_back(shown_as(row.ns, "not timed"));
+    table.add(std::move(cells));
+  }
+  return "Averages an access:\n" + table.text();
 }
 
 std::string caches_reasons(const ShownCaches& shown) {
   std::string text;
-  for (const auto& paragraph : justification(shown.found))
+  for (const auto& paragraph : justification(shown.all))
     text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, text_columns, 2) + "\n";
   text += paint(Style::strong, "How it was measured") + "\n";
-  for (const auto& sentence : shown.found.method)
+  for (const auto& sentence : shown.all.found.method)
     text += "  " + wrap(sentence, text_columns, 2) + "\n";
   return text;
 }

@@ -48,6 +48,11 @@ struct Machine {
 /// Caches of one CPU, where cores differ (hybrid CPUs). Empty when hwloc knows no such CPU.
 [[nodiscard]] std::vector<Cache> caches_of(int cpu);
 
+/// The same as Linux states it in sysfs, and as the CPU itself does by CPUID (x86), where shared_by is the
+/// number of ids reserved for threads that share the cache. Empty where nothing is stated.
+[[nodiscard]] std::vector<Cache> caches_in_sysfs(int cpu);
+[[nodiscard]] std::vector<Cache> caches_by_cpuid(int cpu);
+
 /// The other hardware threads of this CPU's core.
 [[nodiscard]] std::vector<int> smt_siblings(int cpu);
 

@@ -21,7 +21,7 @@ struct CachesTask {
   std::optional<int> cpu;      ///< pinned to it
   std::int64_t most_bytes = 0; ///< largest working set
   std::uint64_t seed = 1;
-  bool grid = false; ///< also the grid of sizes and strides of powers of two, by the kernel stride
+  bool grid = false; ///< also the grid of sizes and strides of powers of two, by the kernels stride and chase
 };
 
 /// Called from the thread that called; any may be empty.
@@ -49,7 +49,12 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
 /// `out`. Returns the exit status of the process.
 int serve_caches(int in, int out);
 
+/// A point of the grid of sizes and strides of powers of two.
+struct GridPoint {
+  std::string kernel; ///< "stride", "chase"
+  result::Params params;
+};
 /// The points of the grid, for a machine whose largest private cache is about so large.
-[[nodiscard]] std::vector<result::Params> grid_points(std::int64_t largest_cache, bool modelled);
+[[nodiscard]] std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled);
 
 } // namespace recount::study

@@ -6,7 +6,7 @@
 namespace recount::study {
 
 /// Measures the grid in this process and hands the observations on.
-void take_grid(const CachesTask& task, const std::vector<result::Params>& points,
+void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
                const std::function<void(const result::Observation&)>& observed);
 
 } // namespace recount::study

@@ -5,6 +5,7 @@
 #include "host/sysctl.hpp"
 #include "skip.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <sched.h>
 #include <unistd.h>
@@ -33,6 +34,27 @@ BOOST_AUTO_TEST_CASE(caches_grow_outwards_and_are_whole_sets) {
     inner = c->size;
     if (c->ways > 0 && c->line > 0) BOOST_TEST(c->size % (c->ways * c->line) == 0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(the_sources_of_cache_sizes_speak_of_the_same_cpu) {
+  const int cpu = this_machine().allowed_cpus.front();
+  const auto& hwloc = this_machine().caches;
+  for (const auto& other : {caches_in_sysfs(cpu), caches_by_cpuid(cpu)})
+    for (const Cache& c : other) {
+      BOOST_TEST(c.size > 0);
+      if (c.ways > 0 && c.line > 0) BOOST_TEST(c.size % (c.ways * c.line) == 0);
+    }
+  // hwloc itself reads one of the two.
+  const auto same = [&](const std::vector<Cache>& other) {
+    return std::ranges::all_of(hwloc, [&](const Cache& c) {
+      return std::ranges::any_of(other,
+                                 [&](const Cache& o) { return o.name() == c.name() && o.size == c.size; });
+    });
+  };
+  if (hwloc.empty()) return recount::test::skip("hwloc states no cache here");
+  BOOST_TEST((same(caches_in_sysfs(cpu)) || same(caches_by_cpuid(cpu))));
+  BOOST_TEST(caches_in_sysfs(-1).empty());
+  BOOST_TEST(caches_by_cpuid(100000).empty());
 }
 
 BOOST_AUTO_TEST_CASE(cache_names_tell_data_from_instructions) {

@@ -1,0 +1,52 @@
+// The laboratory's way: what a grid of sizes and strides of powers of two tells, read as from its figure.
+#pragma once
+
+#include "result/read.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// One (size, stride) of a grid, an access: counts are medians over its repetitions, times the least.
+struct GridRow {
+  std::string kernel; ///< "stride", "chase"
+  std::int64_t size = 0, stride = 0;
+  std::string counted_by;                    ///< whose misses; empty: none
+  std::vector<std::optional<double>> misses; ///< of L1, L2 ...
+  std::optional<double> ns, cycles;          ///< cycles: PAPI_TOT_CYC
+};
+
+/// The rows of a run: every size and stride of its kernels stride and chase, by kernel, size and stride; what
+/// an inference visited (other strides than powers of two, other orders) is no part of it.
+[[nodiscard]] std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run);
+
+/// A value between what was tried: `value` or more, less than `below` (0: no bound was seen).
+struct ClassicValue {
+  std::optional<std::int64_t> value;
+  std::int64_t below = 0;
+  std::string unknown; ///< why there is no value
+};
+
+/// What the curves of one level say.
+struct ClassicReading {
+  std::string level;              ///< "L1d"
+  std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
+  ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
+  ClassicValue ways;              ///< lines
+  std::optional<double> penalty;  ///< ns: the difference between the plateaus
+  std::vector<std::string> words; ///< the argument, drawn from the rows
+};
+
+/// A reading for each level whose misses were counted (or modelled), and one by time for L1 by each kernel
+/// that was timed. Pure; never throws for want of rows.
+[[nodiscard]] std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows);
+
+/// "32 KiB (64 KiB leaves)", "64 B", "8 to 15", "unknown".
+[[nodiscard]] std::string classic_capacity_text(const ClassicReading& reading);
+[[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
+[[nodiscard]] std::string classic_line_text(const ClassicReading& reading);
+
+} // namespace recount::analysis

@@ -1,0 +1,108 @@
+// Sizes and strides of powers of two alone give the laboratory's answers, as read from its figure.
+#include "analysis/caches_classic.hpp"
+#include "study/caches_grid.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::analysis;
+
+namespace {
+
+/// The grid by a model, as a results file holds it.
+std::vector<GridRow> modelled_grid(const std::string& witness) {
+  study::CachesTask task;
+  task.witness = witness;
+  result::Results results;
+  results.runs.push_back({});
+  results.runs[0].id = "R";
+  study::take_grid(task, study::grid_points(0, true), [&](result::Observation o) {
+    o.run = "R";
+    results.observations.push_back(o);
+  });
+  return grid_rows(results, results.runs[0]);
+}
+
+/// Times of a chase on a machine whose first cache has 48 KiB in 12 ways, with the odd burst of noise.
+std::vector<GridRow> timed_grid() {
+  std::vector<GridRow> rows;
+  for (std::int64_t size = 4096; size <= 1 << 20; size *= 2)
+    for (std::int64_t stride = 8; stride <= size / 2; stride *= 2) {
+      const std::int64_t lines_in_set = stride <= 4096 ? size / 4096 : size / stride;
+      const double ns = lines_in_set <= 12 ? 1.3 : 4.1;
+      rows.push_back({"chase", size, stride, {}, {}, size == 1 << 20 && stride == 256 ? 30 : ns, {}});
+    }
+  return rows;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(classic)
+
+BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
+  const auto rows = modelled_grid("model:i7-9700");
+  const auto readings = classic_readings(rows);
+  BOOST_TEST_REQUIRE(readings.size() >= 2U);
+  const ClassicReading &first = readings[0], &second = readings[1];
+  BOOST_TEST(first.level == "L1d");
+  BOOST_TEST(first.capacity.value.value_or(0) == 32 << 10);
+  BOOST_TEST(first.capacity.below == 64 << 10);
+  BOOST_TEST(first.line.value.value_or(0) == 64);
+  BOOST_TEST(first.ways.value.value_or(0) == 8);
+  BOOST_TEST(first.ways.below == 16);
+  BOOST_TEST(
+      first.words[0].find("stay under 0.01 up to 32 KiB for every stride and reach 1.00 at 64 KiB from "
+                          "stride 64 B on") != std::string::npos);
+  BOOST_TEST(second.level == "L2");
+  BOOST_TEST(second.capacity.value.value_or(0) == 256 << 10);
+  BOOST_TEST(second.line.value.value_or(0) == 64);
+  // Its 4 ways hide behind the 8 of L1: so few lines never ask it.
+  BOOST_TEST(!second.ways.value);
+  BOOST_TEST(second.ways.unknown.find("stay in the level above") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {
+  const auto rows = modelled_grid("model:i7-9700");
+  std::size_t expected = 0;
+  for (std::int64_t size = 4096; size <= 4 << 20; size *= 2)
+    for (std::int64_t stride = 1; stride <= size / 2; stride *= 2)
+      ++expected;
+  BOOST_TEST(rows.size() == expected);
+  for (const auto& row : rows) {
+    BOOST_TEST(row.counted_by == "model:i7-9700");
+    BOOST_TEST_REQUIRE(row.misses.size() >= 2U);
+    BOOST_TEST(row.misses[0].value_or(-1) >= 0);
+    BOOST_TEST(row.misses[0].value_or(2) <= 1);
+    BOOST_TEST(!row.ns);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(times_of_dependent_accesses_bound_what_is_no_power_of_two) {
+  const auto readings = classic_readings(timed_grid());
+  BOOST_TEST_REQUIRE(readings.size() == 1U);
+  const ClassicReading& r = readings[0];
+  BOOST_TEST(r.capacity.value.value_or(0) == 32 << 10); // 48 KiB lie between
+  BOOST_TEST(r.capacity.below == 64 << 10);
+  BOOST_TEST(r.ways.value.value_or(0) == 8); // and 12 here
+  BOOST_TEST(r.ways.below == 16);
+  BOOST_TEST(r.penalty.value_or(0) == 2.8, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(!r.line.value);
+}
+
+BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {
+  auto rows = timed_grid();
+  for (auto& row : rows)
+    row.ns = 1.3;
+  auto readings = classic_readings(rows);
+  BOOST_TEST_REQUIRE(readings.size() == 1U);
+  BOOST_TEST(!readings[0].capacity.value);
+  BOOST_TEST(readings[0].capacity.unknown.find("every curve stays flat") != std::string::npos);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i].ns = i % 2 == 0 ? 1 : 5;
+  readings = classic_readings(rows);
+  BOOST_TEST(!readings[0].capacity.value);
+  BOOST_TEST(!readings[0].ways.value);
+  BOOST_TEST(classic_readings({}).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,191 @@
+// Misses that a real counter gives (noise, prefetched lines, pages that lie anywhere) go the same way as any:
+// recorded, replayed, inferred; and nothing that is stated has a part in it.
+#include "analysis/caches_findings.hpp"
+#include "analysis/caches_record.hpp"
+#include "study/caches_model.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+#include <tuple>
+
+using namespace recount;
+using namespace recount::analysis;
+
+namespace {
+
+model::MachineDescription skylake() {
+  model::MachineDescription machine;
+  machine.name = "skylake";
+  for (const auto& [name, size, ways] : {std::tuple("L1d", 48 << 10, 12), std::tuple("L2", 256 << 10, 4)}) {
+    model::LevelDescription& level = machine.levels.emplace_back();
+    level.name = name;
+    level.size = size;
+    level.line = 64;
+    level.ways = ways;
+  }
+  return machine;
+}
+
+/// The model's misses as counters would give them, put on record: times beside the misses, counts a little
+/// too high or too low, and of each two neighbouring lines of a pair the second fetched together with the
+/// first when touched upwards.
+class CounterSampler : public Sampler {
+public:
+  CounterSampler(double noise, bool prefetch, result::Results& record)
+      : model_(skylake(), "papi", 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
+    can_ = model_.abilities();
+    can_.exact = can_.contiguous = false;
+    can_.times = true;
+    can_.at_once = 12;
+    record.runs.push_back({});
+    record.runs.back().id = "R";
+    record.runs.back().plan = record_plan(can_);
+  }
+  [[nodiscard]] const Abilities& abilities() const override { return can_; }
+  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override {
+    const auto exact = model_.read(patterns);
+    std::vector<Reading> all;
+    for (std::size_t i = 0; i < patterns.size(); ++i)
+      all.push_back(counted(patterns[i], exact[i]));
+    return all;
+  }
+
+private:
+  Reading counted(const kernel::Pattern& pattern, const Reading& exact) {
+    std::vector<double> ns;
+    std::vector<std::vector<double>> misses(exact.misses.size());
+    const bool together = prefetch_ && pattern.pair >= 64 && pattern.pair < 128 && !pattern.before;
+    for (int round = 0; round < 5; ++round) {
+      double time = 1.3;
+      for (std::size_t level = 0; level < misses.size(); ++level) {
+        double share = *exact.misses[level] * (together ? 0.5 : 1);
+        share = std::max(0.0,
+                         share * (1 + 0.3 * noise_ * spread_(random_)) + noise_ * std::abs(spread_(random_)));
+        misses[level].push_back(on_record(pattern, round, miss_metric(level), share));
+        time += share * (level == 0 ? 3 : 30);
+      }
+      ns.push_back(on_record(pattern, round, "seconds", time * 1e-9) * 1e9);
+    }
+    return summarised(pattern, ns, misses);
+  }
+
+  /// Puts a value an access on record; gives it as it will be read.
+  double on_record(const kernel::Pattern& pattern, int round, const std::string& metric, double each) {
+    kernel::Pattern now = pattern;
+    now.seed += round * seeds_a_round;
+    const std::int64_t passes = 1 + 20'000 / pattern.visits();
+    const auto point = kernel::to_point(now, passes);
+    result::Observation o;
+    o.run = "R";
+    o.kernel = point.kernel;
+    o.params = point.params;
+    o.repetition = round;
+    o.witness = metric == "seconds" ? "clock" : "papi";
+    o.metric = metric;
+    o.accesses = passes * pattern.visits();
+    const double total = each * static_cast<double>(*o.accesses);
+    if (metric == "seconds")
+      o.value = total;
+    else
+      o.value = static_cast<std::int64_t>(std::llround(total));
+    record_.observations.push_back(o);
+    return metric == "seconds" ? each
+                               : static_cast<double>(std::llround(total)) / static_cast<double>(*o.accesses);
+  }
+
+  study::ModelSampler model_;
+  double noise_;
+  bool prefetch_;
+  result::Results& record_;
+  Abilities can_;
+  std::mt19937_64 random_{7};
+  std::normal_distribution<double> spread_{0, 1};
+};
+
+std::vector<const Property*> properties(const Caches& found) {
+  std::vector<const Property*> all;
+  for (const auto& level : found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty})
+      all.push_back(p);
+  return all;
+}
+
+void check_same(const Caches& a, const Caches& b) {
+  const auto left = properties(a), right = properties(b);
+  BOOST_TEST_REQUIRE(left.size() == right.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    BOOST_TEST(left[i]->value.has_value() == right[i]->value.has_value(), left[i]->name);
+    if (left[i]->value && right[i]->value)
+      BOOST_TEST(*left[i]->value == *right[i]->value, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(left[i]->unknown == right[i]->unknown);
+  }
+}
+
+void check_first_level(const Caches& found) {
+  BOOST_TEST_REQUIRE(!found.levels.empty());
+  const LevelFinding& first = found.levels[0];
+  BOOST_TEST(first.capacity.value.value_or(0) == 48 << 10);
+  BOOST_TEST(first.line.value.value_or(0) == 64);
+  BOOST_TEST(first.ways.value.value_or(0) == 12);
+  BOOST_TEST(first.measure.find("PAPI_L1_DCM") != std::string::npos);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(counters)
+
+BOOST_AUTO_TEST_CASE(recorded_counts_lead_to_the_same_findings) {
+  for (const bool prefetch : {false, true}) {
+    for (const double noise : {0.0, 0.002, 0.005}) {
+      BOOST_TEST_CONTEXT("noise " << noise << ", prefetch " << prefetch) {
+        result::Results record;
+        CounterSampler sampler(noise, prefetch, record);
+        const Caches live = infer_caches(sampler);
+        check_first_level(live);
+        RecordSampler replay(record, record.runs[0]);
+        check_same(live, infer_caches(replay));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(counts_that_are_noise_alone_make_nothing_up) {
+  for (const double noise : {0.05, 0.2, 1.0}) {
+    result::Results record;
+    CounterSampler sampler(noise, false, record);
+    for (const LevelFinding& level : infer_caches(sampler).levels)
+      for (const auto& [p, truth] :
+           {std::pair(&level.capacity, level.name == "L1d" ? 48 << 10 : 256 << 10),
+            std::pair(&level.line, 64), std::pair(&level.ways, level.name == "L1d" ? 12 : 4)})
+        if (p->value && !level.effective && level.name != "L3")
+          BOOST_TEST(std::abs(*p->value - truth) <= p->tolerance * *p->value + 1e-9,
+                     level.name << " " << p->name << " " << *p->value << " at noise " << noise);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
+  result::Results record;
+  CounterSampler sampler(0.002, false, record);
+  static_cast<void>(infer_caches(sampler));
+  const result::Run honest = record.runs[0];
+  result::Run false_ones = honest;
+  false_ones.caches = {{"L1d", 16 << 10, 32, 2}, {"L2", 8 << 20, 128, 24}, {"L3", 1 << 20, 16, 1}};
+  note_stated(false_ones, {"hwloc", "CPUID: L1d 1 KiB", {{"L3", 64}}});
+  const CachesFindings without = findings_on_record(record, honest),
+                       with = findings_on_record(record, false_ones);
+  check_same(without.found, with.found);
+  check_first_level(with.found);
+  // They only stand beside it.
+  const Property& capacity = with.found.levels[0].capacity;
+  BOOST_TEST(capacity.stated.value_or(0) == 16 << 10);
+  BOOST_TEST((capacity.agreement == Standing::differs));
+  BOOST_TEST(!capacity.remark.empty());
+  BOOST_TEST((without.found.levels[0].capacity.agreement == Standing::not_stated));
+  // A described machine in their place, as a data sheet.
+  const CachesFindings sheet = findings_on_record(record, false_ones, "i7-9700");
+  check_same(without.found, sheet.found);
+  BOOST_TEST(sheet.found.levels[0].capacity.stated.value_or(0) == 32 << 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
