@@ -19,7 +19,7 @@ namespace {
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, command;
   std::string folded, debug_path;
-  long cpu = -1, pid = 0, top = 15, frames = 0, limit_ms = 0;
+  long cpu = -1, pid = 0, top = 15, frames = 0;
   bool chains = false, json = false, calls = false;
 };
 
@@ -51,8 +51,8 @@ private:
 };
 
 void check(const ProfileOptions& o) {
-  if (o.command.empty() == (o.pid == 0))
-    throw bad_input("recount profile", o.pid == 0 ? "there is nothing to profile" : "a command and a process",
+  if (o.command.empty() && o.pid == 0)
+    throw bad_input("recount profile", "there is nothing to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
   if (o.pid < 0 || o.pid > 1 << 22) throw bad_input(fmt::format("-p {}", o.pid), "is no process id");
   if (o.top < 1 || o.top > 1'000'000)
@@ -62,8 +62,6 @@ void check(const ProfileOptions& o) {
   if (o.cpu < -1 || o.cpu > 65535 || (o.cpu >= 0 && o.command.empty()))
     throw bad_input(fmt::format("--cpu {}", o.cpu),
                     o.command.empty() ? "there is no command to run on it" : "is no CPU");
-  if (o.limit_ms < 0 || o.limit_ms > 86'400'000)
-    throw bad_input(fmt::format("--for {}", o.limit_ms), "is not from 0 to 86400000 milliseconds");
 }
 
 profile::Who who_of(const ProfileOptions& o) {
@@ -75,11 +73,7 @@ profile::Who who_of(const ProfileOptions& o) {
 }
 
 std::string subject_of(const ProfileOptions& o) {
-  return o.command.empty() ? fmt::format("process {}", o.pid) : quoted(o.command);
-}
-
-std::optional<std::chrono::milliseconds> limit_of(const ProfileOptions& o) {
-  return o.limit_ms > 0 ? std::optional(std::chrono::milliseconds(o.limit_ms)) : std::nullopt;
+  return o.pid != 0 ? fmt::format("process {}", o.pid) : quoted(o.command);
 }
 
 /// The standard output is the command's, where there is one.
@@ -93,7 +87,6 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
   settings.who = who_of(o);
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
-  settings.limit = limit_of(o);
   return settings;
 }
 
@@ -112,6 +105,11 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   }
   std::FILE* const stream = stream_of(o);
   fmt::print(stream, "{}", profile_summary(p));
+  const auto none = [](const SampledCount& count) { return count.samples == 0; };
+  if (std::ranges::all_of(p.recording.report.events, none)) {
+    fmt::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
+    return;
+  }
   for (const auto by : ways)
     fmt::print(stream, "\n{}", profile_table(p, by, static_cast<std::size_t>(o.top), stream));
   if (o.chains || o.frames > 0) fmt::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
@@ -134,7 +132,6 @@ int execute_functions(const ProfileOptions& o) {
   settings.who = who_of(o);
   settings.returns = !o.calls;
   settings.debug_path = o.debug_path;
-  settings.limit = limit_of(o);
   const auto recording = profile::record_functions(settings);
   if (o.json)
     fmt::print("{}", functions_json(recording, subject_of(o)));
@@ -167,7 +164,7 @@ Command profile_command() {
     options
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F; default: cpu-clock, 1000 samples a second")
-        .number("-p,--pid", o->pid, "PID", "a process that runs, with all that it starts")
+        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends")
         .list("--function", o->functions, "LIST",
               "count the calls of functions, and the events (page-faults, task-clock) in each call")
         .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
@@ -179,7 +176,6 @@ Command profile_command() {
         .list("--annotate", o->annotate, "NAME", "show the source text of functions of this name")
         .text("--debug-path", o->debug_path, "DIRS", "where debug files lie, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only")
-        .number("--for", o->limit_ms, "MS", "look for so many milliseconds")
         .flag("--json", o->json, "print everything as JSON, on stdout")
         .program(o->command, "the program to run and profile");
     return [o] { return execute_profile(*o); };

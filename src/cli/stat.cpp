@@ -4,6 +4,7 @@
 #include "cli/output.hpp"
 #include "cli/stat_report.hpp"
 #include "cli/sweep_options.hpp"
+#include "process/waiter.hpp"
 #include "result/write.hpp"
 #include "stat/run.hpp"
 #include "sweep/header.hpp"
@@ -145,7 +146,7 @@ int execute_stat(const StatOptions& o) {
     fmt::print("{}", stat_json(plan, request, ended, intervals));
   else
     fmt::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
-  return ended.exit ? stat::shell_status(*ended.exit) : 0;
+  return ended.exit ? process::shell_status(*ended.exit) : 0;
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "cli/stat_report.hpp"
+#include "process/waiter.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -70,7 +71,7 @@ std::string stat_json(const stat::Plan& plan, const stat::Request& request, cons
   StatJson json;
   json["command"] = request.command;
   if (!request.pids.empty()) json["pids"] = request.pids;
-  json["status"] = ended.exit ? StatJson(stat::shell_status(*ended.exit)) : StatJson();
+  json["status"] = ended.exit ? StatJson(process::shell_status(*ended.exit)) : StatJson();
   json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
   std::vector<double> seconds;
   for (const stat::Slice& slice : ended.repetitions)

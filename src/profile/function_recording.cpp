@@ -6,7 +6,7 @@
 #include <recount/error.hpp>
 #include <recount/sampling.hpp>
 
-#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
@@ -144,27 +144,18 @@ void open_groups(Open& open, FunctionRecording& made, const Sites& sites, const 
   }
 }
 
-void look_on(Open& open, Target& target, const FunctionSettings& settings) {
-  const auto begin = Now::now();
-  while (!target.ended()) {
-    std::chrono::milliseconds step(100);
-    if (settings.limit) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*settings.limit - (Now::now() - begin));
-      if (left.count() <= 0) break;
-      step = std::min(step, left);
-    }
+void look_on(Open& open, Target& target) {
+  for (bool going = true; going && !target.over();) {
     std::vector<pollfd> polled;
     for (const auto& group : open.groups)
       for (const int fd : group->sampling().descriptors())
         polled.push_back({fd, POLLIN, 0});
-    ::poll(polled.data(), polled.size(), static_cast<int>(step.count()));
-    bool going = false;
+    ::poll(polled.data(), polled.size(), 100);
+    going = false;
     for (const auto& group : open.groups) {
       going = group->sampling().wait(std::chrono::milliseconds(0)) || going;
       group->read();
     }
-    const int signal = Interrupts::came();
-    if (!going || signal == SIGTERM || (signal != 0 && !target.started_here())) break;
   }
 }
 
@@ -191,7 +182,6 @@ void conclude(FunctionRecording& made, Open& open) {
 } // namespace
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
-  const Interrupts interrupts;
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
   FunctionRecording made;
@@ -209,7 +199,7 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
     group->sampling().start();
   const auto begin = Now::now();
   target.go();
-  look_on(open, target, settings);
+  look_on(open, target);
   for (const auto& group : open.groups)
     group->sampling().stop();
   made.seconds = std::chrono::duration<double>(Now::now() - begin).count();

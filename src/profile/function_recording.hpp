@@ -5,8 +5,6 @@
 #include "profile/sites.hpp"
 #include "profile/target.hpp"
 
-#include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +16,6 @@ struct FunctionSettings {
   Who who;
   bool returns = true; ///< false: calls are counted, and nothing is changed on the program's stack
   std::string debug_path;
-  std::optional<std::chrono::milliseconds> limit; ///< look so long; the target goes on
 };
 
 /// One function.

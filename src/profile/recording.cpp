@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 
 namespace recount::profile {
 namespace {
@@ -49,23 +48,6 @@ SamplingOptions options_for(const RecordSettings& settings, const Target& target
   return options;
 }
 
-/// Until the target ends, the time is up, or a signal comes.
-void look(Sampling& sampling, Target& target, const RecordSettings& settings, const Sampling::Sink& sink) {
-  const auto begin = Clock::now();
-  while (true) {
-    std::chrono::milliseconds step(100);
-    if (settings.limit) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(*settings.limit - (Clock::now() - begin));
-      if (left.count() <= 0) break;
-      step = std::min(step, left);
-    }
-    const bool going = sampling.wait(step);
-    sampling.read(sink);
-    if (!going || target.ended() || (Interrupts::came() != 0 && !target.started_here())) break;
-    if (Interrupts::came() == SIGTERM) break; // SIGINT reaches a command by the terminal: it decides
-  }
-}
 } // namespace
 
 bool may_sample_kernel() {
@@ -80,7 +62,6 @@ bool may_sample_kernel() {
 
 Recording record(const RecordSettings& settings) {
   const bool stopped = settings.who.pid == 0 && watches_variables(settings.events);
-  const Interrupts interrupts;
   Target target(settings.who, stopped);
   std::vector<std::string> notes;
   const Domain domain = may_sample_kernel() ? Domain::all : Domain::user;
@@ -105,13 +86,12 @@ Recording record(const RecordSettings& settings) {
   }
   const auto begin = Clock::now();
   target.go();
-  look(sampling, target, settings, sink);
+  while (sampling.wait(std::chrono::milliseconds(100)) && !target.over())
+    sampling.read(sink);
   sampling.stop();
   made.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   sampling.finish(sink);
   made.report = sampling.report();
-  if (target.started_here() && settings.limit && !target.ended())
-    made.notes.push_back("the command went on after the looking ended");
   made.status = target.status();
   return made;
 }

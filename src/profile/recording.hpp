@@ -8,7 +8,6 @@
 
 #include <recount/sampling.hpp>
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +18,8 @@ struct RecordSettings {
   std::vector<Asked> events;
   Who who;
   bool chains = false;
-  unsigned frames = 0;                            ///< of a chain; 0: as many as the kernel allows
-  std::size_t buffer = 0;                         ///< bytes of each ring; 0: as fits
-  std::optional<std::chrono::milliseconds> limit; ///< stop looking then; the target goes on
+  unsigned frames = 0;    ///< of a chain; 0: as many as the kernel allows
+  std::size_t buffer = 0; ///< bytes of each ring; 0: as fits
 };
 
 /// What was seen.
@@ -35,8 +33,8 @@ struct Recording {
   int status = 0;                 ///< of the command, as a shell tells it
 };
 
-/// Runs the command, or looks at the process. SIGINT and SIGTERM end the looking. Throws as Target and
-/// Sampling do, and Error (bad_input) for a variable that the program does not have.
+/// Looks from the start of the target to its end (see Target::over()). Throws as Target and Sampling do, and
+/// Error (bad_input) for a variable that the program does not have.
 [[nodiscard]] Recording record(const RecordSettings& settings);
 
 /// Whether this user may sample in the kernel, too.

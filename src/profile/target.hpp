@@ -2,9 +2,8 @@
 #pragma once
 
 #include "process/child.hpp"
+#include "process/waiter.hpp"
 
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -12,50 +11,42 @@
 
 namespace recount::profile {
 
-/// What is to be looked at; either a command or a process.
+/// What is to be looked at: the process, for as long as the command takes where there is one; without a
+/// process, the command.
 struct Who {
   std::vector<std::string> command;
   pid_t pid = 0;
   std::optional<int> cpu; ///< the command runs on this one only
 };
 
-/// A command that waits before its first instruction, or a process that is there. The command has our
-/// terminal and our descriptors, and gets the signals of the terminal itself. It outlives us only when we are
-/// killed.
+/// The command has our terminal and our descriptors, and the signals of the terminal reach it by themselves;
+/// those of other processes are handed on to it. It goes on when we are killed.
 class Target {
 public:
-  /// `stopped`: the command waits at its entry point instead of before exec, with its libraries mapped and
-  /// nothing of it run.
-  /// Throws process::CannotRun, and Error (bad_input) when there is no such process.
+  /// `stopped`: a command to be looked at waits at its entry point instead of before exec, with its libraries
+  /// mapped and nothing of it run. Throws process::CannotRun, and Error (bad_input) when there is no such
+  /// process.
   Target(const Who& who, bool stopped);
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] bool started_here() const noexcept { return child_.has_value(); }
-  /// The program's file, to open: while a command is held before exec, the one that will run.
-  [[nodiscard]] std::string program() const;
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; } ///< of the process that is looked at
+  [[nodiscard]] bool started_here() const noexcept { return observed_; }
   void go(); ///< lets the command run
-  /// Whether it has ended.
-  [[nodiscard]] bool ended();
-  /// The command's exit status as a shell tells it: 128 + the signal that ended it. 0 for a process.
+  /// Whether the looking is over: what is looked at, or the command, has ended; or somebody asked for it by a
+  /// signal, which ends the looking at a process and is the command's own affair otherwise.
+  [[nodiscard]] bool over();
+  /// Waits for the command and gives its exit status as a shell tells it: 128 + the signal that ended it. 0
+  /// without a command.
   [[nodiscard]] int status();
 
 private:
+  void start(bool held, bool traced);
   void stop_at_entry();
-  std::optional<process::Child> child_;
-  std::vector<std::string> command_;
-  pid_t pid_ = 0;
-  bool traced_ = false;
-};
 
-/// While it lives, SIGINT and SIGTERM end the looking, not the program: a process goes on without us, a
-/// command has had its SIGINT from the terminal and is sent SIGTERM. One at a time.
-class Interrupts {
-public:
-  Interrupts();
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-  ~Interrupts();
-  /// The signal that came last; 0: none.
-  [[nodiscard]] static int came() noexcept;
+  process::HeldSignals signals_;
+  Who who_;
+  std::optional<process::Child> child_;
+  pid_t pid_ = 0;
+  bool observed_ = false; ///< the command is what is looked at
+  bool traced_ = false;
 };
 
 } // namespace recount::profile

@@ -1,8 +1,8 @@
 #include "stat/run.hpp"
 
+#include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/evaluate.hpp"
-#include "stat/waiter.hpp"
 
 #include <unistd.h>
 #include <utility>
@@ -108,16 +108,6 @@ private:
   int intervals_ = 0;
 };
 
-/// Takes the signals that have arrived, and hands on to the command what it did not get itself. The last one.
-int hand_on(const HeldSignals& signals, const process::Child* child) {
-  int last = 0;
-  for (auto arrived = signals.next(); arrived.number != 0; arrived = signals.next()) {
-    last = arrived.number;
-    if (child != nullptr && arrived.from_process) child->signal(arrived.number);
-  }
-  return last;
-}
-
 process::Child start(const std::vector<std::string>& command, bool held) {
   process::Spawn spawn{command};
   spawn.in = STDIN_FILENO;
@@ -128,8 +118,9 @@ process::Child start(const std::vector<std::string>& command, bool held) {
 }
 
 /// Waits for the command; the intervals end meanwhile.
-process::Exit attend(process::Child& child, const HeldSignals& signals, Repetition& repetition, int& signal) {
-  Processes processes({child.pid()});
+process::Exit attend(process::Child& child, const process::HeldSignals& signals, Repetition& repetition,
+                     int& signal) {
+  process::Processes processes({child.pid()});
   try {
     while (true) {
       if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) return *exit;
@@ -149,7 +140,7 @@ void keep(Ended& ended, const process::Exit& exit) {
 
 /// Counts the command from exec to end.
 Slice count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
-                    const HeldSignals& signals, Ended& ended) {
+                    const process::HeldSignals& signals, Ended& ended) {
   process::Child child = start(request.command, true);
   Counting counting(plan, {child.pid()}, Attached::When::at_exec);
   Repetition repetition(plan, request, listener, number, counting);
@@ -160,14 +151,14 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
 
 /// Counts processes that run already, until they have ended, or for as long as the command takes.
 Slice count_processes(const Plan& plan, const Request& request, const Listener& listener, int number,
-                      const HeldSignals& signals, Ended& ended) {
+                      const process::HeldSignals& signals, Ended& ended) {
   Counting counting(plan, request.pids, Attached::When::at_once);
   Repetition repetition(plan, request, listener, number, counting);
   if (!request.command.empty()) {
     process::Child child = start(request.command, false);
     keep(ended, attend(child, signals, repetition, ended.signal));
   } else {
-    Processes processes(request.pids);
+    process::Processes processes(request.pids);
     while (!processes.all_ended() && ended.signal == 0) {
       processes.wait(signals, repetition.next());
       ended.signal = hand_on(signals, nullptr);
@@ -181,16 +172,12 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
 } // namespace
 
 Ended run(const Plan& plan, const Request& request, const Listener& listener) {
-  const HeldSignals signals;
+  const process::HeldSignals signals;
   Ended ended;
   const auto count = request.pids.empty() ? count_command : count_processes;
   for (int number = 0; number < request.repeat && ended.signal == 0; ++number)
     ended.repetitions.push_back(count(plan, request, listener, number, signals, ended));
   return ended;
-}
-
-int shell_status(const process::Exit& exit) noexcept {
-  return exit.how == process::Exit::How::signalled ? 128 + exit.code : exit.code;
 }
 
 } // namespace recount::stat

@@ -45,7 +45,4 @@ using Listener = std::function<void(const Slice&)>;
 /// Error as Attached does, process::CannotRun for the command.
 [[nodiscard]] Ended run(const Plan& plan, const Request& request, const Listener& listener);
 
-/// As a shell would put it: the status, or 128 and the signal's number.
-[[nodiscard]] int shell_status(const process::Exit& exit) noexcept;
-
 } // namespace recount::stat

@@ -5,9 +5,9 @@
 #include "host/text.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
+#include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/run.hpp"
-#include "stat/waiter.hpp"
 
 #include <boost/test/unit_test.hpp>
 

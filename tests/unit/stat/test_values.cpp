@@ -1,3 +1,4 @@
+#include "process/waiter.hpp"
 #include "stat/evaluate.hpp"
 #include "stat/run.hpp"
 #include "stat/summary.hpp"
@@ -135,9 +136,9 @@ BOOST_AUTO_TEST_CASE(repetitions_without_value_are_left_out_and_told) {
 
 BOOST_AUTO_TEST_CASE(statuses) {
   using process::Exit;
-  BOOST_TEST(shell_status({Exit::How::exited, 0}) == 0);
-  BOOST_TEST(shell_status({Exit::How::exited, 42}) == 42);
-  BOOST_TEST(shell_status({Exit::How::signalled, 9}) == 137);
+  BOOST_TEST(process::shell_status({Exit::How::exited, 0}) == 0);
+  BOOST_TEST(process::shell_status({Exit::How::exited, 42}) == 42);
+  BOOST_TEST(process::shell_status({Exit::How::signalled, 9}) == 137);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace recount::stat {
+namespace recount::process {
 
 /// Holds back SIGINT, SIGQUIT, SIGTERM and SIGHUP while it lives, so that they arrive where they are waited
 /// for.
@@ -30,8 +30,15 @@ public:
 
 private:
   sigset_t before_{};
-  process::Fd fd_;
+  Fd fd_;
 };
+
+/// Takes the signals that have arrived, and hands on to the child what it did not get itself: those that the
+/// terminal sends reach its whole process group. The last number; 0: none came.
+int hand_on(const HeldSignals& signals, const Child* child);
+
+/// As a shell would put it: the status, or 128 and the signal's number.
+[[nodiscard]] int shell_status(const Exit& exit) noexcept;
 
 /// Tells when processes have ended.
 class Processes {
@@ -44,9 +51,9 @@ public:
 private:
   struct Watched {
     pid_t pid;
-    process::Fd fd; ///< none where pidfd_open(2) is missing or forbidden: then looked at every 10 ms
+    Fd fd; ///< none where pidfd_open(2) is missing or forbidden: then looked at every 10 ms
   };
   std::vector<Watched> watched_;
 };
 
-} // namespace recount::stat
+} // namespace recount::process

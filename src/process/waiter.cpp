@@ -1,4 +1,4 @@
-#include "stat/waiter.hpp"
+#include "process/waiter.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace recount::stat {
+namespace recount::process {
 
 HeldSignals::HeldSignals() {
   sigset_t held;
@@ -30,9 +30,22 @@ HeldSignals::Arrived HeldSignals::next() const {
   return {static_cast<int>(info.ssi_signo), info.ssi_code <= 0};
 }
 
+int hand_on(const HeldSignals& signals, const Child* child) {
+  int last = 0;
+  for (auto arrived = signals.next(); arrived.number != 0; arrived = signals.next()) {
+    last = arrived.number;
+    if (child != nullptr && arrived.from_process) child->signal(arrived.number);
+  }
+  return last;
+}
+
+int shell_status(const Exit& exit) noexcept {
+  return exit.how == Exit::How::signalled ? 128 + exit.code : exit.code;
+}
+
 Processes::Processes(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids)
-    watched_.push_back({pid, process::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
+    watched_.push_back({pid, Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
 }
 
 void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until) {
@@ -54,4 +67,4 @@ void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::stea
   });
 }
 
-} // namespace recount::stat
+} // namespace recount::process
