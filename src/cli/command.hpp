@@ -73,6 +73,7 @@ Command stat_command();
 Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
 Command plot_command();
 Command profile_command();
+Command watch_command();
 Command matmul_command();
 Command cost_command();
 

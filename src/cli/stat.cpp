@@ -1,13 +1,12 @@
 // recount stat: counts any program, in any language.
 #include "cli/command.hpp"
+#include "cli/command_results.hpp"
 #include "cli/measuring.hpp"
 #include "cli/output.hpp"
 #include "cli/stat_report.hpp"
 #include "cli/sweep_options.hpp"
 #include "process/waiter.hpp"
-#include "result/write.hpp"
 #include "stat/run.hpp"
-#include "sweep/header.hpp"
 
 #include <charconv>
 #include <fmt/format.h>
@@ -36,14 +35,6 @@ std::vector<pid_t> process_ids(const std::vector<std::string>& lists) {
   return pids;
 }
 
-Domain domain_of(const std::string& name) {
-  if (name.empty()) return stat::allowed_domain();
-  if (name == "user") return Domain::user;
-  if (name == "kernel") return Domain::kernel;
-  if (name == "all") return Domain::all;
-  throw bad_input("--domain " + name, "is none of user, kernel, all");
-}
-
 stat::Request request_of(const StatOptions& o) {
   stat::Request request;
   request.command = o.command;
@@ -55,8 +46,7 @@ stat::Request request_of(const StatOptions& o) {
     throw bad_input(fmt::format("--repeat {}", o.repeat), "is not from 1 to 1000000");
   if (o.repeat > 1 && request.command.empty())
     throw bad_input(fmt::format("--repeat {}", o.repeat), "there is no command to repeat");
-  if (o.interval < 0 || (o.interval > 0 && o.interval < 10) || o.interval > 3'600'000)
-    throw bad_input(fmt::format("--interval {}", o.interval), "is not from 10 to 3600000 milliseconds");
+  if (o.interval != 0) check_interval(o.interval);
   request.repeat = static_cast<int>(o.repeat);
   request.interval = std::chrono::milliseconds(o.interval);
   return request;
@@ -69,45 +59,6 @@ std::string subject_of(const stat::Request& request) {
     text += " " + std::to_string(pid);
   return text;
 }
-
-/// Results as recount-results(5) has them.
-class StatResults {
-public:
-  StatResults(const StatOptions& o, std::string subject) : subject_(std::move(subject)) {
-    if (o.output.empty()) return;
-    result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION);
-    header.plan = {{"kernel", "command"}, {"repeat", std::to_string(o.repeat)}};
-    run_ = header.id;
-    writer_ = std::make_unique<result::Writer>(o.output, result::Writer::Mode::create);
-    writer_->write(header);
-  }
-  void write(const stat::Slice& slice) {
-    if (!writer_) return;
-    result::Observation time;
-    time.witness = "clock";
-    time.metric = "seconds";
-    time.value = slice.end - slice.begin;
-    write(time, slice);
-    for (const result::Observation& o : slice.rows)
-      write(o, slice);
-  }
-
-private:
-  void write(result::Observation o, const stat::Slice& slice) {
-    o.run = run_;
-    o.kernel = "command";
-    o.params["command"] = subject_;
-    if (slice.interval) {
-      o.params["interval"] = std::int64_t{*slice.interval};
-      o.params["begin_us"] = static_cast<std::int64_t>(slice.begin * 1e6);
-    }
-    o.repetition = slice.repetition;
-    o.seconds = slice.end - slice.begin;
-    writer_->write(o);
-  }
-  std::string subject_, run_;
-  std::unique_ptr<result::Writer> writer_;
-};
 
 /// The standard output is the command's, where there is one.
 std::FILE* stream_of(const stat::Request& request) {
@@ -127,11 +78,11 @@ int execute_stat(const StatOptions& o) {
     throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
   if (items.empty()) throw bad_input("--event", "names nothing");
-  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), domain_of(o.domain));
+  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   if (o.domain.empty() && plan.domain == Domain::user)
     plan.notes.emplace_back(
         "counted in user mode alone: this user may not count in the kernel (recount doctor)");
-  StatResults results(o, subject_of(request));
+  CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
   const auto listen = [&](const stat::Slice& slice) {

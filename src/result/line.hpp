@@ -14,8 +14,9 @@ namespace recount::result {
 [[nodiscard]] std::string to_line(const Run& run);
 [[nodiscard]] std::string to_line(const Observation& observation);
 [[nodiscard]] std::string to_line(const Failure& failure);
+[[nodiscard]] std::string to_line(const Section& section);
 
-using Line = std::variant<Run, Observation, Failure>;
+using Line = std::variant<Run, Observation, Failure, Section>;
 /// Throws recount::Error (bad_input); its subject is `where` ("FILE:LINE").
 [[nodiscard]] Line parse_line(std::string_view text, const std::string& where);
 

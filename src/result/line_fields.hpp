@@ -93,7 +93,7 @@ public:
     return all;
   }
 
-  /// What observations and failures share.
+  /// What observations, failures and sections share.
   template <class Line>
   void common(Line& line) const {
     line.run = text("run");
@@ -103,7 +103,7 @@ public:
     if (repetition < 0 || repetition > std::numeric_limits<int>::max())
       fail("\"repetition\" is out of range");
     line.repetition = static_cast<int>(repetition);
-    line.witness = text("witness");
+    if constexpr (requires { line.witness; }) line.witness = text("witness");
   }
 
 private:

@@ -48,6 +48,7 @@ Observation parse_observation(const Fields& fields) {
   fields.common(observation);
   observation.metric = fields.text("metric");
   observation.reason = fields.text_or("reason");
+  observation.unit = fields.text_or("unit");
   if (const Json* value = fields.find("value")) {
     if (value->is_number_float())
       observation.value = value->get<double>();
@@ -69,6 +70,19 @@ Observation parse_observation(const Fields& fields) {
   }
   observation.flags = fields.words("flags");
   return observation;
+}
+
+Section parse_section(const Fields& fields) {
+  Section section;
+  fields.common(section);
+  section.edge = fields.text("edge");
+  if (section.edge != "begin" && section.edge != "end" && section.edge != "mark")
+    fields.fail("the edge \"" + section.edge.substr(0, 40) + "\" is none of begin, end, mark");
+  section.name = fields.text("name");
+  const auto time = fields.real_maybe("time");
+  if (!time || !(*time >= 0)) fields.fail("\"time\" is not a number of seconds");
+  section.time = *time;
+  return section;
 }
 
 Json parse(std::string_view text, const std::string& where) {
@@ -99,7 +113,8 @@ Line parse_line(std::string_view text, const std::string& where) {
     failure.reason = fields.text("reason");
     return failure;
   }
-  fields.fail("the type \"" + type.substr(0, 40) + "\" is none of run, observation, failure");
+  if (type == "section") return parse_section(fields);
+  fields.fail("the type \"" + type.substr(0, 40) + "\" is none of run, observation, failure, section");
 }
 
 } // namespace recount::result

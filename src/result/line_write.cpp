@@ -23,13 +23,13 @@ OrderedJson json(const CacheNote& cache) {
   return {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}};
 }
 
-/// What observations and failures share.
+/// What observations, failures and sections share.
 template <class Line>
 OrderedJson start(const char* type, const Line& line) {
   OrderedJson object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
   object["params"] = json(line.params);
   object["repetition"] = line.repetition;
-  object["witness"] = line.witness;
+  if constexpr (requires { line.witness; }) object["witness"] = line.witness;
   return object;
 }
 
@@ -80,6 +80,7 @@ std::string to_line(const Observation& observation) {
     if (reason.empty()) reason = "no reason given";
   }
   if (!reason.empty()) object["reason"] = reason;
+  if (!observation.unit.empty()) object["unit"] = observation.unit;
   if (observation.accesses) object["accesses"] = *observation.accesses;
   if (observation.enabled_ns) object["enabled_ns"] = *observation.enabled_ns;
   if (observation.running_ns) object["running_ns"] = *observation.running_ns;
@@ -94,6 +95,14 @@ std::string to_line(const Observation& observation) {
 std::string to_line(const Failure& failure) {
   OrderedJson object = start("failure", failure);
   object["reason"] = failure.reason;
+  return text(object);
+}
+
+std::string to_line(const Section& section) {
+  OrderedJson object = start("section", section);
+  object["edge"] = section.edge;
+  object["name"] = section.name;
+  object["time"] = section.time;
   return text(object);
 }
 

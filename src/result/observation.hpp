@@ -38,7 +38,8 @@ struct Observation {
   std::optional<std::int64_t> accesses;   ///< element accesses of the measured region
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
-  std::optional<double> seconds;          ///< wall time of the region, when taken beside the count
+  std::string unit;              ///< of a metric, or "ns" of an event that counts time; empty: a plain count
+  std::optional<double> seconds; ///< wall time of the region, when taken beside the count
   std::optional<std::int64_t> bias; ///< what an empty region counts likewise; `value` is without it already
   /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
   /// execution, "apart" over one of their own; empty: nobody else was there.
@@ -55,6 +56,16 @@ struct Failure {
   int repetition = 0;
   std::string witness;
   std::string reason;
+};
+
+/// Where a program said that it was: `recount watch` and <recount/sections.h>.
+struct Section {
+  std::string run, kernel;
+  Params params;
+  int repetition = 0;
+  std::string edge; ///< "begin", "end", "mark"
+  std::string name;
+  double time = 0; ///< seconds since the repetition began
 };
 
 } // namespace recount::result

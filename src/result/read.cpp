@@ -76,6 +76,9 @@ private:
         into_.observations.push_back(std::move(*observation));
       else
         ++repeated_;
+    } else if (auto* section = std::get_if<Section>(&line)) {
+      match(section->run, where);
+      into_.sections.push_back(std::move(*section));
     } else {
       match(std::get<Failure>(line).run, where);
       into_.failures.push_back(std::move(std::get<Failure>(line)));

@@ -15,6 +15,7 @@ struct Results {
   std::vector<Run> runs;
   std::vector<Observation> observations;
   std::vector<Failure> failures;
+  std::vector<Section> sections;
   std::vector<std::string> warnings; ///< "FILE: the last line is torn, ignored", repeated observations
 
   /// The run of that id, or nullptr.

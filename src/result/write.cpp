@@ -118,5 +118,8 @@ void Writer::write(const Observation& observation) {
 void Writer::write(const Failure& failure) {
   append(to_line(failure));
 }
+void Writer::write(const Section& section) {
+  append(to_line(section));
+}
 
 } // namespace recount::result

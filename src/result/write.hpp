@@ -27,6 +27,7 @@ public:
   void write(const Run& run);
   void write(const Observation& observation);
   void write(const Failure& failure);
+  void write(const Section& section);
 
 private:
   void append(const std::string& line);

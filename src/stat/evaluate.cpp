@@ -92,6 +92,7 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
     o.witness = "perf";
     o.metric = row.name;
+    o.unit = row.unit;
     all.push_back(std::move(o));
   }
   return all;

@@ -21,6 +21,10 @@ for program in readme two_events; do
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
   "$root/$program"
 done
+# The header of sections is for C as well.
+printf '#include <recount/sections.h>\nint main(void) { recount_section_begin("a"); recount_section_mark("b"); recount_section_end("a"); return recount_sections_fd() != -1; }\n' >"$root/sections.c"
+$compiler -x c -std=gnu99 -Wall -Wextra -Wconversion -Werror -I"$(find "$root" -type d -path '*/include')" "$root/sections.c" -o "$root/sections"
+"$root/sections"
 for page in recount.1 recount-sweep.1 recount-results.5; do
   find "$root" -name "$page" | grep -q . || { echo "not installed: $page" >&2; exit 1; }
 done

@@ -1,0 +1,75 @@
+/* Tells `recount watch` where a program is: sections that begin and end, and marks. For C and C++, nothing to
+ * link.
+ *
+ *     recount_section_begin("solve");
+ *     ...
+ *     recount_section_end("solve");
+ *
+ * Outside of recount watch each call costs a comparison. Inside it is one send(2) that never waits: when
+ * recount is too slow, marks are dropped and counted. Any thread may call; nothing is allocated.
+ *
+ * Other languages write lines to the descriptor whose number is in the environment variable
+ * RECOUNT_SECTIONS_FD: "begin NAME", "end NAME" or "mark NAME", each with one write(2). A shell: echo begin
+ * solve >&$RECOUNT_SECTIONS_FD
+ */
+#ifndef RECOUNT_SECTIONS_H
+#define RECOUNT_SECTIONS_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The descriptor; -1: nobody watches. */
+static inline int recount_sections_fd(void) {
+  static int fd = -2; /* two threads may find the same at once */
+  if (fd == -2) {
+    const char* text = getenv("RECOUNT_SECTIONS_FD");
+    fd = text && *text ? atoi(text) : -1;
+  }
+  return fd;
+}
+
+/* One message, "EDGE @NANOSECONDS NAME": names end at 200 bytes or at a line end. */
+static inline void recount_section_tell(const char* edge, const char* name) {
+  static unsigned long dropped = 0; /* inexact only when several threads drop at once */
+  char text[256];
+  struct timespec now;
+  int size;
+  const int before = errno;
+  const int fd = recount_sections_fd();
+  if (fd < 0) return;
+  if (dropped > 0) {
+    size = snprintf(text, sizeof text, "dropped %lu\n", dropped);
+    if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) == size) dropped = 0;
+  }
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  size = snprintf(text, sizeof text, "%s @%lld %.200s\n", edge,
+                  (long long)now.tv_sec * 1000000000LL + (long long)now.tv_nsec, name);
+  if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) != size) ++dropped;
+  errno = before;
+}
+
+/* From here to the end of the same name; sections may lie within others. */
+static inline void recount_section_begin(const char* name) {
+  recount_section_tell("begin", name);
+}
+static inline void recount_section_end(const char* name) {
+  recount_section_tell("end", name);
+}
+/* A single moment. */
+static inline void recount_section_mark(const char* name) {
+  recount_section_tell("mark", name);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

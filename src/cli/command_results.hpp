@@ -1,0 +1,38 @@
+// What the commands that count programs share: options, and results of the kernel "command".
+#pragma once
+
+#include "result/observation.hpp"
+#include "stat/run.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace recount::result {
+class Writer;
+}
+
+namespace recount::cli {
+
+/// --domain; what is allowed when empty. Throws Error (bad_input), as the other does.
+[[nodiscard]] Domain parse_domain(const std::string& name);
+/// --interval, in milliseconds.
+void check_interval(long milliseconds);
+
+/// Results as recount-results(5) has them; nothing where no file is asked for. Throws as result::Writer does.
+class CommandResults {
+public:
+  /// `plan`: what was asked for, beside the subject: the command line, or which processes.
+  CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan);
+  ~CommandResults();
+  void write(const stat::Slice& slice);
+  /// Run, kernel and params are filled in.
+  void write(result::Section section);
+
+private:
+  void write(result::Observation observation, const stat::Slice& slice);
+  std::string subject_, run_;
+  std::unique_ptr<result::Writer> writer_;
+};
+
+} // namespace recount::cli

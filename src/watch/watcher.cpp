@@ -1,0 +1,198 @@
+#include "watch/watcher.hpp"
+
+#include "process/child.hpp"
+#include "process/waiter.hpp"
+#include "stat/attached.hpp"
+#include "stat/evaluate.hpp"
+#include "watch/sections.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <optional>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace recount::watch {
+namespace {
+using Steady = std::chrono::steady_clock;
+
+/// Tells when a process has ended, also while nobody waits for it.
+class Watched {
+public:
+  explicit Watched(pid_t pid) : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); } ///< readable once it has ended; -1: not here
+  [[nodiscard]] bool ended() const {
+    pollfd now{fd_.get(), POLLIN, 0};
+    return fd_ ? ::poll(&now, 1, 0) == 1 : ::kill(pid_, 0) != 0 && errno == ESRCH;
+  }
+
+private:
+  pid_t pid_;
+  process::Fd fd_; ///< none where pidfd_open(2) is missing or forbidden
+};
+
+/// What a row says of an interval: events as rates, nanoseconds of processor time as processors.
+std::optional<double> rate(const stat::Row& row, const result::Observation& seen, double seconds) {
+  const auto value = result::as_double(seen.value);
+  if (!value || seconds <= 0) return {};
+  if (row.kind == stat::RowKind::metric) return value;
+  return row.unit == "ns" ? *value / seconds / 1e9 : *value / seconds;
+}
+
+class Watch {
+public:
+  Watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer)
+      : plan_(plan), settings_(settings), observer_(observer) {
+    if (watches_command()) start(true);
+    pid_ = watches_command() ? child_->pid() : settings.pid;
+    watched_.emplace(pid_);
+    if (watched_->ended()) throw bad_input("-p " + std::to_string(pid_), "there is no such process");
+    using When = stat::Attached::When;
+    attached_.emplace(plan, pid_, watches_command() ? When::at_exec : When::at_once);
+  }
+
+  int run() {
+    first_ = last_ = attached_->read();
+    begin_ = last_time_ = Steady::now();
+    tick_ = begin_ + settings_.interval;
+    observer_.tell(Hello{settings_.subject, settings_.interval.count(), series_of(plan_)});
+    if (watches_command())
+      child_->release();
+    else if (!settings_.command.empty())
+      start(false);
+    if (child_ && !watches_command()) beside_.emplace(child_->pid());
+    if (sections_) sections_->started();
+    observer_.started();
+    while (!over())
+      turn();
+    finish();
+    return child_ ? process::shell_status(child_->wait()) : 0;
+  }
+
+private:
+  [[nodiscard]] bool watches_command() const { return settings_.pid == 0; }
+  void start(bool held) {
+    process::Spawn spawn{settings_.command};
+    spawn.in = settings_.in;
+    spawn.out = settings_.out;
+    spawn.err = settings_.err;
+    spawn.own_group = false;
+    spawn.die_with_parent = false;
+    spawn.held = held;
+    if (held) {
+      sections_.emplace();
+      spawn.descriptors = {{sections_->theirs(), sections_descriptor}};
+      spawn.environment = {{sections_variable, std::to_string(sections_descriptor)}};
+    }
+    child_.emplace(spawn);
+  }
+
+  bool over() {
+    if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
+    if (child_) return false; // a process that has ended meanwhile counts nothing more
+    return watched_->ended() || asked_to_stop_;
+  }
+
+  void turn() {
+    std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
+    const Watched& until = beside_ ? *beside_ : *watched_;
+    if (until.fd() >= 0) polled.push_back({until.fd(), POLLIN, 0});
+    if (sections_ && sections_->fd() >= 0) polled.push_back({sections_->fd(), POLLIN, 0});
+    observer_.polled(polled);
+    auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
+                         std::chrono::milliseconds(0));
+    if (until.fd() < 0) left = std::min(left, std::chrono::milliseconds(10));
+    ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    take_signals();
+    take_sections();
+    if (Steady::now() >= tick_) end_interval();
+    observer_.ready(polled);
+    if (observer_.enough()) asked_to_stop_ = true;
+  }
+
+  void take_signals() {
+    for (auto arrived = signals_.next(); arrived.number != 0; arrived = signals_.next()) {
+      if (child_ && arrived.from_process) child_->signal(arrived.number);
+      if (observer_.signal(arrived.number)) asked_to_stop_ = true;
+    }
+  }
+  void take_sections() {
+    if (sections_) sections_->read(begin_, observer_.tell);
+  }
+
+  [[nodiscard]] double since(Steady::time_point time) const {
+    return std::chrono::duration<double>(time - begin_).count();
+  }
+
+  [[nodiscard]] stat::Slice slice(double begin, double end, const std::vector<Count>& from) const {
+    stat::Slice slice;
+    slice.begin = begin;
+    slice.end = end;
+    for (std::size_t e = 0; e < last_.size(); ++e)
+      slice.counts.push_back(difference(last_[e], from[e]));
+    slice.rows = stat::evaluate(plan_, slice.counts, end - begin);
+    return slice;
+  }
+
+  void end_interval() {
+    const auto before = std::exchange(last_, attached_->read());
+    const auto time = Steady::now();
+    stat::Slice counted = slice(since(last_time_), since(time), before);
+    counted.interval = static_cast<int>(number_);
+    Interval interval{number_++, counted.begin, counted.end, {}};
+    for (std::size_t r = 0; r < counted.rows.size(); ++r)
+      interval.values.push_back(rate(plan_.rows[r], counted.rows[r], interval.end - interval.begin));
+    last_time_ = time;
+    while (tick_ <= time) // one that was missed is part of this one
+      tick_ += settings_.interval;
+    observer_.tell(interval);
+    observer_.slice(counted);
+  }
+
+  void finish() {
+    take_sections();
+    end_interval();
+    observer_.slice(slice(0, since(last_time_), first_));
+    End end{{}, asked_to_stop_ ? "the watching was stopped" : "the process ended"};
+    if (child_) {
+      const process::Exit exit = child_->wait();
+      end = {process::shell_status(exit), fmt::format("the command ended: {}", process::describe(exit))};
+    }
+    observer_.tell(end);
+  }
+
+  process::HeldSignals signals_;
+  const stat::Plan& plan_;
+  const WatchSettings& settings_;
+  const Observer& observer_;
+  std::optional<SectionSocket> sections_;
+  std::optional<process::Child> child_;
+  pid_t pid_ = 0;
+  std::optional<Watched> watched_, beside_; ///< what is watched, and a command that takes as long
+  std::optional<stat::Attached> attached_;
+  std::vector<Count> first_, last_;
+  Steady::time_point begin_, last_time_, tick_;
+  std::int64_t number_ = 0;
+  bool asked_to_stop_ = false;
+};
+} // namespace
+
+std::vector<Series> series_of(const stat::Plan& plan) {
+  std::vector<Series> all;
+  for (const stat::Row& row : plan.rows) {
+    const bool metric = row.kind == stat::RowKind::metric;
+    all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused});
+  }
+  return all;
+}
+
+int watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer) {
+  return Watch(plan, settings, observer).run();
+}
+
+} // namespace recount::watch

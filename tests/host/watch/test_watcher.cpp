@@ -1,0 +1,147 @@
+// Programs watched on this Linux: nothing is counted twice or not at all, and everybody may die.
+#include "watching.hpp"
+
+#include "process/child.hpp"
+#include "process/fd.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <numeric>
+#include <sys/wait.h>
+#include <thread>
+
+using namespace recount;
+using namespace recount::test;
+using namespace recount::watch;
+using namespace std::chrono_literals;
+
+namespace {
+struct Seen {
+  std::vector<Message> messages;
+  std::vector<stat::Slice> slices;
+  int status = -1;
+};
+
+Seen watched(const std::string& list, WatchSettings settings, Observer observer = {}) {
+  const auto plan = plan_of(list);
+  Seen seen;
+  observer.tell = [&](const Message& m) { seen.messages.push_back(m); };
+  observer.slice = [&](const stat::Slice& s) { seen.slices.push_back(s); };
+  seen.status = watch::watch(plan, settings, observer);
+  return seen;
+}
+
+WatchSettings command(const std::vector<std::string>& words, std::chrono::milliseconds interval = 20ms) {
+  WatchSettings settings;
+  settings.command = words;
+  settings.subject = words[0];
+  settings.interval = interval;
+  settings.in = -1;
+  return settings;
+}
+
+const std::string sectioned = std::string(FIXTURES) + "/sectioned";
+
+double value(const stat::Slice& slice, std::size_t row = 0) {
+  return result::as_double(slice.rows.at(row).value).value();
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(watcher)
+
+BOOST_AUTO_TEST_CASE(intervals_add_up_to_the_whole) {
+  const auto seen = watched("perf::PAGE-FAULTS,perf::TASK-CLOCK", command({sectioned, "30", "50"}));
+  BOOST_TEST(seen.status == 0);
+  BOOST_TEST_REQUIRE(seen.slices.size() > 3U);
+  const auto& whole = seen.slices.back();
+  BOOST_TEST(!whole.interval.has_value());
+  for (const std::size_t row : {0U, 1U}) {
+    double sum = 0;
+    for (const auto& slice : seen.slices)
+      if (slice.interval) sum += value(slice, row);
+    BOOST_TEST(sum == value(whole, row));
+  }
+  BOOST_TEST(value(whole) >= 1500.0);
+  const auto intervals = of<Interval>(seen.messages);
+  BOOST_TEST(intervals.size() + 1 == seen.slices.size());
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    BOOST_TEST(intervals[i].number == static_cast<std::int64_t>(i));
+    if (i > 0) BOOST_TEST(intervals[i].begin == intervals[i - 1].end);
+    const double seconds = intervals[i].end - intervals[i].begin;
+    BOOST_TEST(std::abs(intervals[i].values[0].value() * seconds - value(seen.slices[i])) < 1e-6);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_mark_arrives_or_is_known_to_be_lost) {
+  const auto seen = watched("perf::PAGE-FAULTS", command({sectioned, "40"}));
+  const auto sections = of<Section>(seen.messages);
+  BOOST_TEST(sections.size() + dropped(seen.messages, true) == 4000U);
+  BOOST_TEST(sections.size() >= 400U);
+  double before = 0;
+  for (const auto& section : sections) {
+    BOOST_TEST(section.time >= before);
+    before = section.time;
+  }
+  BOOST_TEST(std::holds_alternative<Hello>(seen.messages.front()));
+  BOOST_TEST(std::holds_alternative<End>(seen.messages.back()));
+}
+
+BOOST_AUTO_TEST_CASE(other_languages_write_to_the_descriptor) {
+  const auto seen = watched("perf::PAGE-FAULTS",
+                            command({"sh", "-c", "echo begin one >&$RECOUNT_SECTIONS_FD; echo end one >&3"}));
+  const auto sections = of<Section>(seen.messages);
+  BOOST_TEST_REQUIRE(sections.size() == 2U);
+  BOOST_TEST(sections[0].name == "one");
+  BOOST_TEST((sections[1].edge == Section::Edge::end));
+}
+
+BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
+  BOOST_TEST(watched("perf::PAGE-FAULTS", command({"sh", "-c", "exit 7"})).status == 7);
+  const auto killed = watched("perf::PAGE-FAULTS", command({"sh", "-c", "kill -KILL $$"}));
+  BOOST_TEST(killed.status == 137);
+  BOOST_TEST(of<End>(killed.messages).at(0).status.value() == 137);
+  BOOST_CHECK_THROW(watched("perf::PAGE-FAULTS", command({"no-such-program-anywhere"})), process::CannotRun);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_nobody_waits_for_has_ended_all_the_same) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::this_thread::sleep_for(200ms);
+    ::_exit(0);
+  }
+  WatchSettings settings;
+  settings.pid = child;
+  settings.interval = 50ms;
+  const auto seen = watched("perf::PAGE-FAULTS", settings);
+  BOOST_TEST(seen.status == 0);
+  BOOST_TEST(of<Interval>(seen.messages).size() <= 8U); // and no busy loop
+  BOOST_TEST(of<End>(seen.messages).at(0).reason == "the process ended");
+  ::waitpid(child, nullptr, 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_is_watched_while_a_command_runs) {
+  WatchSettings settings = command({"sleep", "0.2"}, 50ms);
+  settings.pid = ::getpid();
+  const auto seen = watched("perf::PAGE-FAULTS", settings);
+  BOOST_TEST(seen.status == 0);
+  BOOST_TEST(of<Interval>(seen.messages).size() >= 2U);
+}
+
+BOOST_AUTO_TEST_CASE(signals_of_others_reach_the_command) {
+  sigset_t term, before; // in the other thread as well
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &term, &before);
+  std::thread sender([self = ::getpid()] {
+    std::this_thread::sleep_for(300ms);
+    ::kill(self, SIGTERM);
+  });
+  const auto seen = watched("perf::PAGE-FAULTS", command({"sleep", "30"}));
+  sender.join();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  BOOST_TEST(seen.status == 143);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
