@@ -64,10 +64,11 @@ struct LevelCounts {
 
 /// Everything a hierarchy counts.
 struct Counts {
-  std::vector<LevelCounts> levels;    ///< data caches, from the core outwards
-  std::vector<LevelCounts> tlb;       ///< TLB levels: accesses and misses by load and store only
-  LevelCounts memory;                 ///< requests that left the last level (accesses only)
-  std::int64_t loads = 0, stores = 0; ///< of the program; one that crosses a line is still one
+  std::vector<LevelCounts> levels;     ///< data caches, from the core outwards
+  std::vector<LevelCounts> tlb;        ///< TLB levels: accesses and misses by load and store only
+  std::vector<std::int64_t> distances; ///< of a family, see Distances::counts()
+  LevelCounts memory;                  ///< requests that left the last level (accesses only)
+  std::int64_t loads = 0, stores = 0;  ///< of the program; one that crosses a line is still one
   bool operator==(const Counts&) const = default;
 };
 

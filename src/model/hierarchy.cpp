@@ -22,7 +22,8 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
                          static_cast<std::uint64_t>(level.line), level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
   shift_ = levels_.front().shift();
-  simple_ = std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
+  if (!machine_.family.empty()) distances_.emplace(machine_);
+  simple_ = !distances_ && std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
            level.prefetch == Prefetch::none;
   });
@@ -35,6 +36,11 @@ void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
     const std::uint64_t address = line << shift_;
     const bool store = cause == Cause::store;
     if (tlb_) translate(address, cause);
+    if (distances_) {
+      ++accesses_[number(cause)];
+      distances_->take(line, store);
+      continue;
+    }
     if (!simple_) {
       request(0, address, cause, store);
       continue;
@@ -181,6 +187,7 @@ void Hierarchy::reset_counters() {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.counts = {};
+  if (distances_) distances_->reset_counters();
   memory_ = {};
   accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
 }
@@ -191,6 +198,7 @@ void Hierarchy::clear() {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.clear();
+  if (distances_) distances_->clear();
   last_page_ = no_page;
 }
 
@@ -203,6 +211,7 @@ Counts Hierarchy::counts() const {
       all.tlb.push_back(level.counts);
   for (const Cause cause : {Cause::load, Cause::store})
     all.levels.front().accesses[number(cause)] += accesses_[number(cause)];
+  if (distances_) all.distances = distances_->counts();
   all.memory = memory_;
   const LevelCounts& first = all.levels.front();
   if (tlb_) // each is looked up once
@@ -225,6 +234,7 @@ void Hierarchy::save(State& words) const {
   if (tlb_)
     for (const Level& level : tlb_->levels)
       level.save(words);
+  if (distances_) distances_->save(words);
 }
 
 void Hierarchy::restore(const State& state) {
@@ -234,6 +244,7 @@ void Hierarchy::restore(const State& state) {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.restore(words);
+  if (distances_) distances_->restore(words);
   last_page_ = no_page;
 }
 
@@ -244,6 +255,7 @@ bool Hierarchy::is(const State& state) const {
   if (tlb_)
     for (const Level& level : tlb_->levels)
       if (!level.same(words)) return false;
+  if (distances_ && !distances_->same(words)) return false;
   return words.empty();
 }
 
@@ -253,6 +265,7 @@ void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t tim
   if (tlb_)
     for (std::size_t at = 0; at < tlb_->levels.size(); ++at)
       tlb_->levels[at].counts.add(later.tlb[at], earlier.tlb[at], times);
+  if (distances_) distances_->add(later.distances, earlier.distances, times);
   memory_.add(later.memory, earlier.memory, times);
   const LevelCounts &l = later.levels.front(), &e = earlier.levels.front();
   const std::int64_t crossed[2] = {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/counts.hpp"
+#include "model/distances.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
 #include "model/tlb.hpp"
@@ -39,6 +40,10 @@ public:
   void clear();
 
   [[nodiscard]] Counts counts() const;
+  /// Misses of a member of the machine's family, by loads or by stores.
+  [[nodiscard]] std::int64_t misses(const FamilyMember& member, Cause cause) const {
+    return distances_->misses(distances_->counts(), member, cause == Cause::store);
+  }
   [[nodiscard]] std::size_t levels() const { return levels_.size(); }
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
 
@@ -104,8 +109,9 @@ private:
   MachineDescription machine_;
   std::vector<Level> levels_;
   std::optional<Tlb> tlb_;
-  unsigned shift_; ///< log2 of the first level's line
-  bool simple_;    ///< all levels write back and allocate, none is exclusive or prefetches
+  std::optional<Distances> distances_; ///< of a family, in place of the level
+  unsigned shift_;                     ///< log2 of the first level's line
+  bool simple_; ///< all levels write back and allocate, none is exclusive or prefetches
   std::uint64_t last_page_ = no_page;
   std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts
   std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line

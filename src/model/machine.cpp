@@ -1,6 +1,7 @@
 #include "model/machine.hpp"
 
 #include "host/text.hpp"
+#include "model/family.hpp"
 #include "model/nearest.hpp"
 #include "model/shipped.hpp"
 #include "recount/error.hpp"
@@ -21,6 +22,7 @@ std::string slurp(const std::string& path) {
 
 MachineDescription altered(MachineDescription machine, const std::string& part) {
   machine.name += "~" + part;
+  if (part.starts_with("l1=")) return resized(std::move(machine), part.substr(3));
   if (part == "no-tlb") {
     machine.tlb.reset();
   } else if (part == "full") {
@@ -28,13 +30,15 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
       level.ways = level.size / level.line;
   } else {
     throw bad_input(machine.name, "no part of a machine is known as \"" + part + "\"",
-                    suggest(part, {"no-tlb", "full"}));
+                    suggest(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
   }
   return machine;
 }
 
 MachineDescription machine(const std::string& name) {
-  if (const auto tilde = name.rfind('~'); tilde != std::string::npos && tilde > name.rfind('/') + 1)
+  const std::string_view before = before_sizes(name); // behind it a slash is none of a path
+  const std::size_t slash = before.empty() ? name.rfind('/') : before.rfind('/');
+  if (const auto tilde = name.rfind('~'); tilde != std::string::npos && tilde > slash + 1)
     return altered(machine(name.substr(0, tilde)), name.substr(tilde + 1));
   if (name == "host") return host_machine();
   if (name.find('/') != std::string::npos || name.ends_with(".json")) return parse_machine(slurp(name), name);

@@ -46,13 +46,20 @@ struct TlbDescription {
   std::vector<TlbLevel> levels;
 };
 
+/// One cache of a family; see family.hpp.
+struct FamilyMember {
+  std::int64_t size = 0, ways = 0;
+  [[nodiscard]] std::int64_t sets(std::int64_t line) const { return size / (line * ways); }
+};
+
 struct MachineDescription {
   std::string name;
-  std::string source;                   ///< where the numbers come from
-  std::vector<LevelDescription> levels; ///< from the core outwards, at least one
-  std::optional<TlbDescription> tlb;    ///< without one, translation costs nothing
-  std::uint64_t seed = 1;               ///< of the levels with random replacement
-  std::string pmu = {};                 ///< libpfm4's name of its core PMU ("skl"), to explain presets
+  std::string source;                    ///< where the numbers come from
+  std::vector<LevelDescription> levels;  ///< from the core outwards, at least one
+  std::optional<TlbDescription> tlb;     ///< without one, translation costs nothing
+  std::uint64_t seed = 1;                ///< of the levels with random replacement
+  std::vector<FamilyMember> family = {}; ///< not empty: the only level, in all these sizes and ways at once
+  std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
@@ -62,7 +69,8 @@ struct MachineDescription {
 [[nodiscard]] MachineDescription machine(const std::string& name_or_path);
 
 /// A machine with one part otherwise, to see what that part does: "no-tlb" (translation costs nothing),
-/// "full" (every level fully associative: no conflicts). Throws recount::Error (bad_input) for another word.
+/// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
+/// sizes, see resized()). Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)

@@ -61,7 +61,22 @@ Metrics of(const Counts& counts) {
   return all;
 }
 
+/// Without what is not known of a family's members.
+void leave_known(Metrics& all) {
+  for (const char* name : {"MODEL_L1_EVICTIONS", "MODEL_L1_WRITE_BACKS"})
+    all.erase(name);
+}
+
 } // namespace
+
+Metrics metrics(const Hierarchy& hierarchy, const FamilyMember& member) {
+  Counts counts = hierarchy.counts();
+  for (const Cause cause : {Cause::load, Cause::store})
+    counts.levels.front().misses[static_cast<std::size_t>(cause)] = hierarchy.misses(member, cause);
+  Metrics all = of(counts);
+  leave_known(all);
+  return all;
+}
 
 Metrics metrics(const Hierarchy& hierarchy) {
   return of(hierarchy.counts());
@@ -71,8 +86,10 @@ std::vector<std::string> metric_names(const MachineDescription& machine) {
   Counts none;
   none.levels.resize(machine.levels.size());
   if (machine.tlb) none.tlb.resize(machine.tlb->levels.size());
+  Metrics all = of(none);
+  if (!machine.family.empty()) leave_known(all);
   std::vector<std::string> names;
-  for (const auto& [name, value] : of(none))
+  for (const auto& [name, value] : all)
     names.push_back(name);
   return names;
 }

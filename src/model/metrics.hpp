@@ -14,6 +14,10 @@ namespace recount::model {
 /// ... and MODEL_... names for what no preset names. Each is defined in recount-machines(5).
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy);
 
+/// The same for a member of the machine's family; evictions and write-backs are not known of those.
+[[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy,
+                                                          const FamilyMember& member);
+
 /// The same keys without a simulation.
 [[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine);
 

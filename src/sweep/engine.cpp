@@ -57,6 +57,7 @@ public:
         it = flying_.erase(it);
         take(ended);
       }
+      tell_of_long_runs();
     }
     outcome_.elapsed = Clock::now() - begin_;
     return std::move(outcome_);
@@ -92,6 +93,15 @@ private:
     static_cast<void>(::poll(fds.data(), fds.size(), static_cast<int>(std::max<long>(0, left))));
   }
 
+  /// A simulation may take minutes: that it goes on is told every second. A timed run is left in peace.
+  void tell_of_long_runs() {
+    if (!listener_.progress || flying_.empty() || native(flying_.front().job())) return;
+    if (const auto now = Clock::now(); now - told_ > std::chrono::seconds(1)) {
+      told_ = now;
+      listener_.progress(progress(flying_.front().job()));
+    }
+  }
+
   void take(const RunProcess& ended) {
     const Job& job = ended.job();
     pace(job).ended(ended.wall());
@@ -110,6 +120,7 @@ private:
         if (listener_.observation) listener_.observation(observation);
       }
     }
+    told_ = Clock::now();
     if (listener_.progress) listener_.progress(progress(job));
   }
 
@@ -130,6 +141,7 @@ private:
   const Execution& how_;
   const Listener& listener_;
   const Clock::time_point begin_ = Clock::now();
+  Clock::time_point told_ = begin_; ///< when progress was told last
   std::list<RunProcess> flying_;
   std::size_t next_ = 0;
   Pace timed_, modelled_;

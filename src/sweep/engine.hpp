@@ -29,14 +29,14 @@ struct Progress {
   std::size_t failed = 0;
   std::chrono::nanoseconds elapsed{};
   std::optional<std::chrono::nanoseconds> remaining; ///< estimate; absent until something is known
-  const Job* job = nullptr;                          ///< the last one that ended
+  const Job* job = nullptr;                          ///< the last one that ended, or one under way
 };
 
 /// What the engine calls, from its own thread, never while a timed run is under way. Any may be empty.
 struct Listener {
   std::function<void(const result::Observation&)> observation;
   std::function<void(const result::Failure&)> failure;
-  std::function<void(const Progress&)> progress; ///< after each run
+  std::function<void(const Progress&)> progress; ///< after each run, and each second of a long simulation
   std::function<bool()> stop;                    ///< true: end after killing what is in flight; asked often
 };
 

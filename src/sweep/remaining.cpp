@@ -27,8 +27,7 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
   // A run is there when all that it gives is there: each pass by each witness it speaks for.
   const auto there_is = [&](const Job& job, const std::string& metric) {
     const auto& witness = witness::find(job.witness);
-    const auto voices = witness.voices.empty() ? std::vector{job.witness} : witness.voices;
-    for (const auto& voice : voices)
+    for (const auto& voice : witness.names(job.witness))
       for (int pass = 0; pass < witness.passes; ++pass) {
         const auto found =
             metrics.find(key(job.kernel, job.point, job.repetition * witness.passes + pass, voice));

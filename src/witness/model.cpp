@@ -1,4 +1,5 @@
 // The model: what the kernel's accesses must do in a described cache hierarchy. Nothing is measured.
+#include "model/family.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "witness/witness.hpp"
@@ -64,7 +65,8 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
 /// What the caches do, simulated when first asked for.
 class Simulation {
 public:
-  Simulation(const kernel::Kernel& kernel, const Task& task) : kernel_(kernel), point_(task.point) {
+  Simulation(const kernel::Kernel& kernel, const Task& task)
+      : kernel_(kernel), point_(task.point), witness_(task.witness) {
     try {
       machine_ = model::machine(machine_of(task.witness));
     } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
@@ -73,7 +75,18 @@ public:
     }
   }
 
-  void fill(result::Observation& o) {
+  /// The machines that one simulation stands for: those of a family, or one without a name of its own.
+  [[nodiscard]] std::vector<std::string> members() const {
+    std::vector<std::string> names;
+    if (machine_)
+      for (const auto& member : machine_->family)
+        names.push_back(std::string(model::before_sizes(witness_)) + model::to_text(member));
+    if (names.empty()) names.push_back(witness_);
+    return names;
+  }
+
+  /// The metric that `o` names, of a member.
+  void fill(result::Observation& o, std::size_t member) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
       o.reason = reason + ", and none is stated for it";
       return;
@@ -84,7 +97,8 @@ public:
     }
     if (values_.empty()) run();
     o.accesses = accesses_;
-    if (const auto found = values_.find(o.metric); found != values_.end())
+    const auto& values = values_[member];
+    if (const auto found = values.find(o.metric); found != values.end())
       o.value = found->second;
     else
       o.reason = fmt::format(
@@ -96,14 +110,17 @@ private:
   void run() {
     model::Hierarchy caches(*machine_);
     accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
-    values_ = model::metrics(caches);
+    for (const auto& member : machine_->family)
+      values_.push_back(model::metrics(caches, member));
+    if (values_.empty()) values_.push_back(model::metrics(caches));
   }
 
   const kernel::Kernel& kernel_;
   const result::Params& point_;
+  const std::string& witness_;
   std::optional<model::MachineDescription> machine_;
-  std::string no_machine_; ///< why there is none
-  std::map<std::string, std::int64_t> values_;
+  std::string no_machine_;                                  ///< why there is none
+  std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member
   std::int64_t accesses_ = 0;
 };
 
@@ -111,15 +128,18 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
   Simulation simulation(kernel, task);
   const auto known = kernel.expected(task.point);
   std::vector<result::Observation> all;
-  for (const auto& metric : task.metrics) {
-    auto& o = all.emplace_back(blank(task, metric));
-    const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const kernel::Expectation& e) { return e.metric == metric; });
-    if (found != known.end())
-      fill(o, *found);
-    else
-      simulation.fill(o);
-  }
+  const auto members = simulation.members();
+  for (std::size_t member = 0; member < members.size(); ++member)
+    for (const auto& metric : task.metrics) {
+      auto& o = all.emplace_back(blank(task, metric));
+      o.witness = members[member];
+      const auto found = std::find_if(known.begin(), known.end(),
+                                      [&](const kernel::Expectation& e) { return e.metric == metric; });
+      if (found != known.end())
+        fill(o, *found);
+      else
+        simulation.fill(o, member);
+    }
   return all;
 }
 

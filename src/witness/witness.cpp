@@ -1,5 +1,7 @@
 #include "witness/witness.hpp"
 
+#include "model/family.hpp"
+
 #include <algorithm>
 #include <array>
 #include <recount/error.hpp>
@@ -29,9 +31,22 @@ const Witness& find(const std::string& name) {
           "the witnesses are clock, perf, papi, both (of these two), model (this machine) and model:NAME"));
 }
 
+std::vector<std::string> Witness::names(const std::string& asked) const {
+  if (!voices.empty()) return voices;
+  const std::size_t colon = asked.find(':');
+  if (colon == asked.npos) return {asked};
+  std::vector<std::string> all;
+  for (const auto& member : model::member_names(asked.substr(colon + 1)))
+    all.push_back(asked.substr(0, colon + 1) + member);
+  return all;
+}
+
 bool Witness::gave(const result::Observation& o, int repetition, const std::string& asked) const {
-  const bool named = voices.empty() ? o.witness == asked
-                                    : std::find(voices.begin(), voices.end(), o.witness) != voices.end();
+  // A family's members differ in what follows; which they are takes reading its description.
+  const std::string_view family = model::before_sizes(asked);
+  const bool named = !voices.empty()
+                         ? std::find(voices.begin(), voices.end(), o.witness) != voices.end()
+                         : o.witness == asked || (!family.empty() && o.witness.starts_with(family));
   return named && o.repetition >= 0 && o.repetition / passes == repetition;
 }
 

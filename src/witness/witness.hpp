@@ -40,6 +40,9 @@ struct Witness {
   /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
   int passes = 1;
 
+  /// The names that observations stand under when it is asked for as `asked`: its voices, the members of a
+  /// family of machines, or `asked`. Throws recount::Error (bad_input) where there is no such machine.
+  [[nodiscard]] std::vector<std::string> names(const std::string& asked) const;
   /// Whether an observation may come from a run of that repetition, asked for as `asked` ("model:NAME").
   [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& asked) const;
 };

@@ -17,6 +17,7 @@ public:
   explicit Runs(Hierarchy& caches)
       : caches_(caches),
         line_(caches.machine().levels.front().line),
+        cuts_(caches.machine().family.empty()),
         stores_stay_(caches.machine().levels.front().write == Write::back) {}
 
   void sequence(const std::vector<Step>& steps) {
@@ -47,7 +48,7 @@ private:
       least = std::min(least, line_ / std::max<std::int64_t>(1, std::abs(access.own)));
     }
     const std::int64_t loads = static_cast<std::int64_t>(walkers_.size()) - stores;
-    const bool cut = least >= 4 && (stores == 0 || stores_stay_);
+    const bool cut = cuts_ && least >= 4 && (stores == 0 || stores_stay_);
     while (turns > 0) {
       const std::int64_t run = cut ? std::min(turns, calm()) : 1;
       turn();
@@ -89,7 +90,7 @@ private:
 
   Hierarchy& caches_;
   std::int64_t line_;
-  bool stores_stay_;
+  bool cuts_, stores_stay_;
   Environment variables_{};
   std::vector<Walker> walkers_;
 };

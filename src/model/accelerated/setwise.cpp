@@ -41,7 +41,7 @@ StageShape tlb_shape(const MachineDescription& machine, std::size_t at) {
 } // namespace
 
 bool Setwise::possible(const MachineDescription& machine) {
-  if (machine.levels.size() > StrandTime::levels) return false;
+  if (machine.levels.size() > StrandTime::levels || !machine.family.empty()) return false;
   for (const LevelDescription& level : machine.levels)
     if (level.policy == Policy::random || level.inclusion != Inclusion::non_inclusive ||
         level.prefetch != Prefetch::none)
@@ -101,6 +101,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   const std::size_t ways = stage.shape().rules.ways;
   const auto sets = static_cast<std::size_t>(stage.shape().sets);
   const double before = spent();
+  double until_last = 0;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
     if (!stage.run(static_cast<std::int64_t>(set), in[set],
@@ -112,8 +113,12 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
       });
     in[set] = {};
     if (!make_room(at)) return false;
-    const double now = spent() - before;
-    if (now > 1e8 && now / static_cast<double>(set + 1) * static_cast<double>(sets) > worth) return false;
+    // The first sets meet everything for the first time: the last one tells more of those to come, once it
+    // was worth a try.
+    const double now = spent() - before, last = now - until_last;
+    if (now > 1e8 && now > worth / 4 && now + last * static_cast<double>(sets - set - 1) > worth)
+      return false;
+    until_last = now;
   }
   return true;
 }

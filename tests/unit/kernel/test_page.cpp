@@ -29,7 +29,7 @@ std::string read_page() {
 
 /// How well the count of a row is known, on a machine with three levels.
 std::string knowledge(const std::string& preset, const kernel::ProofRow& row) {
-  static const auto all = kernel::proofs(model::machine("i7-9700"));
+  static const auto all = kernel::proofs(model::machine("i7-9700-l3"));
   for (const kernel::Proof& proof : all) {
     if (proof.preset != preset || proof.kernel->name() != row.kernel || proof.why != row.why) continue;
     for (const auto& known : proof.kernel->expected(proof.point))

@@ -31,7 +31,7 @@ T at(std::uint64_t address) {
 
 /// Misses over the i7-9700 of `passes` passes, caches cold.
 std::map<std::string, std::int64_t> modelled(const std::string& kernel, const Params& params) {
-  model::Hierarchy caches(model::machine("i7-9700"));
+  model::Hierarchy caches(model::machine("i7-9700~no-tlb"));
   kernel::find(kernel).simulate(params, caches);
   return model::metrics(caches);
 }

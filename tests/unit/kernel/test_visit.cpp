@@ -41,7 +41,7 @@ Pattern random_pattern(std::mt19937_64& engine) {
 }
 
 std::int64_t l1_misses(const Pattern& pattern, std::int64_t passes) {
-  model::Hierarchy caches(model::machine("i7-9700")); // L1: 64 sets of 8 ways, 64-byte lines
+  model::Hierarchy caches(model::machine("i7-9700~no-tlb")); // L1: 64 sets of 8 ways, 64-byte lines
   const auto places = kernel::places(pattern);
   kernel::replay(places, kernel::assumed_base, 3, caches);
   caches.reset_counters();
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_survives_being_a_point) {
 
 BOOST_AUTO_TEST_CASE(a_dense_pattern_is_visited_as_chase_visits_it) {
   const Pattern p = kernel::dense(100, 64);
-  model::Hierarchy one(model::machine("i7-9700")), other(model::machine("i7-9700"));
+  model::Hierarchy one(model::machine("i7-9700~no-tlb")), other(model::machine("i7-9700~no-tlb"));
   kernel::replay(kernel::places(p), kernel::assumed_base, 2, one);
   kernel::find("chase").simulate(kernel::to_point(p, 2).params, other);
   BOOST_TEST(one.is(other.state()));

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
 }
 
 BOOST_AUTO_TEST_CASE(are_known_without_a_simulation) {
-  const MachineDescription machine = recount::model::machine("i7-9700");
+  const MachineDescription machine = recount::model::machine("i7-9700-l3");
   std::vector<std::string> names;
   for (const auto& [name, value] : metrics(Hierarchy(machine)))
     names.push_back(name);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
   BOOST_REQUIRE(page.good());
   std::ostringstream text;
   text << page.rdbuf();
-  MachineDescription machine = recount::model::machine("i7-9700");
+  MachineDescription machine = recount::model::machine("i7-9700-l3");
   machine.tlb = TlbDescription{4096, {{64, 4}, {1536, 12}}};
   for (std::string name : metric_names(machine)) {
     for (const char* prefix : {"_L", "_TLB"}) { // the page writes the level's number as n

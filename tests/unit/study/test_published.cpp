@@ -1,7 +1,12 @@
 // Published tables of matrix products: what is read, and what is refused.
 #include "study/published.hpp"
 
+#include "result/line.hpp"
+#include "study/matmul.hpp"
+#include "witness/witness.hpp"
+
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <recount/error.hpp>
 
 #include <random>
@@ -81,6 +86,33 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
   refused(head + ",600,,,,1,\n", "lacks its variant or its n");
   BOOST_CHECK_THROW((void)parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "i7-9999"), Error);
   BOOST_CHECK_THROW((void)read_published("/no/such/table.csv"), Error);
+}
+
+/// The model is asked for the points of a table and for nothing that stands in it.
+BOOST_AUTO_TEST_CASE(other_values_leave_what_is_modelled_as_it_is) {
+  std::mt19937 random(11);
+  const auto outcome = [&](bool other) {
+    std::string text = "# on an i7-9700\nvariant,n,block,seconds_cpp,l1_dcm,l2_dcm\n";
+    for (const char* point : {"simple,40,", "line,64,", "block,48,16"})
+      text += fmt::format("{},{},{},{}\n", point, other ? 1 + random() % 90 : 2,
+                          other ? random() % 100'000'000 : 5000, other ? random() % 100'000'000 : 7000);
+    MatmulRequest request;
+    request.published = parse_published(text, "t.csv");
+    request.witnesses = {"model:i7-9700"};
+    request.choice.studies = {};
+    std::vector<std::string> all;
+    for (const auto& job : plan_matmul(request, "").jobs) {
+      const auto& kernel = kernel::find(job.kernel);
+      const witness::Task task{"r", job.kernel, job.point, job.repetition, job.witness, job.metrics};
+      for (const auto& o : witness::find(job.witness).observe(kernel, nullptr, task))
+        all.push_back(result::to_line(o));
+    }
+    return all;
+  };
+  const auto as_published = outcome(false);
+  BOOST_TEST(as_published.size() > 20U);
+  for (int i = 0; i < 3; ++i)
+    BOOST_TEST(outcome(true) == as_published, boost::test_tools::per_element());
 }
 
 /// Whatever the bytes: a table or an error.

@@ -1,0 +1,137 @@
+// A published table of matrix products beside what the model of that machine says: L1 misses with and without
+// its TLBs, L2 misses with and without a prefetcher. The table is evidence and changes nothing in the model.
+//   bench-model-published TABLE [--all]    (--all: prefetching at every size too, which takes minutes)
+#include "kernel/kernel.hpp"
+#include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "study/published.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace recount;
+
+namespace {
+
+constexpr std::int64_t largest_prefetched = 1000; ///< access by access: no shortcut holds for prefetchers
+
+struct Row {
+  result::Params point;
+  double l1 = 0, l2 = 0;                    ///< published
+  double walks = 0, bare = 0, model_l2 = 0; ///< modelled: L1 with and without TLB, L2
+  double prefetched = 0; ///< requests of L2 to memory with its prefetcher; 0: not simulated
+};
+
+std::int64_t whole(const result::Params& point, const char* name) {
+  return std::get<std::int64_t>(point.at(name));
+}
+
+std::map<std::string, std::int64_t> simulated(const model::MachineDescription& machine,
+                                              const result::Params& point) {
+  model::Hierarchy caches(machine);
+  kernel::find("matmul").simulate_warm(point, caches);
+  return model::metrics(caches);
+}
+
+void fill(Row& row, bool all) {
+  const auto with = simulated(model::machine("i7-9700"), row.point);
+  row.walks = static_cast<double>(with.at("PAPI_L1_DCM"));
+  row.model_l2 = static_cast<double>(with.at("PAPI_L2_DCM"));
+  row.bare = static_cast<double>(simulated(model::machine("i7-9700~no-tlb"), row.point).at("PAPI_L1_DCM"));
+  if (!all && whole(row.point, "n") > largest_prefetched) return;
+  auto prefetching = model::machine("i7-9700~no-tlb");
+  prefetching.levels[1].prefetch = model::Prefetch::next_line;
+  const auto m = simulated(prefetching, row.point);
+  // What the second level asks for: its demand misses, and the lines that its prefetcher did not find.
+  row.prefetched = static_cast<double>(m.at("MODEL_L2_DEMAND_MISSES") + m.at("MODEL_L2_PREFETCHES"));
+}
+
+std::vector<Row> rows_of(const study::Published& table) {
+  std::vector<Row> rows;
+  for (const auto& point : table.points) {
+    Row row{point};
+    for (const auto& o : table.observations) {
+      const auto* const value = std::get_if<std::int64_t>(&o.value);
+      if (o.kernel != "matmul" || o.params != point || value == nullptr) continue;
+      if (o.metric == "PAPI_L1_DCM") row.l1 = static_cast<double>(*value);
+      if (o.metric == "PAPI_L2_DCM") row.l2 = static_cast<double>(*value);
+    }
+    if (row.l1 > 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// What is asked of the ratio of modelled to published L1 misses; 0: nothing (open).
+double tolerance(const std::string& variant, std::int64_t n) {
+  if (variant == "ikj") return 0.025;
+  if (variant == "blocked") return 0.05;
+  return n == 600 || n >= 1800 ? 0.02 : 0;
+}
+
+void print(const Row& row) {
+  const auto& variant = std::get<std::string>(row.point.at("variant"));
+  const std::int64_t n = whole(row.point, "n");
+  const double ratio = row.walks / row.l1, asked = tolerance(variant, n);
+  const std::string verdict = asked == 0                     ? "open"
+                              : std::abs(ratio - 1) <= asked ? fmt::format("within {} %", 100 * asked)
+                                                             : fmt::format("NOT WITHIN {} %", 100 * asked);
+  fmt::print("{:<8} {:>5} {:>5} {:>10.1f} {:>10.1f} {:>6.3f} {:>10.1f} {:>6.3f}  {:<14} {:>10.1f} {:>10.1f} "
+             "{:>6.2f} {:>10}\n",
+             variant, n, variant == "blocked" ? std::to_string(whole(row.point, "block")) : "-", row.l1 / 1e6,
+             row.walks / 1e6, ratio, row.bare / 1e6, row.bare / row.l1, verdict, row.l2 / 1e6,
+             row.model_l2 / 1e6, row.model_l2 / row.l2,
+             row.prefetched > 0 ? fmt::format("{:.2f}", row.prefetched / row.l2) : "-");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const bool all = argc == 3 && std::string(argv[2]) == "--all";
+  if (argc != 2 && !all) {
+    fmt::print(stderr, "usage: bench-model-published TABLE [--all]\n");
+    return 2;
+  }
+  try {
+    const auto table = study::read_published(argv[1]);
+    std::vector<Row> rows = rows_of(table);
+    std::atomic<std::size_t> next{0};
+    std::vector<std::jthread> workers;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+      workers.emplace_back([&] {
+        for (std::size_t at; (at = next++) < rows.size();)
+          fill(rows[at], all);
+      });
+    workers.clear();
+    fmt::print("Published counts of an i7-9700 beside the model of it, in millions. Published: {}\n"
+               "L1: model with TLBs and page walks / published, the same without TLBs. L2: model / "
+               "published, and with\n"
+               "a next-line prefetcher, requests included.\n",
+               table.run.versions.at("source"));
+    fmt::print("{:<8} {:>5} {:>5} {:>10} {:>10} {:>6} {:>10} {:>6}  {:<14} {:>10} {:>10} {:>6} {:>10}\n",
+               "variant", "n", "block", "L1 publ.", "model", "ratio", "no TLB", "ratio", "asked", "L2 publ.",
+               "model", "ratio", "prefetch");
+    for (const Row& row : rows)
+      print(row);
+    fmt::print("{}", R"(
+What is expected to match. L1 misses: PAPI_L1_DCM is L1D:REPLACEMENT on this processor, lines brought into L1, by
+whom ever: loads, stores, page walks. `ikj` and `blocked` follow from size, line and ways alone. `ijk` walks a column
+of b: past 1536 pages (n = 1800 and 2600 here) every access walks, and the entry that it reads is a line in L1 too.
+Without TLBs the model is then up to 36 % low: the rest of the published count is the page walker's.
+What is not. ijk at n = 1000 and 1400: 8 to 10 % low, unexplained: a TLB that walks earlier than LRU says, or
+tables that are virtualised. L2 misses: the preset is LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS there, which counts what
+the prefetchers of L1 and L2 ask for as well; the model counts what loads, stores and walks miss. The declared next-line
+prefetcher is not the processor's streamer, whose rules are not published: its column shows the direction only.
+)");
+  } catch (const Error& error) {
+    fmt::print(stderr, "bench-model-published: {}\n", error.what());
+    return error.kind() == ErrorKind::bad_input ? 2 : 3;
+  }
+  return 0;
+}
