@@ -47,6 +47,8 @@ set linetype 41 lc rgb '#666666' lw 0.7
 set linetype 42 lc rgb '#E4E4E4' lw 0.6
 set linetype 43 lc rgb '#777777' lw 0.9 dt (1.5,2.5)
 set linetype 44 lc rgb '#333333'
+set linetype 45 lc rgb '#F3F3F3'
+set linetype 46 lc rgb '#E6E6E6'
 set border 3 lt 41
 set tics nomirror out scale 0.45,0.25
 set xtics textcolor lt 44

@@ -3,6 +3,7 @@
 #include "cli/output.hpp"
 #include "cli/profile_functions.hpp"
 #include "cli/profile_report.hpp"
+#include "cli/profile_results.hpp"
 #include "cli/sweep_options.hpp"
 #include "profile/folded.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, command;
-  std::string folded, debug_path;
+  std::string folded, debug_path, output, plot;
   long cpu = -1, pid = 0, top = 15, frames = 0;
   bool chains = false, json = false, calls = false;
 };
@@ -59,6 +60,8 @@ void check(const ProfileOptions& o) {
     throw bad_input(fmt::format("--top {}", o.top), "is not from 1 to 1000000");
   if (o.frames < 0 || o.frames > 1024)
     throw bad_input(fmt::format("--frames {}", o.frames), "is not from 0 to 1024");
+  if (o.json && o.output == "-")
+    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
   if (o.cpu < -1 || o.cpu > 65535 || (o.cpu >= 0 && o.command.empty()))
     throw bad_input(fmt::format("--cpu {}", o.cpu),
                     o.command.empty() ? "there is no command to run on it" : "is no CPU");
@@ -120,6 +123,9 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
 
 /// Call by call, where functions are named.
 int execute_functions(const ProfileOptions& o) {
+  if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
+    throw bad_input("--function", "counts calls, and --output, --plot and --folded show samples",
+                    "take --json for a script");
   profile::FunctionSettings settings;
   settings.names = list_words(o.functions);
   for (const auto& asked : profile::parse_asked(
@@ -146,10 +152,12 @@ int execute_profile(const ProfileOptions& o) {
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
   FoldedFile file(o.folded);
+  ProfileResults results(o.output, o.plot);
   Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   file.write(p);
+  results.finish(p);
   print(p, o, ways);
   return p.recording.status;
 }
@@ -173,6 +181,8 @@ Command profile_command() {
         .flag("--chains", o->chains, "gather call chains, by frame pointers, and show them")
         .number("--frames", o->frames, "N", "of each call chain at most")
         .text("--folded", o->folded, "FILE", "write the call chains for a flame graph")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "draw occurrences over addresses: .pdf, .svg, .png, ...")
         .list("--annotate", o->annotate, "NAME", "show the source text of functions of this name")
         .text("--debug-path", o->debug_path, "DIRS", "where debug files lie, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only")

@@ -1,4 +1,5 @@
 #include "cli/sweep_plot.hpp"
+#include "cli/plot_file.hpp"
 #include "figure/figure.hpp"
 
 #include <cstdio>
@@ -39,9 +40,7 @@ SweepPlot::SweepPlot(std::string path, std::string figure)
   check_name(figure_);
   if (path_.empty() && !figure_.empty())
     throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
-  if (!path_.empty() && path_ != "-" && !figure::format_of(path_))
-    throw bad_input("--plot " + path_, "no format is known by this suffix",
-                    "end it in .pdf, .svg, .png, .tikz, .tex or .txt; or - for the terminal");
+  if (!path_.empty() && path_ != "-") check_plot(path_);
   live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
 }
 
@@ -66,14 +65,7 @@ void SweepPlot::finish(const result::Results& results) {
     fmt::print("{}", text(results)); // below the table, which a cleared screen would lose
     return;
   }
-  figure::Options options;
-  options.targets = {{*figure::format_of(path_), path_}};
-  const std::string name = figure_.empty() ? figure::suitable(results) : figure_;
-  const auto drawn = figure::draw(name, results, options);
-  for (const auto& warning : drawn.warnings)
-    fmt::print(stderr, "recount sweep: warning: {}\n", warning);
-  for (const auto& file : drawn.files)
-    fmt::print(stderr, "{}: {}\n", name, file);
+  draw_to(path_, figure_.empty() ? figure::suitable(results) : figure_, results);
 }
 
 } // namespace recount::cli

@@ -1,6 +1,7 @@
 // recount watch: a running trace of a program, drawn as it is made.
 #include "cli/command.hpp"
 #include "cli/command_results.hpp"
+#include "cli/plot_file.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/watch_remote.hpp"
 #include "cli/watch_view.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 struct WatchOptions {
   std::vector<std::string> events, metrics, command;
-  std::string domain, output, listen, connect;
+  std::string domain, output, plot, listen, connect;
   long pid = 0, interval = 500, window = 60;
   bool plain = false, json = false;
 };
@@ -32,14 +33,17 @@ void check(const WatchOptions& o) {
   if (o.pid < 0 || o.pid > 1 << 22) throw bad_input(fmt::format("-p {}", o.pid), "is no process id");
   if (!o.connect.empty()) {
     const bool counts = !o.command.empty() || o.pid != 0 || !o.events.empty() || !o.metrics.empty();
-    if (counts || !o.listen.empty() || !o.output.empty() || !o.domain.empty())
+    if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty())
       throw bad_input("--connect " + o.connect, "shows what another recount counts and decides about",
-                      "leave out what is to be counted, --listen, --output and --domain");
+                      "leave out what is to be counted, --listen, --output, --plot and --domain");
     return;
   }
   if (o.command.empty() && o.pid == 0)
     throw bad_input("recount watch", "there is nothing to watch",
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
+  if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
+    throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
+  if (!o.plot.empty()) check_plot(o.plot);
   if (o.json && o.output == "-")
     throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
 }
@@ -172,6 +176,7 @@ int execute_watch(const WatchOptions& o) {
     status = watch::watch(plan, audience.settings(subject), audience.observer());
     audience.finish();
   }
+  if (!o.plot.empty()) draw_to(o.plot, "trace", result::read(o.output));
   return status;
 }
 
@@ -192,6 +197,7 @@ Command watch_command() {
         .text("--domain", o->domain, "MODE",
               "user, kernel or all where a name does not say; default: what is allowed")
         .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
         .text("--listen", o->listen, "ADDRESS", "let viewers elsewhere look on: a port, HOST:PORT, or a path")
         .text("--connect", o->connect, "ADDRESS", "look on at what another recount watches")
         .flag("--plain", o->plain, "a line for each interval, also on a terminal")

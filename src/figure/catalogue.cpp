@@ -1,4 +1,6 @@
 // The figures, as data.
+#include "figure/over_addresses.hpp"
+#include "figure/over_time.hpp"
 #include "figure/select.hpp"
 #include "study/check_results.hpp"
 
@@ -46,6 +48,20 @@ const std::vector<Recipe>& recipes() {
        share,
        false,
        false},
+      {{"trace", "rates over time, one metric above the other, with the sections that the program marked",
+        "intervals: the results of recount watch, or of recount stat -I"},
+       "",
+       {},
+       trace,
+       false,
+       false},
+      {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
+        "the results of recount profile"},
+       "",
+       {},
+       places,
+       false,
+       false},
   };
   return all;
 }
@@ -71,6 +87,8 @@ const Recipe& recipe(const std::string& name) {
 
 std::string suitable(const result::Results& results, const Choice& choice) {
   if (study::is_check(results)) return "agreement";
+  if (has_intervals(results)) return "trace";
+  if (is_profile(results)) return "profile";
   // Times before counts; of the two axes the one along which the curves are longer.
   const Recipe* best = nullptr;
   std::size_t longest = 0;

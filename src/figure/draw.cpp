@@ -4,6 +4,8 @@
 #include "figure/fonts.hpp"
 #include "figure/gnuplot.hpp"
 #include "figure/output.hpp"
+#include "figure/over_addresses.hpp"
+#include "figure/over_time.hpp"
 #include "figure/panels.hpp"
 #include "figure/script.hpp"
 #include "figure/terminal.hpp"
@@ -60,6 +62,8 @@ void save(const Sheet& sheet, const Options& options) {
 Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
   const Recipe& how = recipe(name);
   if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
+  if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
+  if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
   return compose(how, results, choice);
 }
 

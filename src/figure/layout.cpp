@@ -20,8 +20,10 @@ Grid grid_of(std::size_t panels, const Canvas& canvas) {
   return {columns, (panels + columns - 1) / columns};
 }
 
-double panel_height(const Canvas& canvas, const Grid& grid) {
+/// `strips`: panels over the same linear axis, one above the other.
+double panel_height(const Canvas& canvas, const Grid& grid, bool strips) {
   const double width = canvas.width / static_cast<double>(grid.columns);
+  if (strips) return std::clamp(width * 0.36, 80.0, 120.0);
   const double wanted = grid.rows > 1 ? std::min(width * 0.58, 200.0) : std::min(width * 0.66, 250.0);
   return std::max(wanted, 110.0); // room for a short key
 }
@@ -33,7 +35,8 @@ double Canvas::wide(std::string_view text) const {
 }
 
 Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
-  const Grid grid = grid_of(sheet.panels.size(), canvas);
+  const bool strips = sheet.panels.front().x_is_linear;
+  const Grid grid = strips ? Grid{1, sheet.panels.size()} : grid_of(sheet.panels.size(), canvas);
   Layout layout;
   layout.width = canvas.width;
   layout.caption =
@@ -44,16 +47,16 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const bool of_rows = sheet.panels.size() == 1 && !sheet.panels.front().rows.empty();
   const double each = of_rows             ? rows_height(sheet.panels.front(), canvas)
                       : canvas.height > 0 ? std::floor((canvas.height - small_print) / rows)
-                                          : panel_height(canvas, grid);
+                                          : panel_height(canvas, grid, strips);
   layout.height = canvas.height > 0 && !of_rows ? canvas.height : each * rows + small_print;
   layout.caption_top = small_print - (canvas.cells ? 0 : 1);
-  const auto draw_up = [&](bool key) {
+  const auto draw_up = [&](bool key, double least_left = 0) {
     layout.panels.clear();
     for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
       const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(i / grid.columns);
       const double left = column * canvas.width / columns, top = layout.height - row * each;
       const Box cell{left, top - each, left + canvas.width / columns, top};
-      layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key));
+      layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key, least_left));
     }
   };
   if (of_rows) {
@@ -62,6 +65,12 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
     return layout;
   }
   draw_up(false);
+  if (strips) {
+    double left = 0;
+    for (const auto& panel : layout.panels)
+      left = std::max(left, panel.plot.left);
+    draw_up(false, left);
+  }
   // Panels side by side or stacked are read together: a key in one means a key in all.
   if (!std::all_of(layout.panels.begin(), layout.panels.end(), [](const auto& p) { return p.labelled; }))
     draw_up(true);

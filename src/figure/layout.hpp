@@ -34,6 +34,14 @@ struct MarkLook {
   Vec at; ///< centre of the label
 };
 
+/// A shaded stretch.
+struct SpanLook {
+  double begin = 0, end = 0; ///< 0 to 1: shares of the width of the plot
+  std::string label;
+  Vec at; ///< centre of the label
+  bool dark = false;
+};
+
 /// How a panel of rows is drawn: shares that a logarithmic axis cannot show stand in lanes at its ends.
 struct RowsLook {
   std::vector<std::string> names;             ///< of the rows, the middle of long ones left out
@@ -50,6 +58,7 @@ struct PanelLook {
   Axis x, y;
   std::vector<CurveLook> curves;
   std::vector<MarkLook> marks;
+  std::vector<SpanLook> spans;
   bool labelled = true; ///< false: the names stand in a key, right of the plot
   int key_rows = 0;     ///< at most, in each column of the key
   std::optional<RowsLook> rows;

@@ -45,7 +45,27 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
     high = std::max(high, 1.03);
     low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
   }
-  return linear_axis(low, high, std::max(2, static_cast<int>(plot.height() / 18)));
+  const int wanted = panel.x_is_linear ? std::max(4, static_cast<int>(plot.height() / 12))
+                                       : std::max(2, static_cast<int>(plot.height() / 18));
+  return linear_axis(low, high, wanted);
+}
+
+/// Of the tics that are asked for, those that keep clear of the one before.
+Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
+  for (const auto& span : panel.spans) {
+    x.take(span.begin);
+    x.take(span.end);
+  }
+  if (panel.x_tics.empty()) return linear_axis(x.low, x.high, std::max(2, static_cast<int>(length / 32)));
+  Axis axis{x.low, x.high > x.low ? x.high : x.low + 1, false, {}};
+  double right = -1e9;
+  for (const auto& tic : panel.x_tics) {
+    const double half = canvas.wide(tic.label) / 2, centre = axis.place(tic.x) * length;
+    if (centre - half < right + 5 || centre + half > length + 8) continue;
+    right = centre + half;
+    axis.tics.push_back({tic.x, tic.label});
+  }
+  return axis;
 }
 
 Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
@@ -54,6 +74,7 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
     for (const auto& s : series.samples)
       x.take(s.x);
   }
+  if (panel.x_is_linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
   // The axis ends a little outside the data, so that no marker sits on the border.
   const double room = std::pow(std::max(x.high / x.low, 2.0), 0.02);
   return log2_axis(
@@ -76,8 +97,8 @@ struct Attempt {
 
 class PanelLayout {
 public:
-  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas)
-      : panel_(panel), cell_(cell), canvas_(canvas) {}
+  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas, double least_left)
+      : panel_(panel), cell_(cell), canvas_(canvas), least_left_(least_left) {}
 
   PanelLook made(bool key) {
     // One curve is named by the title.
@@ -128,9 +149,14 @@ private:
   void set_axes(double right) {
     const double line = canvas_.tall();
     const bool cells = canvas_.cells;
-    const double bottom = cell_.bottom + 2 * line + (cells ? 4 : canvas_.tex ? 12 : 7);
+    // Of panels one above the other the last alone names the axis.
+    const double bottom = cell_.bottom + (panel_.x_title.empty() ? 0.5 : 2) * line +
+                          (cells         ? 4
+                           : canvas_.tex ? 12
+                                         : 7);
     double top = cell_.top - line - (cells ? line + 4 : 4); // text: the y title takes a line
-    if (!panel_.marks.empty()) top -= line;
+    const auto named = [](const auto& mark) { return !mark.label.empty(); };
+    if (std::ranges::any_of(panel_.marks, named) || std::ranges::any_of(panel_.spans, named)) top -= line;
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
     look_.y = y_axis(panel_, look_.plot, canvas_);
@@ -138,7 +164,11 @@ private:
     for (const auto& t : look_.y.tics)
       tic = std::max(tic, canvas_.wide(t.text));
     look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
+    look_.plot.left = std::max(look_.plot.left, cell_.left + least_left_);
     look_.x = x_axis(panel_, look_.plot.width(), canvas_);
+    if (panel_.x_title.empty())
+      for (auto& t : look_.x.tics)
+        t.text.clear();
     // Above the plot; further left where it is too long for that.
     const double title = cell_.right - 2 - canvas_.wide(panel_.title);
     look_.title = {cells ? cell_.left : std::max(cell_.left + 2, std::min(look_.plot.left, title)),
@@ -148,6 +178,23 @@ private:
     for (std::size_t i = 0; i < panel_.series.size(); ++i)
       look_.curves.push_back({panel_.series[i].label, linetype(panel_, i), {}});
     set_marks();
+    set_spans();
+  }
+
+  /// A label stands in the middle of its stretch, unless it would touch the one before.
+  void set_spans() {
+    double right = -1e9;
+    for (const auto& span : panel_.spans) {
+      const double begin = std::clamp(look_.x.place(span.begin), 0.0, 1.0),
+                   end = std::clamp(look_.x.place(span.end), 0.0, 1.0);
+      const double half = canvas_.wide(span.label) / 2;
+      const double x = look_.plot.left + (begin + end) / 2 * look_.plot.width();
+      const bool fits =
+          !span.label.empty() && x - half > right + 3 && x - half >= cell_.left && x + half <= cell_.right;
+      if (fits) right = x + half;
+      const Vec at{x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1)};
+      look_.spans.push_back({begin, end, fits ? span.label : "", at, span.dark});
+    }
   }
 
   void set_marks() {
@@ -216,12 +263,13 @@ private:
   const Panel& panel_;
   const Box& cell_;
   const Canvas& canvas_;
+  double least_left_;
   PanelLook look_;
 };
 } // namespace
 
-PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key) {
-  return PanelLayout(panel, cell, canvas).made(key);
+PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, double least_left) {
+  return PanelLayout(panel, cell, canvas, least_left).made(key);
 }
 
 } // namespace recount::figure

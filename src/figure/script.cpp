@@ -38,7 +38,8 @@ void write_data(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& dra
     const auto texts = std::ranges::count(drawings, Format::dumb, &Drawing::format);
     return write_rows_data(gp, sheet.panels.front(), *rows, rows_block, texts<std::ssize(drawings), texts> 0);
   }
-  gp << "# Data: x in bytes, median, p10, p90\n";
+  gp << (sheet.panels.front().x_is_linear ? "# Data: x, y, and twice the same\n"
+                                          : "# Data: x in bytes, median, p10, p90\n");
   for (std::size_t p = 0; p < sheet.panels.size(); ++p) {
     for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
       const Series& series = sheet.panels[p].series[c];
@@ -65,7 +66,7 @@ public:
         pen_(gp, drawing) {}
 
   void write() {
-    gp_ << "unset label; unset arrow\n";
+    gp_ << "unset label; unset arrow" << (panel_.spans.empty() ? "" : "; unset object") << "\n";
     if (look_.rows) return write_rows(gp_, panel_, look_, drawing_, rows_block);
     write_axes();
     write_text();
@@ -77,8 +78,9 @@ public:
 private:
   void write_axes() {
     pen_.margins(look_.plot);
-    gp_ << (look_.y.log2 ? "set logscale xy 2\n"
-                         : "unset logscale; set logscale x 2\n") // the panel before may differ
+    gp_ << (!look_.x.log2  ? "unset logscale\n"
+            : look_.y.log2 ? "set logscale xy 2\n"
+                           : "unset logscale; set logscale x 2\n") // the panel before may differ
         << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
                        look_.y.high);
     pen_.tics("x", look_.x);
@@ -100,6 +102,16 @@ private:
                          line_of_capacity);
       pen_.label(m.label, m.at, "center " + grey);
     }
+    for (const auto& span : look_.spans)
+      write_span(span, "center " + grey);
+  }
+
+  void write_span(const SpanLook& span, const std::string& how) {
+    if (!cells_)
+      gp_ << fmt::format("set object rectangle from graph {:.5f}, graph 0 to graph {:.5f}, graph 1 behind "
+                         "fillcolor linetype {} fillstyle solid 1 noborder\n",
+                         span.begin, span.end, span.dark ? dark_stretch : pale_stretch);
+    if (!span.label.empty()) pen_.label(span.label, span.at, how);
   }
 
   void write_labels() {
@@ -144,6 +156,11 @@ private:
 
   [[nodiscard]] std::string curve(std::size_t i) const {
     const auto& look = look_.curves[i];
+    if (panel_.draw == Panel::Draw::lines)
+      return fmt::format("{} using 1:2 with lines lt {} lw 1.5 notitle", block(index_, i), look.linetype);
+    if (panel_.draw == Panel::Draw::filled)
+      return fmt::format("{} using 1:2 with {} lt {} notitle", block(index_, i),
+                         cells_ ? "lines" : "filledcurves y1=0 fillstyle solid 0.85 noborder", look.linetype);
     const int lt = look.linetype + (panel_.series[i].modelled ? modelled : 0);
     return fmt::format("{} using 1:2 with linespoints lt {} lw 1.5 ps {:.3f} {}", block(index_, i), lt,
                        (panel_.series[i].modelled ? 0.42 : 0.3) * marker_scale(drawing_.format),

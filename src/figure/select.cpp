@@ -86,7 +86,8 @@ bool is_miss(const std::string& metric) {
 }
 
 Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice) {
-  if (recipe.quantity == Recipe::Quantity::share) return {}; // rows, not curves
+  if (recipe.quantity != Recipe::Quantity::time && recipe.quantity != Recipe::Quantity::count)
+    return {}; // no curves over sizes
   const bool time = recipe.quantity == Recipe::Quantity::time;
   const auto wanted = [&](const result::Observation& o) {
     return has(o, recipe.required) && of_quantity(recipe, o.metric) &&

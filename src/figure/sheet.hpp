@@ -25,6 +25,13 @@ struct Mark {
   std::string label;
 };
 
+/// A stretch of a linear x axis, shaded: a section of a program, a function.
+struct Span {
+  double begin = 0, end = 0;
+  std::string label; ///< shown where it fits
+  bool dark = false;
+};
+
 /// A count as a share of what it must be, with its interval.
 struct Share {
   double value = 0, low = 0, high = 0;
@@ -46,6 +53,10 @@ struct Panel {
   std::vector<Row> rows;    ///< in place of series: names on the y axis, shares on a logarithmic x axis
   std::string series_title; ///< what tells the series apart: "size"
   std::vector<Mark> marks;
+  bool x_is_linear = false; ///< seconds or positions; else bytes on a logarithmic axis
+  std::vector<Mark> x_tics; ///< of a linear axis, those that fit; none: round numbers
+  std::vector<Span> spans;  ///< of a linear axis
+  enum class Draw { points, lines, filled } draw = Draw::points;
   bool ordered = false;    ///< the series follow one another (sizes): shades rather than distinct colours
   bool y_is_share = false; ///< 0 to 1 where it can
   bool y_is_time = false;  ///< logarithmic where the times differ much

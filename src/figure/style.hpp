@@ -11,7 +11,8 @@ inline constexpr int first_step = 21; ///< 21 to 32: an ordered scale
 inline constexpr int steps = 12;
 inline constexpr int line_of_capacity = 43;
 inline constexpr int grey_text = 44;
-inline constexpr int modelled = 100; ///< added to the linetype of a curve
+inline constexpr int pale_stretch = 45, dark_stretch = 46; ///< behind the curves
+inline constexpr int modelled = 100;                       ///< added to the linetype of a curve
 
 /// The font that labels are set in; metric-compatible with Arial and Helvetica.
 inline constexpr const char* font = "Liberation Sans";

@@ -1,0 +1,15 @@
+// The figure of a watch: rates over time, one above the other, sections of the program behind them.
+#pragma once
+
+#include "figure/figure.hpp"
+#include "figure/sheet.hpp"
+
+namespace recount::figure {
+
+/// Whether the results hold intervals: of `recount watch`, or of `recount stat -I`.
+[[nodiscard]] bool has_intervals(const result::Results& results);
+/// Of the first repetition of the first run that has intervals. Throws Error (bad_input) where there are
+/// none.
+[[nodiscard]] Sheet compose_over_time(const result::Results& results, const Choice& choice);
+
+} // namespace recount::figure

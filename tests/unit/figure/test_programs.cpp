@@ -1,0 +1,164 @@
+// The figures of programs that were watched and profiled: what stands where.
+#include "figure/over_addresses.hpp"
+#include "figure/over_time.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+using namespace recount;
+using namespace recount::figure;
+using boost::test_tools::tolerance;
+
+namespace {
+result::Results with_run() {
+  result::Results results;
+  results.runs.emplace_back().id = "R";
+  results.runs[0].cpu = "Some CPU";
+  return results;
+}
+
+void add_interval(result::Results& results, std::int64_t number, const std::string& metric,
+                  std::optional<double> value, const std::string& unit) {
+  result::Observation o;
+  o.run = "R";
+  o.kernel = "command";
+  o.params = {{"command", std::string("./x")}, {"interval", number}, {"begin_us", number * 500'000}};
+  o.witness = "perf";
+  o.metric = metric;
+  if (value) o.value = *value;
+  if (!value) o.reason = "no PMU";
+  o.unit = unit;
+  o.seconds = 0.5;
+  results.observations.push_back(o);
+}
+
+void add_section(result::Results& results, const std::string& edge, const std::string& name, double time) {
+  result::Section s;
+  s.run = "R";
+  s.kernel = "command";
+  s.edge = edge;
+  s.name = name;
+  s.time = time;
+  results.sections.push_back(s);
+}
+
+void add_place(result::Results& results, const std::string& event, std::int64_t value,
+               std::optional<std::int64_t> address = {}, std::int64_t start = 0, std::int64_t end = 0,
+               const std::string& function = "f(int)") {
+  result::Observation o;
+  o.run = "R";
+  o.kernel = "profile";
+  o.params = {{"command", std::string("./x")}};
+  o.witness = "perf";
+  o.metric = event;
+  o.value = value;
+  if (address) {
+    o.params["module"] = std::string("x");
+    o.params["address"] = *address;
+    o.params["function"] = function;
+    o.params["start"] = start;
+    o.params["end"] = end;
+  }
+  results.observations.push_back(o);
+}
+
+/// The sum of all bins, each of which is a step of two samples.
+double area(const Panel& panel) {
+  double sum = 0;
+  for (std::size_t i = 0; i < panel.series[0].samples.size(); i += 2)
+    sum += panel.series[0].samples[i].y;
+  return sum;
+}
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(programs)
+
+BOOST_AUTO_TEST_CASE(counts_become_rates_and_metrics_stay) {
+  auto results = with_run();
+  for (std::int64_t i = 0; i < 3; ++i) {
+    add_interval(results, i, "faults", 10.0 * static_cast<double>(i), "");
+    add_interval(results, i, "clock", 250e6, "ns");
+    add_interval(results, i, "rate", i == 1 ? std::nullopt : std::optional(4e6), "bytes/s");
+    add_interval(results, i, "ipc", {}, "instructions/cycle");
+  }
+  const Sheet sheet = compose_over_time(results, {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 3U);
+  const auto& faults = sheet.panels[0].series[0].samples;
+  BOOST_TEST_REQUIRE(faults.size() == 6U); // steps
+  BOOST_TEST(faults[5].x == 1.5);
+  BOOST_TEST(faults[5].y == 40.0);
+  BOOST_TEST(sheet.panels[0].y_title == "/s");
+  BOOST_TEST(sheet.panels[1].series[0].samples[0].y == 0.5, tolerance(1e-12));
+  BOOST_TEST(sheet.panels[2].y_title == "million bytes/s");
+  BOOST_TEST(sheet.panels[2].series[0].samples[0].y == 4.0, tolerance(1e-12));
+  BOOST_TEST(std::isnan(sheet.panels[2].series[0].samples[2].y)); // a gap, not 0
+  BOOST_TEST(sheet.warnings.size() == 1U);
+  BOOST_TEST(sheet.warnings[0].find("not counted, not drawn: ipc (no PMU)") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(outermost_sections_are_shaded) {
+  auto results = with_run();
+  add_interval(results, 0, "faults", 1.0, "");
+  add_section(results, "begin", "a", 0.1);
+  add_section(results, "begin", "b", 0.15);
+  add_section(results, "end", "b", 0.2);
+  add_section(results, "mark", "m", 0.25);
+  add_section(results, "end", "a", 0.3);
+  add_section(results, "end", "never begun", 0.35);
+  add_section(results, "begin", "c", 0.4);
+  const Sheet sheet = compose_over_time(results, {});
+  const auto& spans = sheet.panels[0].spans;
+  BOOST_TEST_REQUIRE(spans.size() == 2U);
+  BOOST_TEST(spans[0].begin == 0.1);
+  BOOST_TEST(spans[0].end == 0.3);
+  BOOST_TEST(spans[1].label == "c");
+  BOOST_TEST(spans[1].end == 0.5); // it never ended
+  BOOST_TEST(spans[0].dark != spans[1].dark);
+  BOOST_TEST(sheet.panels[0].marks.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(functions_stand_side_by_side_and_add_up_to_their_share) {
+  auto results = with_run();
+  add_place(results, "clock", 1000);
+  add_place(results, "faults", 50);
+  for (std::int64_t address = 0x1000; address < 0x1100; address += 16)
+    add_place(results, "clock", 50, address, 0x1000, 0x1100, "hot(int)");
+  add_place(results, "clock", 150, 0x9010, 0x9000, 0x9020, "cold(int)");
+  add_place(results, "clock", 2, 0x5000, 0x5000, 0x5020, "colder(int)"); // too few
+  add_place(results, "faults", 50, 0x9000, 0x9000, 0x9020, "cold(int)");
+  const Sheet sheet = compose_over_addresses(results, {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  BOOST_TEST_REQUIRE(sheet.panels[0].spans.size() == 2U);
+  const auto& hot = sheet.panels[0].spans[0];
+  BOOST_TEST(hot.begin == 0.0);
+  BOOST_TEST(hot.end == sheet.panels[0].spans[1].begin);
+  BOOST_TEST(sheet.panels[0].spans[1].end == 1.0);
+  BOOST_TEST(hot.end > 0.8); // 256 of 288 bytes
+  BOOST_TEST(area(sheet.panels[0]) == 95.0, tolerance(1e-9));
+  BOOST_TEST(area(sheet.panels[1]) == 100.0, tolerance(1e-9));
+  const auto has = [&](const std::string& piece) {
+    return std::ranges::find(sheet.caption, piece) != sheet.caption.end();
+  };
+  BOOST_TEST(has("1 hot: 80 %, 0.0 %"));
+  BOOST_TEST(has("2 cold: 15 %, 100 %"));
+  BOOST_TEST(has("elsewhere: 5.0 %, 0.0 %"));
+}
+
+BOOST_AUTO_TEST_CASE(hostile_bounds_are_left_out) {
+  auto results = with_run();
+  add_place(results, "clock", 100);
+  add_place(results, "clock", 60, 0x3000, 0x3000, 0x3100);
+  add_place(results, "clock", 10, 0x2000, 0x1000, 0x1100); // outside of its function
+  add_place(results, "clock", 10, 0x1000, 0x1100, 0x1000);
+  add_place(results, "clock", 10, -5, -10, 0, "f");
+  add_place(results, "clock", 10, 0, INT64_MIN, INT64_MAX, "g");
+  const Sheet sheet = compose_over_addresses(results, {});
+  BOOST_TEST(sheet.panels[0].series[0].samples.size() < 1000U);
+  BOOST_CHECK_THROW(compose_over_addresses(with_run(), {}), Error);
+  BOOST_CHECK_THROW(compose_over_time(with_run(), {}), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
