@@ -1,11 +1,11 @@
 // The figures, as data.
-#include "figure/over_addresses.hpp"
-#include "figure/over_time.hpp"
 #include "figure/select.hpp"
 #include "study/check_results.hpp"
 
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
+
+#include <algorithm>
 
 namespace recount::figure {
 const std::vector<Recipe>& recipes() {
@@ -87,8 +87,8 @@ const Recipe& recipe(const std::string& name) {
 
 std::string suitable(const result::Results& results, const Choice& choice) {
   if (study::is_check(results)) return "agreement";
-  if (has_intervals(results)) return "trace";
-  if (is_profile(results)) return "profile";
+  if (std::ranges::any_of(results.observations, is_interval)) return "trace";
+  if (std::ranges::any_of(results.observations, is_profile)) return "profile";
   // Times before counts; of the two axes the one along which the curves are longer.
   const Recipe* best = nullptr;
   std::size_t longest = 0;

@@ -1,5 +1,6 @@
 #include "figure/over_addresses.hpp"
 
+#include "figure/select.hpp"
 #include "figure/small_print.hpp"
 
 #include <recount/error.hpp>
@@ -55,7 +56,7 @@ std::vector<std::string> events_of(const result::Results& results, const std::st
                                    const Choice& choice) {
   std::vector<std::string> events;
   for (const Observation& o : results.observations) {
-    if (o.kernel != "profile" || o.run != run) continue;
+    if (!is_profile(o) || o.run != run) continue;
     const bool wanted =
         choice.metrics.empty() || std::ranges::find(choice.metrics, o.metric) != choice.metrics.end();
     if (wanted && std::ranges::find(events, o.metric) == events.end()) events.push_back(o.metric);
@@ -69,7 +70,7 @@ Profiled gather(const result::Results& results, const std::string& run, const Ch
   std::map<std::pair<std::string, std::int64_t>, Function> functions;
   for (const Observation& o : results.observations) {
     const auto event = std::ranges::find(all.events, o.metric);
-    if (o.kernel != "profile" || o.run != run || event == all.events.end()) continue;
+    if (!is_profile(o) || o.run != run || event == all.events.end()) continue;
     const auto e = static_cast<std::size_t>(event - all.events.begin());
     const auto address = number(o, "address"), start = number(o, "start"), end = number(o, "end");
     const double value = result::as_double(o.value).value_or(0);
@@ -169,12 +170,8 @@ Panel panel_of(const Profiled& p, std::size_t event) {
 }
 } // namespace
 
-bool is_profile(const result::Results& results) {
-  return std::ranges::any_of(results.observations, [](const auto& o) { return o.kernel == "profile"; });
-}
-
 Sheet compose_over_addresses(const result::Results& results, const Choice& choice) {
-  const auto first = std::ranges::find(results.observations, "profile", &Observation::kernel);
+  const auto first = std::ranges::find_if(results.observations, is_profile);
   if (first == results.observations.end())
     throw bad_input("figure profile", "the results are not those of a profile",
                     "recount profile -o FILE -- COMMAND makes them");

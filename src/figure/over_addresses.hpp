@@ -6,8 +6,6 @@
 
 namespace recount::figure {
 
-/// Whether the results are those of `recount profile`.
-[[nodiscard]] bool is_profile(const result::Results& results);
 /// The functions with most occurrences side by side in the order of their addresses, what lies between them
 /// left out. Throws Error (bad_input) where there is no function with known bounds.
 [[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);

@@ -1,6 +1,7 @@
 #include "figure/over_time.hpp"
 
 #include "figure/magnitude.hpp"
+#include "figure/select.hpp"
 #include "figure/small_print.hpp"
 
 #include <recount/error.hpp>
@@ -18,14 +19,9 @@ namespace {
 using result::Observation;
 constexpr std::size_t most_strips = 4;
 
-std::optional<std::int64_t> whole(const Observation& o, const char* name) {
-  const auto found = o.params.find(name);
-  if (found == o.params.end() || !std::holds_alternative<std::int64_t>(found->second)) return {};
-  return std::get<std::int64_t>(found->second);
-}
-
-bool is_interval(const Observation& o) {
-  return o.witness != "clock" && whole(o, "interval") && whole(o, "begin_us") && o.seconds && *o.seconds > 0;
+/// When an interval began.
+std::int64_t begin_of(const Observation& o) {
+  return std::get<std::int64_t>(o.params.at("begin_us"));
 }
 
 /// Counts become rates, nanoseconds of processor time processors; metrics stay.
@@ -59,7 +55,7 @@ std::vector<OneTrace> traces_of(const result::Results& results, const Observatio
     if (!o.reason.empty()) at->reason = o.reason;
   }
   for (auto& trace : all)
-    std::ranges::sort(trace.intervals, {}, [](const auto* o) { return *whole(*o, "begin_us"); });
+    std::ranges::sort(trace.intervals, {}, [](const auto* o) { return begin_of(*o); });
   return all;
 }
 
@@ -72,7 +68,7 @@ Panel strip(const OneTrace& trace) {
   double most = 0;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto* o : trace.intervals) {
-    const double begin = static_cast<double>(*whole(*o, "begin_us")) / 1e6;
+    const double begin = static_cast<double>(begin_of(*o)) / 1e6;
     const auto value = result::as_double(o->value);
     const double y = value ? shown(*o, *value) : none;
     if (value) most = std::max(most, y);
@@ -125,10 +121,6 @@ void add_sections(Sheet& sheet, const result::Results& results, const Observatio
   if (!spans.empty()) sheet.caption.emplace_back("shaded: sections that the program marked");
 }
 } // namespace
-
-bool has_intervals(const result::Results& results) {
-  return std::ranges::any_of(results.observations, is_interval);
-}
 
 Sheet compose_over_time(const result::Results& results, const Choice& choice) {
   const auto first = std::ranges::find_if(results.observations, is_interval);

@@ -6,8 +6,6 @@
 
 namespace recount::figure {
 
-/// Whether the results hold intervals: of `recount watch`, or of `recount stat -I`.
-[[nodiscard]] bool has_intervals(const result::Results& results);
 /// Of the first repetition of the first run that has intervals. Throws Error (bad_input) where there are
 /// none.
 [[nodiscard]] Sheet compose_over_time(const result::Results& results, const Choice& choice);

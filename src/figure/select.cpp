@@ -72,6 +72,17 @@ void keep_preferred(Selected& s) {
 }
 } // namespace
 
+bool is_interval(const result::Observation& o) {
+  const auto begin = o.params.find("begin_us");
+  return o.kernel == "command" && o.witness != "clock" && o.params.contains("interval") &&
+         begin != o.params.end() && std::holds_alternative<std::int64_t>(begin->second) && o.seconds &&
+         *o.seconds > 0;
+}
+
+bool is_profile(const result::Observation& o) {
+  return o.kernel == "profile";
+}
+
 bool is_model(const std::string& witness) {
   return witness == "model" || witness.starts_with("model:");
 }

@@ -44,6 +44,11 @@ struct Selected {
 /// "kernel stride: clock seconds; kernel chase: ...", what the results hold, for messages.
 [[nodiscard]] std::string inventory(const result::Results& results);
 
+/// Of an interval, as `recount watch` and `recount stat -I` count them; not the time that it took.
+[[nodiscard]] bool is_interval(const result::Observation& observation);
+/// Of `recount profile`.
+[[nodiscard]] bool is_profile(const result::Observation& observation);
+
 [[nodiscard]] bool is_model(const std::string& witness);
 [[nodiscard]] bool is_time(const std::string& metric);
 /// Whether a preset or event name stands for cache or TLB misses.

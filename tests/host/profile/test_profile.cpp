@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
   BOOST_TEST(seen.recording.status == 0);
 }
 
+BOOST_AUTO_TEST_CASE(processor_time_is_found_in_a_stripped_library_through_its_debug_file) {
+  const Seen seen = profiled("cpu-clock:freq=2000", {"library-write", "300000000"});
+  const auto all = static_cast<double>(seen.count().samples);
+  BOOST_TEST(all > 50);
+  BOOST_TEST(static_cast<double>(seen.in_function("hidden_write")) > 0.8 * all);
+  const int line = line_of("library.cpp", "hidden write");
+  const auto near = seen.samples(By::line, [&](const Row& r) {
+    return r.file.ends_with("library.cpp") && std::abs(r.line - line) <= 1;
+  });
+  BOOST_TEST(static_cast<double>(near) > 0.8 * all);
+}
+
 BOOST_AUTO_TEST_CASE(twenty_kilohertz_lose_nothing_and_the_cost_is_told) {
   const Seen seen = profiled("cpu-clock:freq=20000", {"spin", "300"});
   BOOST_TEST(seen.recording.report.complete());

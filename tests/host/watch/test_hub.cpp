@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
   const process::Fd stalled = connect_to(hub.address()), live = connect_to(hub.address());
   std::vector<Message> heard;
   LineReader::State state{};
-  std::thread viewer([&] { heard = read_all(live.get(), state); });
+  std::jthread viewer([&] { heard = read_all(live.get(), state); });
   const auto plan = plan_of("perf::PAGE-FAULTS");
   process::Pipe output;
   WatchSettings settings;
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_viewer_that_wakes_up_is_told_what_it_has_missed) {
   BOOST_TEST(missed > 0U);
   std::vector<Message> heard;
   std::atomic<bool> enough = false;
-  std::thread reader([&] {
+  std::jthread reader([&] {
     LineReader lines_of;
     while (!enough) {
       pollfd wait{viewer.get(), POLLIN, 0};
