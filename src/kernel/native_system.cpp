@@ -29,6 +29,17 @@ extern "C" void recount_kernel_switches(void* context) {
     system_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, address(&moment));
 }
 
+extern "C" void recount_kernel_ticks(void* context) {
+#if defined(__x86_64__)
+  const auto ticks = static_cast<unsigned long long>(static_cast<const Ticks*>(context)->ticks);
+  const unsigned long long begin = __builtin_ia32_rdtsc();
+  while (__builtin_ia32_rdtsc() - begin < ticks) {
+  }
+#else
+  static_cast<void>(context);
+#endif
+}
+
 extern "C" void recount_kernel_migrations(void* context) {
   auto& at = *static_cast<Migrations*>(context);
   for (std::int64_t i = at.moves; i > 0; --i) {

@@ -14,6 +14,9 @@ struct Faults {
 struct Switches {
   std::int64_t sleeps = 0;
 };
+struct Ticks {
+  std::int64_t ticks = 0;
+};
 struct Migrations {
   const void* masks[2] = {}; ///< of one CPU each
   std::size_t bytes = 0;     ///< of a mask
@@ -36,6 +39,14 @@ struct Shootdowns {
 extern "C" void recount_kernel_faults(void* context);
 /// Sleeps 50 microseconds at a time.
 extern "C" void recount_kernel_switches(void* context);
+/// Waits until the time stamp counter has advanced that far; does nothing without has_ticks.
+extern "C" void recount_kernel_ticks(void* context);
+/// Whether this architecture has a time stamp counter that perf counts, too.
+#if defined(__x86_64__)
+inline constexpr bool has_ticks = true;
+#else
+inline constexpr bool has_ticks = false;
+#endif
 /// Binds itself to one CPU and the other in turn.
 extern "C" void recount_kernel_migrations(void* context);
 /// Executes until a timer of 200 microseconds has sent so many signals.

@@ -129,6 +129,7 @@ constexpr ProofRow proof_table[] = {
     {"faults", "pages=1000", "perf::PAGE-FAULTS perf::MINOR-FAULTS", 0, "pages given back and touched again"},
     {"switches", "sleeps=200", "perf::CONTEXT-SWITCHES", 0, "a sleep is a context switch"},
     {"migrations", "moves=200", "perf::CPU-MIGRATIONS", 0, "from one CPU to another and back"},
+    {"ticks", "ticks=400000", "msr/tsc/", close_count, "ticks of the time stamp counter"},
     {"cell", "operation=store turns=100", "mem:0x200000000000/8:w", 0, "stores to one address"},
     {"cell", "operation=load turns=100", "mem:0x200000000000/8:rw", 0, "loads from one address"},
 };

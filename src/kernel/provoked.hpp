@@ -33,6 +33,7 @@ private:
 /// One file each.
 [[nodiscard]] Provoked faults();
 [[nodiscard]] Provoked switches();
+[[nodiscard]] Provoked ticks();
 [[nodiscard]] Provoked migrations();
 [[nodiscard]] Provoked interrupts();
 [[nodiscard]] Provoked shootdowns();

@@ -46,8 +46,9 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
   static const ProvokedKernel provoked[] = {ProvokedKernel(faults()),     ProvokedKernel(switches()),
-                                            ProvokedKernel(migrations()), ProvokedKernel(interrupts()),
-                                            ProvokedKernel(shootdowns()), ProvokedKernel(sharing())};
+                                            ProvokedKernel(ticks()),      ProvokedKernel(migrations()),
+                                            ProvokedKernel(interrupts()), ProvokedKernel(shootdowns()),
+                                            ProvokedKernel(sharing())};
   static const std::vector<const Kernel*> kernels = [] {
     std::vector<const Kernel*> list = {&stride_kernel(),
                                        &chase_kernel(),

@@ -84,7 +84,13 @@ std::string missing(const std::string& need) {
   }
   if (need == "probes on functions") {
     if (::geteuid() != 0) return "not root, who alone may place probes";
-    return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"), "this Linux has no uprobes");
+    return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"),
+                  "this Linux has no uprobes");
+  }
+  if (need == "the time stamp counter") {
+    if (::geteuid() != 0) return "not root, who alone may count it everywhere";
+    return unless(std::filesystem::exists("/sys/bus/event_source/devices/msr/events/tsc"),
+                  "this Linux does not count the time stamp counter");
   }
   if (need == "nobody may not count the kernel") {
     if (::geteuid() != 0) return "not root, so that nobody cannot be tried";
