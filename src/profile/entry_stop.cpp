@@ -31,7 +31,7 @@ constexpr std::uint64_t past_trap = 1;
 #elif defined(__aarch64__)
 constexpr bool entry_is_known = true;
 constexpr std::uint64_t trap = 0xd4200000, trap_mask = 0xffffffff; // brk #0
-using Registers_ = user_pt_regs;
+using Registers_ = user_regs_struct;
 std::uint64_t counter_of(const Registers_& r) {
   return r.pc;
 }
