@@ -147,7 +147,7 @@ private:
     for (std::size_t i = 0; i < panel_.rows.size(); ++i)
       gp_ << "set label " << quoted(panel_.rows[i].remark, pen_.tex())
           << fmt::format(" at screen {:.5f}, first {} left tc lt {}\n", rows_.remarks / drawing_.layout.width,
-                         height(i), panel_.rows[i].good ? line_of_capacity : line_of_papi);
+                         height(i), panel_.rows[i].good ? line_of_capacity : grey_text);
   }
 
   [[nodiscard]] std::string marks() const {

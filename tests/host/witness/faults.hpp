@@ -8,12 +8,13 @@
 
 namespace recount::test {
 
-/// Touches `pages` fresh pages each time it is called, and gives the processor away once.
+/// Touches `pages` fresh pages each time it is called, and gives the processor away once; 0: does nothing.
 struct Faults : kernel::Instance {
   std::size_t pages;
   explicit Faults(std::size_t count) : pages(count) {}
   // Never instrumented: shadow memory would fault as well.
   __attribute__((noinline, no_sanitize("address", "undefined"))) void execute() const {
+    if (pages == 0) return;
     const std::size_t bytes = pages * 4096;
     void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ::madvise(at, bytes, MADV_NOHUGEPAGE);

@@ -3,8 +3,11 @@
 #include "in_child.hpp"
 #include "obstacle.hpp"
 #include "witness/counting.hpp"
+#include "witness/nested.hpp"
 
 #include <recount/papi.hpp>
+
+#include <map>
 
 using namespace recount;
 using namespace recount::test;
@@ -156,6 +159,29 @@ BOOST_AUTO_TEST_CASE(both_count_the_same_executions_in_turn) {
   // The outer one counts the start of the inner one as well.
   BOOST_TEST(*all[8].bias > *all[10].bias);
   BOOST_TEST(*all[11].bias > *all[9].bias);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_empty_region_takes_is_taken_off) {
+  if (const std::string why = obstacle(); !why.empty()) return skip(why);
+  // Of a region that does nothing less is left than an empty one takes. Others may interfere, but not each
+  // time.
+  std::map<std::string, bool> taken_off{{"papi", false}, {"perf", false}};
+  for (int attempt = 0; attempt < 3; ++attempt)
+    for (const auto& o : observe_under({}, "both", {"perf::TASK-CLOCK"}, 0))
+      if (o.nesting == "outer" && std::get<std::int64_t>(o.value) < o.bias.value())
+        taken_off[o.witness] = true;
+  BOOST_TEST(taken_off["papi"]);
+  BOOST_TEST(taken_off["perf"]);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_is_complete_when_it_was_on_a_counter_all_the_time) {
+  using witness::complete;
+  BOOST_TEST(complete({}));
+  BOOST_TEST(complete({{7, 100, 100, 0, {}}, {0, 50, 50, 0, {}}}));
+  BOOST_TEST(!complete({{7, 100, 99, 0, {}}}));                      // it shared its counter
+  BOOST_TEST(!complete({{7, 100, 100, 0, {}}, {7, 100, 0, 0, {}}})); // one of the group did
+  BOOST_TEST(!complete({{7, 0, 0, 0, {}}}));                         // it was never enabled
+  BOOST_TEST(!complete({{{}, 100, 100, 0, "why"}}));
 }
 
 BOOST_AUTO_TEST_CASE(both_go_on_when_one_of_them_cannot) {

@@ -56,6 +56,16 @@ BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
   BOOST_TEST((of(t) == Verdict::mapping_differs));
 }
 
+BOOST_AUTO_TEST_CASE(witnesses_that_differ_now_and_then_decide_nothing) {
+  const Groups perf = always(1000),
+               papi{{1000, 1040, 1000, 1040}, {1000, 1000, 1040, 1040}, {1040, 1040, 1000, 1000}};
+  Trial t = trial(perf, papi);
+  t.stated->below = t.stated->above = 500; // the model would be content
+  const Judgement j = judge(t);
+  BOOST_TEST((j.verdict == Verdict::unstable), j.why);
+  BOOST_TEST(has(j.why, "perf less PAPI varies from -40 to 0"), j.why);
+}
+
 BOOST_AUTO_TEST_CASE(what_an_empty_region_varies_by_cannot_be_told) {
   Trial t = trial(always(1000), always(1015)); // within the 2 %, but the witnesses differ by more than 1 %
   BOOST_TEST((of(t) == Verdict::mapping_differs));
