@@ -48,6 +48,7 @@ public:
       found_.tlbs = tlb_findings(translation_, false);
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
+      say_huge_pages();
     } catch (const Unknown& unknown) {
       if (found_.levels.empty()) found_.levels.push_back(unknown_level("L1d", unknown.reason));
       found_.memory = unknown_property("latency", "ns", unknown.reason);
@@ -57,6 +58,24 @@ public:
 private:
   [[nodiscard]] std::int64_t line() const {
     return static_cast<std::int64_t>(found_.levels.front().line.value.value_or(64));
+  }
+
+  void say_huge_pages() {
+    const auto pages = sampler_.huge_pages();
+    if (!pages || pages->asked == 0) return;
+    const auto mebibytes = [](std::int64_t bytes) { return (bytes + (1 << 19)) >> 20; };
+    const std::string how =
+        pages->granted == 0 ? "were not granted"
+        : 10 * pages->granted < 9 * pages->asked
+            ? fmt::format("were granted for {} MiB of {}", mebibytes(pages->granted), mebibytes(pages->asked))
+            : "were granted";
+    found_.method.push_back(fmt::format(
+        "Large pages were asked for from 8 MiB on and {}{}. L2 was looked at in pages of {} KiB, which lie "
+        "anywhere: their colours were found by trying, no placement was asked for.",
+        how,
+        pages->granted == 0 ? ": times of the last level and of memory include TLB misses"
+                            : "; a host that backs them with small ones would still show TLB misses",
+        can_.page >> 10));
   }
 
   void find_first_plateaus() {

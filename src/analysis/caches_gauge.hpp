@@ -22,6 +22,12 @@ public:
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// What a share means for a pattern of so many visits.
   [[nodiscard]] virtual Fit judge(double share, std::int64_t visits) const = 0;
+  /// Whether noise can only make a reading of the pattern too high: one that stays then outweighs a smaller
+  /// one that seems to leave.
+  [[nodiscard]] virtual bool only_too_high(const kernel::Pattern& pattern) const {
+    static_cast<void>(pattern);
+    return false;
+  }
   /// The thresholds in words: "no miss", "2 % ... 5 % of the accesses".
   [[nodiscard]] virtual std::string thresholds() const = 0;
 };
@@ -49,6 +55,10 @@ public:
       : notebook_(notebook), hit_(hit), penalty_(penalty), line_(line) {}
   std::vector<double> shares(std::span<const kernel::Pattern> patterns) override;
   [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
+  /// Without a control that is subtracted: disturbances add time.
+  [[nodiscard]] bool only_too_high(const kernel::Pattern& pattern) const override {
+    return !crosses_pages(pattern);
+  }
   [[nodiscard]] std::string thresholds() const override;
 
 private:

@@ -129,6 +129,10 @@ private:
     task.ways_above = task_.ways_above;
     task.lines_above = task_.capacity_above / task_.line;
     auto found = find_colours(sampler_, task);
+    if (!found) { // a burst of noise may be over
+      ++task.seed;
+      found = find_colours(sampler_, task);
+    }
     if (!found) throw Unknown{"no pages were found to contend for its sets"};
     sampler_.keep(*found);
     return *found;

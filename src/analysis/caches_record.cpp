@@ -77,6 +77,17 @@ std::string tlb_metric(std::size_t level) {
   return fmt::format("MODEL_TLB{}_MISSES", level + 1);
 }
 
+void note_huge_pages(result::Observation& o, const HugePages& pages) {
+  o.placement["bytes"] = pages.asked;
+  o.placement["huge_bytes"] = pages.granted;
+}
+
+std::optional<HugePages> huge_pages_of(const result::Observation& o) {
+  const auto asked = o.placement.find("bytes"), granted = o.placement.find("huge_bytes");
+  if (asked == o.placement.end() || granted == o.placement.end()) return {};
+  return HugePages{asked->second, granted->second};
+}
+
 std::vector<result::Observation> colour_observations(const PageColours& colours, std::int64_t page) {
   std::vector<result::Observation> all;
   for (const auto& pages : colours.smallest) {
@@ -121,6 +132,7 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
 void RecordSampler::take(const result::Observation& o) {
   if (!is_probe(o)) return;
   if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
+  if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
   const auto each = o.metric == "seconds" ? ns_per_access(o) : per_access(o);
   if (!each) return;
   Rounds& rounds = rounds_[of_any_round(kernel::to_pattern(o.kernel, o.params))];

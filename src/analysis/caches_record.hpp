@@ -25,6 +25,10 @@ namespace recount::analysis {
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
 [[nodiscard]] std::string tlb_metric(std::size_t level);
 
+/// Large pages beside an observation, as they stand in its placement, and back.
+void note_huge_pages(result::Observation& observation, const HugePages& pages);
+[[nodiscard]] std::optional<HugePages> huge_pages_of(const result::Observation& observation);
+
 /// Page colours as observations (without run and witness) and back.
 [[nodiscard]] std::vector<result::Observation> colour_observations(const PageColours& colours,
                                                                    std::int64_t page);
@@ -38,6 +42,7 @@ public:
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   std::optional<PageColours> colours() override { return colours_; }
+  [[nodiscard]] std::optional<HugePages> huge_pages() const override { return huge_pages_; }
 
 private:
   struct Rounds {
@@ -50,6 +55,7 @@ private:
   Abilities abilities_;
   std::map<kernel::Pattern, Rounds> rounds_;
   std::optional<PageColours> colours_;
+  std::optional<HugePages> huge_pages_;
 };
 
 } // namespace recount::analysis

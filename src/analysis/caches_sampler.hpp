@@ -41,6 +41,11 @@ struct PageColours {
   std::vector<std::vector<std::int64_t>> smallest;
 };
 
+/// Large pages of the patterns that want them.
+struct HugePages {
+  std::int64_t asked = 0, granted = 0; ///< bytes
+};
+
 /// One source of readings. Not thread-safe.
 class Sampler {
 public:
@@ -57,6 +62,9 @@ public:
     static_cast<void>(places);
     return -1;
   }
+  /// Whether large pages were granted, once a pattern has asked for them. Nothing: none did, or it is not on
+  /// record.
+  [[nodiscard]] virtual std::optional<HugePages> huge_pages() const { return {}; }
   /// Page colours found in an earlier inference, where this is a record of one.
   [[nodiscard]] virtual std::optional<PageColours> colours() { return {}; }
   /// Puts them on record, where there is one to keep.

@@ -33,8 +33,13 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
   while (!b.sharp()) {
     const auto members = between(b, at_once);
     const auto said = verdicts(gauge, family, members);
+    // Where noise can only make members seem to leave, those below one that stays stay as well.
+    std::size_t from = 0;
+    if (!members.empty() && gauge.only_too_high(family(members.front())))
+      for (std::size_t i = 0; i < members.size(); ++i)
+        if (said[i] == Fit::stays) from = i;
     Boundary next = b;
-    for (std::size_t i = 0; i < members.size() && next.leaves == b.leaves; ++i) {
+    for (std::size_t i = from; i < members.size() && next.leaves == b.leaves; ++i) {
       if (said[i] == Fit::leaves) next.leaves = members[i];
       if (said[i] == Fit::stays) next.stays = members[i];
     }
@@ -47,7 +52,10 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
 Boundary double_until_leaves(Gauge& gauge, const Family& family, std::int64_t first, std::int64_t most) {
   Boundary b{0, 0};
   for (std::int64_t n = first; n <= most; n *= 2) {
-    if (verdicts(gauge, family, {n}).front() == Fit::leaves) {
+    const bool leaves = verdicts(gauge, family, {n}).front() == Fit::leaves;
+    const bool noise = leaves && 2 * n <= most && gauge.only_too_high(family(n)) &&
+                       verdicts(gauge, family, {2 * n}).front() == Fit::stays;
+    if (leaves && !noise) {
       b.leaves = n;
       return b;
     }

@@ -92,6 +92,7 @@ kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t e
     room.memory = std::make_unique<kernel::Memory>(
         room.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
         "recount caches");
+    if (pattern.huge) room.granted = room.memory->placement().huge_bytes;
   }
   return *room.memory;
 }
@@ -162,6 +163,7 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   o.metric = "seconds";
   o.value = best / 1e9;
   o.accesses = steps;
+  if (const auto pages = huge_pages(); pages && laid.pattern->huge) analysis::note_huge_pages(o, *pages);
   laid.ns.push_back(analysis::ns_per_access(o).value_or(0)); // as a reader of the record will have it
   if (options_.observed) options_.observed(o);
 }
@@ -186,6 +188,11 @@ void NativeSampler::keep(const analysis::PageColours& colours) {
     observation.witness = "clock";
     options_.observed(observation);
   }
+}
+
+std::optional<analysis::HugePages> NativeSampler::huge_pages() const {
+  if (!huge_.memory) return {};
+  return analysis::HugePages{huge_.bytes, huge_.granted};
 }
 
 double NativeSampler::glance(std::span<const std::uint64_t> places) {

@@ -38,12 +38,13 @@ public:
   /// A quick look at the time alone, ns a visit, for searches of thousands of steps; not an observation.
   double glance(std::span<const std::uint64_t> places) override;
   void keep(const analysis::PageColours& colours) override;
+  [[nodiscard]] std::optional<analysis::HugePages> huge_pages() const override;
 
 private:
   struct Laid;
   struct Room {
     std::unique_ptr<kernel::Memory> memory;
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0, granted = 0; ///< in large pages
   };
   kernel::Memory& memory_for(const kernel::Pattern& pattern, std::int64_t extent);
   void measure(Laid& laid, int round);

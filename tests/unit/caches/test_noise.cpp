@@ -1,0 +1,57 @@
+// Disturbances add time: a working set that stays outweighs smaller ones that seem to leave.
+#include "analysis/caches_search.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+
+using namespace recount;
+using namespace recount::analysis;
+
+namespace {
+
+/// Stays up to so many lines, but some counts were disturbed.
+class Disturbed : public Gauge {
+public:
+  Disturbed(std::int64_t fits, std::set<std::int64_t> disturbed, bool only_too_high)
+      : fits_(fits), disturbed_(std::move(disturbed)), only_too_high_(only_too_high) {}
+  std::vector<double> shares(std::span<const kernel::Pattern> patterns) override {
+    std::vector<double> all;
+    for (const auto& p : patterns)
+      all.push_back(p.count > fits_ || disturbed_.contains(p.count) ? 1 : 0);
+    return all;
+  }
+  [[nodiscard]] Fit judge(double share, std::int64_t) const override {
+    return share > 0.5 ? Fit::leaves : Fit::stays;
+  }
+  [[nodiscard]] bool only_too_high(const kernel::Pattern&) const override { return only_too_high_; }
+  [[nodiscard]] std::string thresholds() const override { return {}; }
+
+private:
+  std::int64_t fits_;
+  std::set<std::int64_t> disturbed_;
+  bool only_too_high_;
+};
+
+const Family lines = [](std::int64_t n) { return kernel::dense(n, 64); };
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(noise)
+
+BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
+  Disturbed gauge(768, {4, 32, 700}, true);
+  Boundary b = double_until_leaves(gauge, lines, 4, 1 << 20);
+  BOOST_TEST(b.stays == 512);
+  BOOST_TEST(b.leaves == 1024);
+  b = narrow(gauge, lines, b, 12);
+  BOOST_TEST(b.stays == 768);
+  BOOST_TEST(b.leaves == 769);
+}
+
+BOOST_AUTO_TEST_CASE(where_both_may_be_wrong_the_first_that_leaves_counts) {
+  Disturbed gauge(768, {32}, false);
+  BOOST_TEST(double_until_leaves(gauge, lines, 4, 1 << 20).leaves == 32);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
