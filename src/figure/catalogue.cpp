@@ -1,4 +1,5 @@
 // The figures, as data.
+#include "analysis/caches_record.hpp"
 #include "figure/select.hpp"
 #include "study/check_results.hpp"
 
@@ -62,6 +63,48 @@ const std::vector<Recipe>& recipes() {
        places,
        false,
        false},
+      {{"caches", "what recount caches found: latency, line, ways, and misses or times against stride",
+        "readings of recount caches -o; all its panels with --grid"},
+       "",
+       {},
+       caches,
+       false,
+       false},
+      {{"caches-latency", "access time against the working set, with the capacities found and those stated",
+        "readings of recount caches by time"},
+       "",
+       {},
+       caches,
+       false,
+       false},
+      {{"caches-ways", "lines that stay against their stride: where it no longer falls are the ways",
+        "readings of recount caches"},
+       "",
+       {},
+       caches,
+       false,
+       false},
+      {{"caches-line", "touches that leave against the distance of a second touch",
+        "readings of recount caches"},
+       "",
+       {},
+       caches,
+       false,
+       false},
+      {{"caches-stopwatch", "mean access time against stride, by the loop and by dependent accesses",
+        "readings of recount caches --grid by time"},
+       "",
+       {},
+       caches,
+       false,
+       false},
+      {{"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
+        "readings of recount caches --grid by counters or a model"},
+       "",
+       {},
+       caches,
+       false,
+       false},
   };
   return all;
 }
@@ -89,6 +132,7 @@ std::string suitable(const result::Results& results, const Choice& choice) {
   if (study::is_check(results)) return "agreement";
   if (std::ranges::any_of(results.observations, is_interval)) return "trace";
   if (std::ranges::any_of(results.observations, is_profile)) return "profile";
+  if (std::ranges::any_of(results.runs, analysis::is_record)) return "caches";
   // Times before counts; of the two axes the one along which the curves are longer.
   const Recipe* best = nullptr;
   std::size_t longest = 0;

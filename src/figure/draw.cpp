@@ -1,6 +1,7 @@
 #include "figure/figure.hpp"
 
 #include "figure/agreement.hpp"
+#include "figure/caches.hpp"
 #include "figure/fonts.hpp"
 #include "figure/gnuplot.hpp"
 #include "figure/output.hpp"
@@ -64,6 +65,7 @@ Sheet sheet_of(const std::string& name, const result::Results& results, const Ch
   if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
   if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
   if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
+  if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
   return compose(how, results, choice);
 }
 

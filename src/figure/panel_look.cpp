@@ -34,7 +34,8 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
       band.take(s.high);
     }
   }
-  if (panel.y_is_time && middle.low > 0 && middle.high > most_on_linear * middle.low)
+  const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
+  if (middle.low > 0 && (wide || panel.y_halves))
     return log2_axis(
         middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
         [](double v) { return fmt::format("{:g}", v); }, [&](const std::string&) { return canvas.tall(); });
@@ -138,6 +139,14 @@ private:
       look_.curves[i].label = names[i];
   }
 
+  /// How far the last tic's text reaches out of the cell.
+  [[nodiscard]] double beyond_page() const {
+    if (look_.x.tics.empty() || canvas_.cells) return 0;
+    const Tic& last = look_.x.tics.back();
+    const double centre = look_.plot.left + look_.x.place(last.at) * look_.plot.width();
+    return centre + canvas_.wide(last.text) / 2 + 1 - cell_.right;
+  }
+
   [[nodiscard]] double widest(bool compact) const {
     double most = 0;
     for (const auto& s : panel_.series)
@@ -169,6 +178,7 @@ private:
     if (panel_.x_title.empty())
       for (auto& t : look_.x.tics)
         t.text.clear();
+    if (const double out = beyond_page(); out > 0.1) return set_axes(right + out);
     // Above the plot; further left where it is too long for that.
     const double title = cell_.right - 2 - canvas_.wide(panel_.title);
     look_.title = {cells ? cell_.left : std::max(cell_.left + 2, std::min(look_.plot.left, title)),

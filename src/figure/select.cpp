@@ -1,5 +1,7 @@
 #include "figure/select.hpp"
 
+#include "analysis/caches_record.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -100,9 +102,13 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
   if (recipe.quantity != Recipe::Quantity::time && recipe.quantity != Recipe::Quantity::count)
     return {}; // no curves over sizes
   const bool time = recipe.quantity == Recipe::Quantity::time;
+  // What an inference visited is no sweep.
+  std::set<std::string> records;
+  for (const auto& run : results.runs)
+    if (analysis::is_record(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
-    return has(o, recipe.required) && of_quantity(recipe, o.metric) &&
-           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+    return !(records.contains(o.run) && analysis::is_probe(o)) && has(o, recipe.required) &&
+           of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };
   const analysis::Measure measure = [time](const result::Observation& o) {

@@ -60,6 +60,7 @@ struct Panel {
   bool ordered = false;    ///< the series follow one another (sizes): shades rather than distinct colours
   bool y_is_share = false; ///< 0 to 1 where it can
   bool y_is_time = false;  ///< logarithmic where the times differ much
+  bool y_halves = false;   ///< logarithmic: halving is a straight line
 };
 
 struct Sheet {

@@ -1,0 +1,163 @@
+// The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
+// not on record is not drawn.
+#include "analysis/caches_record.hpp"
+#include "figure/caches.hpp"
+#include "figure/layout.hpp"
+#include "figure/terminal.hpp"
+#include "study/caches.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace recount;
+using namespace recount::figure;
+
+namespace {
+
+result::Results recorded(bool grid) {
+  study::CachesTask task;
+  task.witness = "model:i7-9700";
+  task.most_bytes = 8 << 20;
+  task.grid = grid;
+  result::Results results;
+  results.runs.push_back({});
+  results.runs[0].id = "R";
+  results.runs[0].cpu = "Some CPU";
+  results.runs[0].plan = analysis::record_plan(study::caches_abilities(task));
+  study::CachesListener listener;
+  listener.observation = [&](const result::Observation& o) { results.observations.push_back(o); };
+  static_cast<void>(study::take_readings(task, "R", listener));
+  return results;
+}
+
+const result::Results& with_grid() {
+  static const result::Results results = recorded(true);
+  return results;
+}
+
+/// Times of working sets as a clock has them, nothing else: L1 to 32 KiB, L2 to 1 MiB.
+result::Results timed() {
+  result::Results results;
+  results.runs.push_back({});
+  auto& run = results.runs[0];
+  run.id = "R";
+  run.cpu = "Some CPU";
+  run.caches = {{"L1d", 32 << 10, 64, 8}, {"L2", 1 << 20, 64, 16}};
+  analysis::Abilities can;
+  can.witness = "clock";
+  can.times = true;
+  can.most_bytes = 64 << 20;
+  can.at_once = 12;
+  run.plan = analysis::record_plan(can);
+  for (const auto& point : [] {
+         std::vector<kernel::Pattern> all;
+         for (double size = 2048; size <= 64 << 20; size *= std::exp2(0.25))
+           all.push_back(analysis::survey_pattern(std::llround(size / 1024) * 1024));
+         return all;
+       }()) {
+    const auto at = kernel::to_point(point, 1);
+    result::Observation o;
+    o.run = "R";
+    o.kernel = at.kernel;
+    o.params = at.params;
+    o.witness = "clock";
+    o.metric = "seconds";
+    const std::int64_t bytes = point.count * 64;
+    o.value = (bytes <= 32 << 10 ? 1.0 : bytes <= 1 << 20 ? 4.0 : 80.0) * 1e-9;
+    o.accesses = 1;
+    results.observations.push_back(o);
+  }
+  return results;
+}
+
+bool marked(const Panel& panel, const std::string& text) {
+  return std::ranges::any_of(panel.marks,
+                             [&](const Mark& m) { return m.label.find(text) != std::string::npos; });
+}
+
+std::string refusal(const std::string& name, const result::Results& results) {
+  try {
+    static_cast<void>(compose_caches(name, results));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(caches)
+
+BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
+  const Sheet sheet = compose_caches("caches", with_grid());
+  BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
+  for (const auto& panel : sheet.panels) {
+    BOOST_TEST(panel.title.find("modelled") != std::string::npos);
+    for (const auto& series : panel.series)
+      BOOST_TEST(series.modelled);
+  }
+  BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
+    return c.find("L1d: 32 KiB, 8 ways, lines of 64 B") != std::string::npos;
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
+  const Panel panel = compose_caches("caches-ways", with_grid()).panels.at(0);
+  const Series& first = panel.series.at(0);
+  BOOST_TEST(first.label == "L1d: 8 ways");
+  BOOST_TEST(first.samples.back().y == 8);
+  for (const auto& s : first.samples)
+    if (s.x >= 4096) BOOST_TEST(s.y == 8);
+  BOOST_TEST(marked(panel, "4 KiB a way"));
+}
+
+BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
+  const Sheet sheet = compose_caches("caches-misses", with_grid());
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
+  BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
+  BOOST_TEST(sheet.panels[1].series.back().label == "1 MiB");
+  BOOST_TEST(std::ranges::count(sheet.caption, "L1d: 32 KiB ≤ size < 64 KiB, line 64 B, 8 to 15 ways") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
+  const Panel panel = compose_caches("caches-latency", timed()).panels.at(0);
+  BOOST_TEST(panel.series.at(0).samples.size() > 20U);
+  BOOST_TEST(!panel.series[0].modelled);
+  // Nothing but a survey is on record: no capacity is found, what is stated is called so.
+  BOOST_TEST(marked(panel, "L1d 32 KiB stated"));
+}
+
+BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
+  for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
+    const Sheet sheet = compose_caches(name, with_grid());
+    for (const double width : {3.33, 7.0}) {
+      const Canvas canvas = canvas_of(Format::pdf, width);
+      const Layout layout = lay_out(sheet, canvas);
+      for (const auto& line : layout.caption)
+        BOOST_TEST(canvas.wide(line) <= layout.width, name << ": " << line);
+      for (std::size_t i = 0; i < layout.panels.size(); ++i) {
+        const auto& look = layout.panels[i];
+        BOOST_TEST(look.plot.width() > 60, name);
+        BOOST_TEST(look.title.x + canvas.wide(sheet.panels[i].title) <= layout.width, sheet.panels[i].title);
+        for (const auto& tic : look.x.tics)
+          BOOST_TEST(look.plot.left + look.x.place(tic.at) * look.plot.width() + canvas.wide(tic.text) / 2 <=
+                         layout.width,
+                     name << " " << tic.text);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_on_record_is_said) {
+  BOOST_TEST(refusal("caches-latency", with_grid()).find("no times are on record") != std::string::npos);
+  BOOST_TEST(refusal("caches-stopwatch", with_grid()).find("--grid") != std::string::npos);
+  BOOST_TEST(refusal("caches-misses", timed()).find("--grid") != std::string::npos);
+  BOOST_TEST(refusal("caches", {}).find("recount caches -o FILE") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
