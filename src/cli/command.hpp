@@ -75,6 +75,7 @@ Command plot_command();
 Command profile_command();
 Command watch_command();
 Command matmul_command();
+Command report_command();
 Command cost_command();
 
 } // namespace recount::cli

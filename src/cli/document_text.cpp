@@ -29,6 +29,7 @@ public:
     for (const auto& note : table.notes)
       text_ += "  " + wrap(note, columns_, 2) + "\n";
   }
+  void operator()(const report::Code& code) { text_ += "  " + code.text + "\n"; }
   void operator()(const report::Picture&) {}
 
   [[nodiscard]] std::string text() && { return std::move(text_); }

@@ -87,23 +87,6 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
   return words;
 }
 
-std::string quoted(const std::vector<std::string>& words) {
-  const std::string safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./+@%";
-  std::string line;
-  for (const auto& word : words) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(safe) == word.npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word)
-      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
 sweep::Session sweep_session(const SweepOptions& o) {
   const auto& kernel = kernel_of(o);
   sweep::Plan plan;

@@ -1,6 +1,7 @@
 // What the user asked of `recount sweep`, and the plan that it comes to.
 #pragma once
 
+#include "kernel/command_line.hpp"
 #include "sweep/session.hpp"
 
 #include <optional>
@@ -22,8 +23,7 @@ struct SweepOptions {
 /// Everything checked and filled in. Throws recount::Error.
 [[nodiscard]] sweep::Session sweep_session(const SweepOptions& options);
 
-/// Words of a command line that a shell reads back as they are.
-[[nodiscard]] std::string quoted(const std::vector<std::string>& words);
+using kernel::quoted; // words of a command line that a shell reads back as they are
 
 /// The words of comma-separated lists, empty ones left out, each once.
 [[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);

@@ -14,6 +14,11 @@ namespace {
 
 } // namespace
 
+std::optional<Described> describe(const std::string& /*name*/, const result::Results& /*results*/,
+                                  const Choice& /*choice*/) {
+  return {};
+}
+
 Drawn draw(const std::string& name, const result::Results& /*results*/, const Options& /*options*/) {
   refuse(name);
 }

@@ -111,6 +111,21 @@ std::string sheet_text(const Sheet& sheet, TextSize size) {
 
 } // namespace
 
+std::optional<Described> describe(const std::string& name, const result::Results& results,
+                                  const Choice& choice) {
+  std::optional<Sheet> sheet;
+  try {
+    sheet = sheet_of(name, results, choice);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    return {};
+  }
+  Described described{recipe(name).entry.prose, {}, sheet->caption, sheet->warnings};
+  for (const Panel& panel : sheet->panels)
+    described.panels.push_back(panel.title);
+  return described;
+}
+
 Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
   check(options);
   return draw_sheet(sheet_of(name, results, options.choice), options);

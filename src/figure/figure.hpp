@@ -31,6 +31,18 @@ struct Entry {
 /// none.
 [[nodiscard]] std::string suitable(const result::Results& results, const Choice& choice = {});
 
+/// What a figure of some results says about itself.
+struct Described {
+  std::string prose;                    ///< what it shows, as in Entry
+  std::vector<std::string> panels;      ///< their titles: kernel, metric, witness
+  std::vector<std::string> small_print; ///< machine, what the band is, what is modelled, what is missing
+  std::vector<std::string> warnings;    ///< as in Drawn
+};
+/// The same without drawing; nothing when the results cannot fill the figure, or recount was built without
+/// figures. Throws recount::Error (bad_input) for an unknown figure.
+[[nodiscard]] std::optional<Described> describe(const std::string& name, const result::Results& results,
+                                                const Choice& choice = {});
+
 /// One file to draw.
 struct Target {
   Format format = Format::pdf;

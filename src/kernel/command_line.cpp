@@ -137,6 +137,23 @@ std::vector<std::string> words_of(std::string_view line, const std::string& subj
   return words;
 }
 
+std::string quoted(const std::vector<std::string>& words) {
+  const std::string safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./+@%";
+  std::string line;
+  for (const auto& word : words) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(safe) == word.npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word)
+      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 std::vector<std::string> filled_in(std::vector<std::string> words,
                                    const std::map<std::string, std::string>& values,
                                    const std::string& subject) {

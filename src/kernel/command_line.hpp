@@ -15,6 +15,9 @@ namespace recount::kernel {
 /// naming `subject`, for a quote that is not closed and for no word at all.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view line, const std::string& subject);
 
+/// The words in one line that words_of(), and a shell, would take apart again.
+[[nodiscard]] std::string quoted(const std::vector<std::string>& words);
+
 /// Every {NAME} in the words replaced by its value; {{ and }} stand for braces. Throws likewise for a name
 /// that has none, telling those there are.
 [[nodiscard]] std::vector<std::string> filled_in(std::vector<std::string> words,

@@ -33,13 +33,18 @@ struct Table {
   std::vector<std::string> notes = {};        ///< under it
 };
 
-/// A figure of the room `figure`, drawn from the same results.
+/// A figure, drawn beside the text: NAME.svg, NAME.pdf.
 struct Picture {
   std::string name;    ///< "matmul-time"; files are called so
   std::string caption; ///< machine, kernel, witness, what the band means
 };
 
-using Block = std::variant<Heading, Paragraph, List, Table, Picture>;
+/// A line to be typed as it stands.
+struct Code {
+  std::string text;
+};
+
+using Block = std::variant<Heading, Paragraph, List, Table, Picture, Code>;
 
 struct Document {
   std::string title, subtitle;
@@ -50,6 +55,15 @@ struct Document {
 inline void append(std::vector<Block>& to, std::vector<Block> more) {
   for (Block& block : more)
     to.emplace_back(std::move(block));
+}
+
+/// A section of its own; nothing when it would be empty.
+inline std::vector<Block> under(const std::string& title, std::vector<Block> blocks) {
+  std::vector<Block> made;
+  if (blocks.empty()) return made;
+  made.emplace_back(Heading{title, 1});
+  append(made, std::move(blocks));
+  return made;
 }
 
 } // namespace recount::report

@@ -43,6 +43,11 @@ struct LabProducts {
   std::vector<Product> transposed, blocked, vectorised;
 };
 
+/// The order of the laboratory's steps.
+int course(const Product& product) {
+  return product.variant == "ijk-mem" ? 0 : product.variant == "transposed" ? 1 : 2;
+}
+
 /// Those of one size, or nothing when the straightforward one is missing.
 std::vector<LabProducts> labs(const Products& group) {
   std::vector<LabProducts> all;
@@ -56,6 +61,8 @@ std::vector<LabProducts> labs(const Products& group) {
       if (other.variant == "transposed") lab.transposed.push_back(other);
       if (other.variant == "blocked") lab.blocked.push_back(other);
     }
+    for (auto* products : {&lab.transposed, &lab.blocked, &lab.vectorised})
+      std::ranges::stable_sort(*products, {}, course);
     all.push_back(std::move(lab));
   }
   return all;
@@ -79,6 +86,36 @@ std::vector<Block> vectorised_table(const Products& group, const LabProducts& la
                 {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
                  metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", show_millions),
                  rate});
+}
+
+/// A column for each transposed product that the blocked one is held against.
+std::vector<Block> against_transposed(const Products& group, const Product& blocked, const LabProducts& lab) {
+  Table table{fmt::format("4. {} against the transposed product; n = {}", loops_name(blocked), lab.first.n),
+              {{"", false}},
+              {}};
+  std::vector<std::string> who;
+  for (const Product& transposed : lab.transposed) {
+    const auto one = across("", {blocked}, comparison(group, transposed));
+    if (one.empty()) continue;
+    const auto& rows = std::get<Table>(one[0]).rows;
+    table.columns.push_back({"against " + loops_name(transposed)});
+    for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
+      table.rows.push_back({rows[i][0]});
+      who.push_back(rows[i].back());
+      table.rows.back().resize(table.columns.size() - 1, "-");
+    }
+    for (auto& row : table.rows) {
+      const auto same = std::ranges::find_if(rows, [&](const auto& r) { return r[0] == row[0]; });
+      row.push_back(same == rows.end() ? "-" : (*same)[1]);
+    }
+  }
+  if (table.rows.empty()) return {};
+  table.columns.push_back({"who says it", false});
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    table.rows[i].push_back(who[i]);
+  std::vector<Block> made;
+  made.emplace_back(std::move(table));
+  return made;
 }
 
 std::string sizes_text(const Products& group, const Product& product) {
@@ -119,24 +156,8 @@ std::vector<Block> laboratory(const Products& group) {
                                         loops_prose(lab.blocked[0]), n),
                             lab.blocked, measures));
     }
-    for (const Product& blocked : lab.blocked) {
-      Table table{fmt::format("4. {} against the transposed product; n = {}", loops_name(blocked), n),
-                  {{"", false}},
-                  {}};
-      std::vector<std::vector<Block>> columns;
-      for (const Product& transposed : lab.transposed) {
-        const auto one = across("", {blocked}, comparison(group, transposed));
-        if (one.empty()) continue;
-        const auto& rows = std::get<Table>(one[0]).rows;
-        table.columns.push_back({"against " + loops_name(transposed)});
-        if (table.rows.empty())
-          for (const auto& row : rows)
-            table.rows.push_back({row[0]});
-        for (std::size_t i = 0; i < table.rows.size(); ++i)
-          table.rows[i].push_back(i < rows.size() ? rows[i][1] : "-");
-      }
-      if (!table.rows.empty()) blocks.emplace_back(std::move(table));
-    }
+    for (const Product& blocked : lab.blocked)
+      append(blocks, against_transposed(group, blocked, lab));
     append(blocks, vectorised_table(group, lab));
   }
   return blocks;

@@ -1,9 +1,6 @@
-// Remarks, and every value of every repetition.
+// Every value of every repetition.
 #include "analysis/figures_of_speech.hpp"
-#include "model/machine.hpp"
 #include "report/products.hpp"
-
-#include <recount/error.hpp>
 
 #include <fmt/format.h>
 
@@ -14,132 +11,69 @@ namespace {
 
 using namespace analysis;
 
-std::string value_text(const std::string& metric, double value) {
-  if (metric == "seconds") return show_seconds(value);
-  return fmt::format("{:.0f}", value);
+std::string one_value(const std::string& metric, double value) {
+  return metric == "seconds" ? show_seconds(value) : fmt::format("{:.0f}", value);
 }
 
-/// The described machine behind a model witness of a group; "model" is the group's own.
-std::optional<model::MachineDescription> described(const std::string& name) {
-  try {
-    return model::machine(name);
-  } catch (const Error&) { // a file that is not here, or a machine of a newer recount
-    return {};
-  }
+bool modelled(const std::string& witness) {
+  return witness.starts_with("model");
 }
 
-/// The model witnesses of a group that stand for whole machines.
-std::vector<std::string> models_of(const Products& group) {
-  std::vector<std::string> names;
+/// The most repetitions of anything that was measured; 0: nothing was.
+std::size_t most_repetitions(const Products& group) {
+  std::size_t most = 0;
   for (const auto& [product, metrics] : group.of)
-    for (const auto& [who, values] : metrics)
-      if (who.first.starts_with("model") && who.first.find('~') == std::string::npos &&
-          std::ranges::find(names, who.first) == names.end())
-        names.push_back(who.first);
-  return names;
+    for (const auto& [who, all] : metrics)
+      if (!modelled(who.first)) most = std::max(most, all.values.size());
+  return most;
 }
 
-void take_machine(Capacities& into, const model::MachineDescription& machine) {
-  into.levels.clear();
-  for (const auto& level : machine.levels)
-    into.levels.push_back({level.name, level.size});
-  into.line = machine.levels.front().line;
-  if (machine.tlb && !machine.tlb->levels.empty()) {
-    into.page = machine.tlb->page;
-    into.tlb_pages = machine.tlb->levels.back().entries;
-  }
+std::vector<std::string> measured_row(const Repetitions& all, const std::string& metric, std::size_t most) {
+  std::vector<std::string> cells;
+  for (const Repeated& one : all.values)
+    cells.push_back(one_value(metric, one.value) + (one.flags.empty() ? "" : "*"));
+  cells.resize(most);
+  if (most < 2) return cells;
+  const Summary& s = *all.summary;
+  cells.push_back(one_value(metric, s.mean));
+  cells.push_back(one_value(metric, s.median));
+  cells.push_back(s.median == 0 ? "" : fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / s.median));
+  return cells;
 }
 
-std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products& group) {
-  std::vector<Remark> made;
-  const auto add = [&](std::vector<Remark> more) {
-    for (Remark& remark : more)
-      made.push_back(std::move(remark));
-  };
-  // Who models the machine of this group: its own model, or the described machine of a published table.
-  const Products* modelled = &group;
-  std::string model = "model";
-  if (group.published && group.run) {
-    const auto machine = group.run->versions.find("machine");
-    model = "model:" + (machine == group.run->versions.end() ? std::string("unknown") : machine->second);
-    for (const Products& other : all) {
-      const auto models = models_of(other);
-      if (std::ranges::find(models, model) != models.end()) modelled = &other;
-    }
-  }
-  const Capacities machine = capacities_of(group);
-  add(misses_out_of_order(group, modelled, model));
-  add(transposition(group));
-  add(faster_with_fewer_hits(group));
-  add(cliffs(group, *modelled, model, machine));
-  if (!group.published)
-    for (const auto& witness : models_of(group))
-      add(conflicts(group, witness));
-  add(blocks_that_fit(group, machine));
-  add(odd_ones(group));
-  return made;
+Table head_of(std::string caption) {
+  return {std::move(caption), {{"product", false}, {"n"}, {"metric", false}, {"witness", false}}, {}};
 }
 
 } // namespace
 
-Capacities capacities_of(const Products& group) {
-  Capacities capacities;
-  capacities.machine = "this machine";
-  if (!group.run) return capacities;
-  for (const auto& cache : group.run->caches)
-    capacities.levels.push_back({cache.level, cache.size});
-  capacities.line = group.line();
-  if (const auto machine = group.run->versions.find("machine"); machine != group.run->versions.end()) {
-    capacities.machine = machine->second;
-    if (const auto known = described(machine->second)) take_machine(capacities, *known);
-  }
-  return capacities;
-}
-
-std::vector<Block> remarks(const std::vector<Products>& all) {
-  std::vector<Block> blocks;
-  for (const Products& group : all)
-    for (const Remark& remark : remarks_of(all, group)) {
-      blocks.emplace_back(Heading{remark.title, 2});
-      blocks.emplace_back(Paragraph{remark.text});
-      if (!remark.evidence.empty()) blocks.emplace_back(List{remark.evidence});
-    }
-  return blocks;
-}
-
 std::vector<Block> all_values(const Products& group) {
-  std::size_t most = 1;
-  for (const auto& [product, metrics] : group.of)
-    for (const auto& [who, all] : metrics)
-      most = std::max(most, all.values.size());
-  Table table{
-      "All values, with mean, median and spread (p10 to p90); a star marks a repetition that was disturbed",
-      {{"product", false}, {"n"}, {"metric", false}, {"witness", false}},
-      {}};
+  const std::size_t most = most_repetitions(group);
+  Table measured = head_of(
+      most > 1 ? "All repetitions, their mean, median and spread (p10 to p90, of the median)" : "All values");
   for (std::size_t i = 0; i < most; ++i)
-    table.columns.push_back({std::to_string(i + 1)});
-  for (const char* head : {"mean", "median", "spread"})
-    table.columns.push_back({head});
+    measured.columns.push_back({most > 1 ? std::to_string(i + 1) : "value"});
+  if (most > 1)
+    for (const char* head : {"mean", "median", "spread"})
+      measured.columns.push_back({head});
+  Table told = head_of("All that the model says, once each: it repeats itself exactly");
+  told.columns.push_back({"value"});
+  bool flagged = false;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics) {
       if (!all.summary) continue;
       const auto& [witness, metric] = who;
       std::vector<std::string> row{loops_name(product), std::to_string(product.n), metric, witness};
-      for (const Repeated& one : all.values)
-        row.push_back(value_text(metric, one.value) + (one.flags.empty() ? "" : "*"));
-      row.resize(4 + most);
-      const bool several = all.values.size() > 1;
-      row.push_back(several ? value_text(metric, all.summary->mean) : "");
-      row.push_back(several ? value_text(metric, all.summary->median) : "");
-      row.push_back(
-          several && all.summary->median != 0
-              ? fmt::format("{:.1f} %", 100 * (all.summary->p90 - all.summary->p10) / all.summary->median)
-              : "");
-      table.rows.push_back(std::move(row));
+      auto cells = modelled(witness) ? std::vector{one_value(metric, all.summary->mean)}
+                                     : measured_row(all, metric, most);
+      flagged = flagged || all.flagged > 0;
+      row.insert(row.end(), cells.begin(), cells.end());
+      (modelled(witness) ? told : measured).rows.push_back(std::move(row));
     }
-  if (table.rows.empty()) return {};
+  if (flagged) measured.notes.emplace_back("A star marks a repetition that something disturbed.");
   std::vector<Block> made;
-  made.emplace_back(std::move(table));
+  for (Table* table : {&measured, &told})
+    if (!table->rows.empty()) made.emplace_back(std::move(*table));
   return made;
 }
 

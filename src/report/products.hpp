@@ -3,6 +3,7 @@
 
 #include "analysis/products.hpp"
 #include "analysis/remarks.hpp"
+#include "model/machine.hpp"
 #include "report/document.hpp"
 
 #include <vector>
@@ -29,5 +30,9 @@ namespace recount::report {
 
 /// Where the levels of a group's machine end: as its run states them, or as the machine is described.
 [[nodiscard]] analysis::Capacities capacities_of(const analysis::Products& group);
+
+/// A described machine that recount ships, by the name that a results file says; nothing for any other. Files
+/// are never opened by such a name: results are not trusted.
+[[nodiscard]] std::optional<model::MachineDescription> shipped_machine(const std::string& name);
 
 } // namespace recount::report

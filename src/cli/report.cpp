@@ -1,0 +1,58 @@
+// recount report: a written report from results files.
+#include "cli/command.hpp"
+#include "cli/sweep_options.hpp"
+#include "report/publish.hpp"
+#include "result/read.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace recount::cli {
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> files, formats;
+  std::string folder, machine;
+};
+
+int write_report(const ReportArguments& a) {
+  if (a.files.empty())
+    throw bad_input("report", "no results file given",
+                    "recount report FILE ... -o FOLDER; recount matmul -o FILE "
+                    "and recount caches -o FILE make such files");
+  if (a.folder.empty()) throw bad_input("report", "no folder to write to", "add -o FOLDER");
+  std::vector<report::Format> formats;
+  for (const auto& name : list_words(a.formats))
+    formats.push_back(report::parse_format(name));
+  if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
+  const auto results = result::read(a.files);
+  const auto published =
+      report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}), a.folder, formats);
+  for (const auto& warning : published.warnings)
+    fmt::print(stderr, "recount report: warning: {}\n", warning);
+  for (const auto& file : published.files)
+    fmt::print("{}\n", file);
+  return 0;
+}
+
+} // namespace
+
+Command report_command() {
+  return {
+      "report", "write the report: tables, figures and what they mean",
+      [](Options& options) -> std::function<int()> {
+        auto a = std::make_shared<ReportArguments>();
+        options.words("FILE", a->files, "results files, of this machine or of others")
+            .text("-o,--output", a->folder, "FOLDER", "where to; it is made when it is not there")
+            .list("--format", a->formats, "LIST", "markdown, html, latex; default: all three")
+            .text("--machine", a->machine, "NAME",
+                  "hold the caches that were found against this described machine; default: against what the "
+                  "system stated");
+        return [a] { return write_report(*a); };
+      }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,89 @@
+// Which machine and which software: what a number is worth nothing without.
+#include "analysis/figures_of_speech.hpp"
+#include "kernel/command_line.hpp"
+#include "report/whole.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace recount::report {
+namespace {
+
+using analysis::show_bytes;
+
+std::string cache_text(const result::CacheNote& cache) {
+  std::string text = fmt::format("{} {}", cache.level, show_bytes(static_cast<double>(cache.size)));
+  if (cache.line > 0) text += fmt::format(", lines of {} B", cache.line);
+  if (cache.ways > 0) text += fmt::format(", {} ways", cache.ways);
+  if (cache.ways < 0) text += ", fully associative";
+  return text;
+}
+
+/// The same word for what is not stated.
+std::string or_unstated(const std::string& text) {
+  return text.empty() ? "not stated" : text;
+}
+
+Table machine_table(const Part& part) {
+  const result::Run& run = part.results->runs.front();
+  Table table{"The machine: " + part.machine, {{"", false}, {"", false}}, {}};
+  const auto row = [&](const std::string& name, const std::string& value) {
+    table.rows.push_back({name, value});
+  };
+  row("CPU", or_unstated(run.cpu));
+  row("host", or_unstated(run.host));
+  row("logical CPUs", std::to_string(run.cpus));
+  for (const auto& cache : run.caches)
+    row("data cache, as the system states it", cache_text(cache));
+  if (run.caches.empty()) row("data caches", "not stated");
+  row("system", or_unstated(run.os));
+  row("virtual machine", run.virtualised.empty() ? "none seen" : run.virtualised);
+  row("frequency governor", or_unstated(run.governor));
+  for (const auto& [name, version] : run.versions)
+    row(name == "kernel_flags"       ? "the measured code is built with"
+        : name == "vectorised_flags" ? "its vectorised build with"
+                                     : name,
+        version);
+  return table;
+}
+
+Table runs_table(const Part& part) {
+  Table table{"The runs on it", {{"begun (UTC)", false}, {"what", false}, {"repetitions"}, {"seed"}}, {}};
+  for (const auto& run : part.results->runs) {
+    const auto planned = [&](const char* name) {
+      const auto found = run.plan.find(name);
+      return found == run.plan.end() ? std::string() : found->second;
+    };
+    std::string what = planned("study");
+    if (what.empty()) what = planned("kernel");
+    if (planned("kernel") == "matmul" && !what.empty()) what = "matrix products: " + what;
+    const std::string repeat = planned("repeat");
+    table.rows.push_back(
+        {run.started, what.empty() ? "-" : what, repeat.empty() ? "-" : repeat, std::to_string(run.seed)});
+  }
+  return table;
+}
+
+} // namespace
+
+std::vector<Block> machines_section(const std::vector<Part>& parts) {
+  std::vector<Block> blocks;
+  for (const Part& part : parts) {
+    if (part.published) continue;
+    blocks.emplace_back(machine_table(part));
+    blocks.emplace_back(runs_table(part));
+    std::vector<std::string> commands;
+    for (const auto& run : part.results->runs) {
+      const std::string text = kernel::quoted(run.command);
+      if (text.empty() || std::ranges::find(commands, text) != commands.end()) continue;
+      if (commands.empty()) blocks.emplace_back(Paragraph{"They were made by:"});
+      commands.push_back(text);
+      blocks.emplace_back(Code{text});
+    }
+  }
+  return under(parts.size() > 1 ? "Machines" : "Machine", std::move(blocks));
+}
+
+} // namespace recount::report

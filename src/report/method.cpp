@@ -1,0 +1,162 @@
+// How the numbers were made, what they mean, and what was not counted.
+#include "analysis/caches_record.hpp"
+#include "analysis/derived.hpp"
+#include "analysis/figures_of_speech.hpp"
+#include "report/whole.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace recount::report {
+namespace {
+
+struct WitnessRow {
+  const char *name, *prose;
+};
+constexpr std::array witness_rows{
+    WitnessRow{"clock",
+               "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, which "
+               "runs at a constant rate whatever the core does."},
+    WitnessRow{"perf", "perf: counts by perf_event of Linux, in the process that does the work."},
+    WitnessRow{"papi", "papi: counts by PAPI event sets, in the process that does the work."},
+    WitnessRow{"model",
+               "model: what a simulation of the stated caches and TLBs says of the same source text. It is a "
+               "prediction: LRU, no prefetcher, nothing out of order. Values called modelled come from it, "
+               "and no time does."},
+    WitnessRow{"published",
+               "published: values that others have measured and printed, taken over as they stand."},
+};
+
+std::set<std::string> witnesses_of(const result::Results& results) {
+  std::set<std::string> names;
+  for (const auto& o : results.observations)
+    if (o.value.index() != 0) names.insert(o.witness.substr(0, o.witness.find(':')));
+  return names;
+}
+
+bool any_products(const result::Results& results) {
+  return std::ranges::any_of(results.observations, [](const auto& o) {
+    return o.witness != "published" && analysis::product_of(o.kernel, o.params).has_value();
+  });
+}
+
+bool any_runs(const result::Results& results, bool records) {
+  return std::ranges::any_of(results.runs, [&](const result::Run& run) {
+    return !run.versions.contains("published") && analysis::is_record(run) == records;
+  });
+}
+
+void add_formulas(std::vector<Block>& blocks, const result::Results& results) {
+  if (!any_products(results)) return;
+  Table table{"What follows from the counts; all parts of a ratio come from one witness",
+              {{"", false}, {"formula", false}},
+              {}};
+  for (const auto& row : analysis::derivations())
+    table.rows.push_back({row.label, row.form});
+  table.rows.push_back({"delta hit rate", "this product's less the other's, in percentage points"});
+  table.rows.push_back({"speed-up", "the other product's time, or cycles, over this one's"});
+  blocks.emplace_back(std::move(table));
+  std::map<std::string, std::string> presets;
+  for (const auto& run : results.runs)
+    if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
+  Table formulas{"The presets by the native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  for (const auto& [preset, formula] : presets)
+    formulas.rows.push_back({preset, formula});
+  if (!formulas.rows.empty()) blocks.emplace_back(std::move(formulas));
+}
+
+} // namespace
+
+std::vector<std::string> not_counted(const result::Results& results) {
+  std::vector<std::string> all;
+  std::set<std::pair<std::string, std::string>> left_out;
+  for (const auto& run : results.runs)
+    for (const auto& [what, why] : run.skipped)
+      left_out.emplace(what, why);
+  for (const auto& [what, why] : left_out)
+    all.push_back(fmt::format("{}: {}", what, why));
+  // Asked for and never counted: a reason once, with all that it is the reason for.
+  std::set<std::pair<std::string, std::string>> counted;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> missing; // witness and reason
+  for (const auto& o : results.observations)
+    if (o.value.index() != 0) counted.emplace(o.witness, o.metric);
+  for (const auto& o : results.observations)
+    if (o.value.index() == 0 && !counted.contains({o.witness, o.metric}))
+      missing[{o.witness, o.reason}].insert(o.metric);
+  for (const auto& [who, metrics] : missing)
+    all.push_back(fmt::format("{} by {}: {}", fmt::join(metrics, ", "), who.first,
+                              who.second.empty() ? "no reason is given" : who.second));
+  return all;
+}
+
+std::vector<Block> method_section(const result::Results& results) {
+  std::vector<Block> blocks;
+  blocks.emplace_back(Heading{"Method", 1});
+  if (any_runs(results, false))
+    blocks.emplace_back(
+        Paragraph{"Every repetition ran in a process of its own, started anew, in an order that was "
+                  "shuffled; memory was "
+                  "written before it was measured. Tables show means, and all values stand at the end; "
+                  "figures show medians, "
+                  "and around them a band from the 10th to the 90th percentile of the repetitions."});
+  const auto names = witnesses_of(results);
+  std::vector<std::string> who;
+  for (const WitnessRow& row : witness_rows)
+    if (names.contains(row.name)) who.emplace_back(row.prose);
+  if (!who.empty()) {
+    blocks.emplace_back(Paragraph{"Every number is called by who says it:"});
+    blocks.emplace_back(List{std::move(who)});
+  }
+  add_formulas(blocks, results);
+  if (auto missing = not_counted(results); !missing.empty()) {
+    blocks.emplace_back(Heading{"What was not counted", 2});
+    blocks.emplace_back(Paragraph{"Tables and figures leave it out; it is not 0 anywhere."});
+    blocks.emplace_back(List{std::move(missing)});
+  }
+  return blocks;
+}
+
+std::vector<Block> warnings_section(const result::Results& results) {
+  std::vector<std::string> items = results.warnings;
+  std::map<std::string, std::size_t> flags; // by the word before any number
+  std::size_t flagged = 0, multiplexed = 0, most = results.observations.size();
+  double least = 1;
+  for (const auto& o : results.observations) {
+    for (const auto& flag : o.flags)
+      ++flags[flag.substr(0, flag.find(' '))];
+    flagged += o.flags.empty() ? 0U : 1U;
+    if (!o.enabled_ns || !o.running_ns || *o.enabled_ns <= 0 || *o.running_ns >= *o.enabled_ns) continue;
+    ++multiplexed;
+    least = std::min(least, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
+  }
+  if (flagged > 0) {
+    std::vector<std::string> kinds;
+    for (const auto& [flag, count] : flags)
+      kinds.push_back(fmt::format("{} {}", flag, count));
+    items.push_back(
+        fmt::format("{} of {} values come from repetitions that something disturbed ({}); they are "
+                    "part of the means, and marked where all values are listed.",
+                    flagged, most, fmt::join(kinds, ", ")));
+  }
+  if (multiplexed > 0)
+    items.push_back(
+        fmt::format("{} values are scaled: events took turns on the counters, and were counted {:.0f} % "
+                    "of the time at least.",
+                    multiplexed, 100 * least));
+  for (const auto& failure : results.failures)
+    items.push_back(fmt::format("A run failed: {} {}, repetition {}, by {}: {}", failure.kernel,
+                                result::describe(failure.params), failure.repetition + 1, failure.witness,
+                                failure.reason));
+  if (items.empty()) return {};
+  std::vector<Block> blocks;
+  blocks.emplace_back(Heading{"Warnings", 1});
+  blocks.emplace_back(List{std::move(items)});
+  return blocks;
+}
+
+} // namespace recount::report

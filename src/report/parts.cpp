@@ -1,0 +1,69 @@
+// Results by machine, and the pictures of a report.
+#include "report/whole.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace recount::report {
+namespace {
+
+std::string machine_of_run(const result::Run& run) {
+  return run.cpu + " on " + run.host;
+}
+
+} // namespace
+
+std::vector<Part> by_machine(const result::Results& results) {
+  std::vector<std::pair<Part, std::shared_ptr<result::Results>>> made;
+  std::map<std::string, result::Results*> of_run;
+  for (const auto& run : results.runs) {
+    const std::string machine = machine_of_run(run);
+    const bool published = run.versions.contains("published");
+    auto at = std::ranges::find_if(made, [&](const auto& one) {
+      return one.first.machine == machine && one.first.published == published;
+    });
+    if (at == made.end()) {
+      auto own = std::make_shared<result::Results>();
+      made.push_back({{machine, published, own}, own});
+      at = made.end() - 1;
+    }
+    at->second->runs.push_back(run);
+    of_run[run.id] = at->second.get();
+  }
+  for (const auto& observation : results.observations)
+    if (const auto at = of_run.find(observation.run); at != of_run.end())
+      at->second->observations.push_back(observation);
+  for (const auto& failure : results.failures)
+    if (const auto at = of_run.find(failure.run); at != of_run.end()) at->second->failures.push_back(failure);
+  std::vector<Part> parts;
+  for (auto& [part, own] : made)
+    parts.push_back(std::move(part));
+  return parts;
+}
+
+Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted) {
+  auto own = std::make_shared<result::Results>();
+  own->runs = part.results->runs;
+  std::ranges::copy_if(part.results->observations, std::back_inserter(own->observations), wanted);
+  return {part.machine, part.published, own};
+}
+
+std::optional<Picture> Gallery::add(const std::string& figure, const Part& part) {
+  const auto described = figure::describe(figure, *part.results);
+  if (!described) return {};
+  const auto alike = std::ranges::count(wanted_, figure, &Wanted::figure);
+  const std::string name = alike == 0 ? figure : fmt::format("{}-{}", figure, alike + 1);
+  wanted_.push_back({name, figure, part.results});
+  for (const auto& warning : described->warnings)
+    if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
+  std::string prose = described->prose;
+  if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
+    prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
+  return Picture{name, fmt::format("{}. {}. {}.", prose, fmt::join(described->panels, ". "),
+                                   fmt::join(described->small_print, "; "))};
+}
+
+} // namespace recount::report

@@ -1,0 +1,174 @@
+// A document in each format: nothing in its words becomes markup, whatever they are.
+#include "report/formats.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <random>
+
+using namespace recount::report;
+
+namespace {
+
+Document with(const std::string& text) {
+  Document document{text, text, {}};
+  document.blocks = {Heading{text, 1},        Paragraph{text},
+                     List{{text, text}},      Table{text, {{text}, {text, false}}, {{text, text}}, {text}},
+                     Picture{"figure", text}, Code{text}};
+  return document;
+}
+
+std::string no_svg(const std::string& /*name*/) {
+  return {};
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The names of all elements of a page, "/p" for its end.
+std::vector<std::string> elements(const std::string& html) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; (at = html.find('<', at)) != html.npos; ++at)
+    names.push_back(html.substr(at + 1, html.find_first_of(" >\n", at) - at - 1));
+  return names;
+}
+
+/// Commands and braces of LaTeX: what a text must not add to.
+std::vector<std::string> commands(const std::string& tex) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < tex.size(); ++at)
+    if (tex[at] == '\\') {
+      const std::size_t from = at + 1;
+      at = from;
+      while (at < tex.size() && std::isalpha(static_cast<unsigned char>(tex[at])) != 0)
+        ++at;
+      at = std::max(at, from + 1) - 1;
+      names.push_back(tex.substr(from, at + 1 - from));
+    }
+  return names;
+}
+
+/// What stands in the text of a document only: escapes.
+bool is_escape(const std::string& name) {
+  static const std::vector<std::string> known{"textbackslash",
+                                              "{",
+                                              "}",
+                                              "$",
+                                              "&",
+                                              "#",
+                                              "%",
+                                              "_",
+                                              "allowbreak",
+                                              "textasciicircum",
+                                              "textasciitilde",
+                                              "textless",
+                                              "textgreater",
+                                              "textbar",
+                                              "textquotedbl",
+                                              "textquotesingle",
+                                              "textasciigrave",
+                                              "dots",
+                                              "times",
+                                              "cdot",
+                                              "mu",
+                                              "textdegree",
+                                              "pm",
+                                              "le",
+                                              "ge",
+                                              "approx",
+                                              "textregistered",
+                                              "texttrademark",
+                                              "textcopyright",
+                                              "textsuperscript",
+                                              "texttt",
+                                              "\\",
+                                              "begin",
+                                              "end"};
+  return std::ranges::find(known, name) != known.end();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(formats)
+
+BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
+  const Document document = with("words");
+  const std::string markdown = to_markdown(document), html = to_html(document, no_svg),
+                    tex = to_latex(document);
+  BOOST_TEST(holds(markdown, "# words\n"));
+  BOOST_TEST(holds(markdown, "| words | words |\n| ---: | :--- |\n| words | words |\n"));
+  BOOST_TEST(holds(markdown, "![Figure 1](figure.svg)"));
+  BOOST_TEST(holds(markdown, "```\nwords\n```"));
+  BOOST_TEST(holds(html, "<td class=\"number\">words</td><td>words</td>"));
+  BOOST_TEST(holds(html, "default-src 'none'"));
+  BOOST_TEST(holds(tex, "\\includegraphics[width=0.72\\linewidth]{figure.pdf}"));
+  BOOST_TEST(holds(tex, "words & words \\\\"));
+}
+
+BOOST_AUTO_TEST_CASE(powers_are_raised) {
+  BOOST_TEST(holds(to_html(with("units of 10^6, n^3"), no_svg), "10<sup>6</sup>, n<sup>3</sup>"));
+  BOOST_TEST(holds(to_latex(with("10^12 x")), "10\\textsuperscript{12} x"));
+  BOOST_TEST(holds(to_latex(with("a^b")), "a\\textasciicircum{}b"));
+}
+
+BOOST_AUTO_TEST_CASE(signs_that_mean_something_are_escaped) {
+  const std::string text = "a|b *c* [d](e) <f> & `g` $h$ \\i # ~ http://j 5 % {k} l_m";
+  const std::string markdown = to_markdown(with(text));
+  BOOST_TEST(holds(
+      markdown,
+      "a\\|b \\*c\\* \\[d\\](e) \\<f\\> \\& \\`g\\` \\$h\\$ \\\\i \\# \\~ http&#58;//j 5 % \\{k\\} l_m"));
+  BOOST_TEST(holds(to_html(with(text), no_svg), "a|b *c* [d](e) &lt;f&gt; &amp; `g` $h$ \\i"));
+  BOOST_TEST(
+      holds(to_latex(with(text)), "\\textasciigrave{}g\\textasciigrave{} \\$h\\$ \\textbackslash{}i \\# "));
+  BOOST_TEST(holds(to_markdown(with("1. x")), "\n1\\. x\n"));
+  BOOST_TEST(holds(to_markdown(with("- x")), "\n\\- x\n"));
+}
+
+BOOST_AUTO_TEST_CASE(what_no_font_has_is_named) {
+  BOOST_TEST(holds(to_latex(with("Größe – 3 × 4 ≤ 漢")), "Größe -- 3 $\\times$ 4 $\\le$ \\texttt{U+6F22}"));
+  BOOST_TEST(holds(to_html(with("漢\xFF"), no_svg), "漢\xEF\xBF\xBD"));
+  BOOST_TEST(!holds(to_html(with("a\u202Eb"), no_svg), "\u202E")); // turns the text about
+}
+
+BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
+  std::mt19937 random(7);
+  const std::string alphabet = "<>&\"'\\{}$%#_^~|`*[]()!-+=.:/ \n\t0n6ab\x01\x80\xC3\xA9\xE2\x80\xAE\xFF";
+  const auto html_elements = elements(to_html(with("x"), no_svg));
+  auto tex_commands = commands(to_latex(with("x")));
+  std::erase_if(tex_commands, is_escape);
+  for (int i = 0; i < 400; ++i) {
+    std::string text = "x"; // empty words need no elements
+    for (std::size_t n = random() % 60; n > 0; --n)
+      text += alphabet[random() % alphabet.size()];
+    auto found = elements(to_html(with(text), no_svg));
+    std::erase_if(found, [](const auto& name) { return name == "sup" || name == "/sup"; });
+    BOOST_TEST((found == html_elements));
+    const std::string tex = to_latex(with(text));
+    auto said = commands(tex);
+    std::erase_if(said, is_escape);
+    BOOST_TEST((said == tex_commands));
+    long depth = 0;
+    for (std::size_t at = 0; at < tex.size(); ++at) {
+      if (tex[at] == '\\') {
+        ++at;
+        continue;
+      }
+      if (tex[at] == '%' && depth < 0) break;
+      depth += tex[at] == '{' ? 1 : tex[at] == '}' ? -1 : 0;
+      if (depth < 0) break;
+    }
+    BOOST_TEST(depth == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(pictures_share_no_name_on_a_page) {
+  const std::string svg =
+      "<?xml version='1.0'?>\n<svg>\n<title>Gnuplot</title><desc>Made</desc>"
+      "<circle id='dot'/><use xlink:href='#dot' fill=\"url(#dot)\"/><text>id='dot'</text></svg>";
+  BOOST_TEST(inlined(svg, "f1-") == "<svg>\n<circle id='f1-dot'/><use xlink:href='#f1-dot' "
+                                    "fill=\"url(#f1-dot)\"/><text>id='dot'</text></svg>");
+  BOOST_TEST(inlined("no picture", "f1-").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,201 @@
+// A report of results as a study might give them: what is there is told, what is not leaves no empty table.
+#include "report/whole.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+using namespace recount;
+using namespace recount::report;
+
+namespace {
+
+result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
+                         const std::string& metric, result::Number value, int repetition = 0,
+                         const std::string& element = "f64") {
+  result::Observation o;
+  o.run = "R";
+  o.kernel = "matmul";
+  o.params = {{"variant", variant},
+              {"n", n},
+              {"element", element},
+              {"block", std::int64_t{32}},
+              {"transpose", std::string("included")}};
+  o.repetition = repetition;
+  o.witness = witness;
+  o.metric = metric;
+  o.value = value;
+  if (value.index() == 0) o.reason = "no such event here";
+  return o;
+}
+
+result::Results study() {
+  result::Results results;
+  result::Run run;
+  run.id = "R";
+  run.cpu = "Some CPU";
+  run.host = "box";
+  run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}};
+  run.plan = {{"kernel", "matmul"}, {"study", "lab,report"}};
+  run.skipped = {{"perf", "no PMU"}};
+  results.runs = {run};
+  for (const std::int64_t n : {600, 1000})
+    for (const char* variant : {"ijk", "ikj", "blocked"})
+      for (int r = 0; r < 3; ++r) {
+        const double seconds =
+            static_cast<double>(n) * (std::string(variant) == "ijk" ? 2e-3 : 1e-3) + 1e-5 * r;
+        results.observations.push_back(seen(variant, n, "clock", "seconds", seconds, r));
+      }
+  for (const char* metric : {"PAPI_L1_DCM", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L2_DCA", "PAPI_L2_DCM"})
+    for (const char* variant : {"ijk-mem", "transposed", "blocked"}) {
+      results.observations.push_back(
+          seen(variant, 1024, "model", metric, std::int64_t{4000000000}, 0, "i16"));
+      results.observations.push_back(seen(variant, 1024, "papi", metric, std::monostate{}, 0, "i16"));
+      if (std::string(metric) == "PAPI_L1_DCM")
+        results.observations.push_back(seen(variant, 1024, "clock", "seconds", 2.0, 0, "i16"));
+    }
+  return results;
+}
+
+std::vector<std::string> headings(const Document& document) {
+  std::vector<std::string> all;
+  for (const auto& block : document.blocks)
+    if (const auto* heading = std::get_if<Heading>(&block)) all.push_back(heading->text);
+  return all;
+}
+
+/// All words of a document.
+std::string words(const Document& document) {
+  std::string text = document.title + "\n";
+  for (const auto& block : document.blocks) {
+    if (const auto* heading = std::get_if<Heading>(&block)) text += heading->text + "\n";
+    if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += paragraph->text + "\n";
+    if (const auto* list = std::get_if<List>(&block))
+      for (const auto& item : list->items)
+        text += item + "\n";
+    if (const auto* table = std::get_if<Table>(&block)) {
+      text += table->caption + "\n";
+      for (const auto& row : table->rows)
+        for (const auto& cell : row)
+          text += cell + "\n";
+    }
+    if (const auto* picture = std::get_if<Picture>(&block)) text += picture->caption + "\n";
+  }
+  return text;
+}
+
+bool says(const Document& document, const std::string& text) {
+  return words(document).find(text) != std::string::npos;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size())
+    ++n;
+  return n;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(whole_report)
+
+BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
+  const auto report = whole(study(), {{"s.jsonl"}, "0", ""});
+  const auto all = headings(report.document);
+  std::vector<std::string> wanted{"In short",
+                                  "Machine",
+                                  "Method",
+                                  "What was not counted",
+                                  "Products of 16-bit integers",
+                                  "Products of doubles",
+                                  "Comments",
+                                  "All values"};
+  auto at = all.begin();
+  for (const auto& heading : wanted) {
+    at = std::find(at, all.end(), heading);
+    BOOST_TEST((at != all.end()), heading);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_table_is_empty_and_each_row_is_whole) {
+  for (const auto& block : whole(study(), {{"s.jsonl"}, "0", ""}).document.blocks)
+    if (const auto* table = std::get_if<Table>(&block)) {
+      BOOST_TEST(!table->rows.empty(), table->caption);
+      BOOST_TEST(table->columns.size() > 1U, table->caption);
+      for (const auto& row : table->rows)
+        BOOST_TEST(row.size() == table->columns.size(), table->caption);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_counted_is_told_once_with_its_reason) {
+  const auto text = words(whole(study(), {{"s.jsonl"}, "0", ""}).document);
+  BOOST_TEST(count_of(text, "no such event here") == 1U);
+  BOOST_TEST(count_of(text, "perf: no PMU") == 1U);
+  BOOST_TEST(text.find("PAPI_L1_DCM, PAPI_L2_DCA, PAPI_L2_DCM, PAPI_LD_INS, PAPI_SR_INS by papi") !=
+             text.npos);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_say_who_they_are_by) {
+  const auto document = whole(study(), {{"s.jsonl"}, "0", ""}).document;
+  BOOST_TEST(says(document, "is the fastest of the plain loops, 2.00 times faster than simple"));
+  BOOST_TEST(says(document, "by the clock"));
+  BOOST_TEST(says(document, "modelled"));
+  BOOST_TEST(says(document, "Cache misses were not counted here"));
+  BOOST_TEST(!says(document, "nan"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_never_asked_for_has_no_section) {
+  auto results = study();
+  std::erase_if(results.observations,
+                [](const auto& o) { return o.params.at("element") != result::ParamValue("f64"); });
+  const auto all = headings(whole(results, {{"s.jsonl"}, "0", ""}).document);
+  for (const char* absent : {"Products of 16-bit integers", "Caches", "Cache curves",
+                             "Published values beside the model", "Warnings"})
+    BOOST_TEST((std::ranges::find(all, absent) == all.end()), absent);
+}
+
+BOOST_AUTO_TEST_CASE(machines_are_kept_apart) {
+  auto results = study();
+  auto run = results.runs[0];
+  run.id = "S";
+  run.host = "other";
+  results.runs.push_back(run);
+  for (auto o : study().observations) {
+    o.run = "S";
+    results.observations.push_back(o);
+  }
+  const auto report = whole(results, {{"s.jsonl"}, "0", ""});
+  const auto all = headings(report.document);
+  BOOST_TEST((std::ranges::find(all, "Machines") != all.end()));
+  for (const char* host : {"box", "other"})
+    BOOST_TEST((std::ranges::find(all, std::string("Products of doubles: Some CPU on ") + host) != all.end()),
+               host);
+  for (const Wanted& a : report.pictures)
+    BOOST_TEST(std::ranges::count(report.pictures, a.name, &Wanted::name) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
+  auto results = study();
+  results.observations[0].flags = {"steal 20 ms"};
+  results.observations[1].enabled_ns = 1000;
+  results.observations[1].running_ns = 250;
+  results.failures.push_back(
+      {"R", "matmul", {{"n", std::int64_t{7}}}, 0, "perf", "killed by signal 9 (SIGKILL)"});
+  results.warnings = {"s.jsonl: the last line is torn"};
+  const auto document = whole(results, {{"s.jsonl"}, "0", ""}).document;
+  BOOST_TEST(says(document, "(steal 1)"));
+  BOOST_TEST(says(document, "counted 25 % of the time at least"));
+  BOOST_TEST(says(document, "matmul n=7, repetition 1, by perf: killed by signal 9"));
+  BOOST_TEST(says(document, "the last line is torn"));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_to_report_is_an_error) {
+  auto results = study();
+  results.observations.clear();
+  BOOST_CHECK_THROW((void)whole(results, {{"s.jsonl"}, "0", ""}), Error);
+  BOOST_CHECK_THROW((void)whole(study(), {{"s.jsonl"}, "0", "no-such-machine"}), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
