@@ -135,7 +135,7 @@ std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& galle
     };
     // Of the readings of recount caches only its grid is a sweep.
     const Part sweeps = only(part, [&](const auto& o) { return o.kernel == "stride" || !recorded(o.run); });
-    for (const char* figure : {"working-set", "working-set-misses", "access-time", "misses", "agreement"})
+    for (const char* figure : {"working-set", "working-set-misses", "access-time", "misses"})
       if (auto picture = gallery.add(figure, sweeps)) blocks.emplace_back(std::move(*picture));
   }
   if (blocks.empty()) return blocks;

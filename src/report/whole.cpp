@@ -16,6 +16,14 @@ namespace {
 
 using namespace analysis;
 
+/// What recount check found, as its figure shows it.
+std::vector<Block> checks_section(const std::vector<Part>& parts, Gallery& gallery) {
+  std::vector<Block> blocks;
+  for (const Part& part : parts)
+    if (auto picture = gallery.add("agreement", part)) blocks.emplace_back(std::move(*picture));
+  return under("Do the presets count what they say?", std::move(blocks));
+}
+
 /// The products of one machine under a heading, with the machine's name where there are several.
 void products_section(std::vector<Block>& blocks, const std::string& title, std::vector<Block> tables,
                       const Part& part, bool several) {
@@ -71,6 +79,7 @@ Report whole(const result::Results& results, const Origin& origin) {
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
   std::vector<Block> body;
+  append(body, checks_section(parts, gallery));
   append(body, caches_section(parts, origin.machine, gallery));
   append(body, sweeps_section(parts, gallery));
   matrices(body, parts, results);
