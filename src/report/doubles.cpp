@@ -25,14 +25,14 @@ std::string per_thousand(double share) {
 
 /// Makes the column of one quantity for some loops.
 using Make = std::function<Measure(const std::string& label)>;
-struct Part {
+struct Aspect {
   const char* suffix; ///< after the name of the loops; empty: nothing
   Make make;
 };
 
 /// A row a size, a column for each part of each loops.
 std::vector<Block> by_size(const std::string& caption, const std::vector<Product>& loops,
-                           const std::set<std::int64_t>& sizes, const std::vector<Part>& parts) {
+                           const std::set<std::int64_t>& sizes, const std::vector<Aspect>& parts) {
   std::vector<Product> rows;
   for (const std::int64_t n : sizes) {
     Product row;
@@ -40,7 +40,7 @@ std::vector<Block> by_size(const std::string& caption, const std::vector<Product
     rows.push_back(row);
   }
   std::vector<Measure> columns;
-  for (const Part& part : parts)
+  for (const Aspect& part : parts)
     for (const Product& one : loops) {
       Measure measure = part.make(loops_name(one) + part.suffix);
       const auto of = measure.of;
@@ -147,7 +147,7 @@ std::vector<Block> doubles(const Products& group) {
   in_order(all.plain);
   std::vector<Block> blocks;
   const auto table = [&](const std::string& caption, const std::vector<Product>& loops,
-                         const std::vector<Part>& parts) {
+                         const std::vector<Aspect>& parts) {
     append(blocks, by_size(caption, loops, all.sizes, parts));
   };
   const auto of_metric = [&](const std::string& metric, auto show) -> Make {
