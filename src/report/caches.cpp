@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace recount::report {
 namespace {
@@ -67,7 +68,8 @@ Paragraph comparison_text(const CachesFindings& found) {
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
-  std::string text = fmt::format("Against the specification ({}): {} properties agree", found.stated.source, agree);
+  std::string text =
+      fmt::format("Against the specification ({}): {} properties agree", found.stated.source, agree);
   text += differences.empty()
               ? " and none differs."
               : fmt::format(", {} differ. {}.", differences.size(), fmt::join(differences, ". "));
@@ -133,10 +135,21 @@ std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& galle
       const auto run = std::ranges::find(part.results->runs, id, &result::Run::id);
       return run != part.results->runs.end() && is_record(*run);
     };
-    // Of the readings of recount caches only its grid is a sweep.
-    const Part sweeps = only(part, [&](const auto& o) { return o.kernel == "stride" || !recorded(o.run); });
-    for (const char* figure : {"working-set", "working-set-misses", "access-time", "misses"})
-      if (auto picture = gallery.add(figure, sweeps)) blocks.emplace_back(std::move(*picture));
+    // Of the readings of recount caches only its grid is a sweep. A kernel at a time: each has parameters of
+    // its own, and what it has more values of stands along the axis.
+    for (const char* kernel : {"chase", "stride"}) {
+      std::set<result::ParamValue> strides;
+      const Part sweep =
+          only(part, [&](const auto& o) { return o.kernel == kernel && !(recorded(o.run) && is_probe(o)); });
+      for (const auto& o : sweep.results->observations) {
+        if (const auto stride = o.params.find("stride"); stride != o.params.end())
+          strides.insert(stride->second);
+      }
+      const bool by_size = strides.size() < 3;
+      for (const char* figure :
+           {by_size ? "working-set" : "access-time", by_size ? "working-set-misses" : "misses"})
+        if (auto picture = gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
+    }
   }
   if (blocks.empty()) return blocks;
   std::vector<Block> all;
