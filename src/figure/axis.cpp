@@ -32,6 +32,48 @@ Axis linear_axis(double low, double high, int wanted) {
   return axis;
 }
 
+Axis decades_axis(double low, double high) {
+  if (!(high > low)) high = low * 10;
+  Axis axis{low, high, true, {}};
+  const bool few = high / low < 200;
+  for (int power = static_cast<int>(std::floor(std::log10(low))); power <= std::log10(high); ++power)
+    for (const double step : {1.0, 2.0, 5.0}) {
+      const double at = step * std::pow(10.0, power);
+      if (at < low || at > high || (step > 1 && !few)) continue;
+      axis.tics.push_back({at, fmt::format("{:g}", at)});
+    }
+  return axis;
+}
+
+Axis settings_axis(std::vector<double> values, double length, double gap,
+                   const std::function<double(const std::string&)>& wide) {
+  constexpr double most_on_linear = 3;
+  std::ranges::sort(values);
+  const double least = values.front(), most = values.back();
+  Axis axis{least, most, most > most_on_linear * least && least > 0, {}};
+  if (axis.log2) {
+    axis.low = least / std::pow(most / least, 0.03);
+    axis.high = most * std::pow(most / least, 0.03);
+  } else {
+    const double room = most > least ? 0.03 * (most - least) : 0.5;
+    axis.low -= room;
+    axis.high += room;
+  }
+  // The ends first, then what finds room between them.
+  std::vector<double> order{least, most};
+  order.insert(order.end(), values.rbegin(), values.rend());
+  for (const double at : order) {
+    const std::string text = fmt::format("{:g}", at);
+    const bool fits = std::ranges::all_of(axis.tics, [&](const Tic& other) {
+      return std::abs(axis.place(at) - axis.place(other.at)) * length >=
+             (wide(text) + wide(other.text)) / 2 + gap;
+    });
+    if (fits) axis.tics.push_back({at, text});
+  }
+  std::ranges::sort(axis.tics, {}, &Tic::at);
+  return axis;
+}
+
 Axis log2_axis(double low, double high, double length, double gap,
                const std::function<std::string(double)>& name,
                const std::function<double(const std::string&)>& wide) {

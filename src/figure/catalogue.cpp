@@ -1,5 +1,6 @@
 // The figures, as data.
 #include "analysis/caches_record.hpp"
+#include "figure/products.hpp"
 #include "figure/select.hpp"
 #include "study/check_results.hpp"
 
@@ -106,7 +107,13 @@ const std::vector<Recipe>& recipes() {
        false,
        false},
   };
-  return all;
+  static const std::vector<Recipe> with_products = [] {
+    std::vector<Recipe> list = all;
+    for (const auto& entry : product_figures())
+      list.push_back({entry, "n", {}, products, false, false});
+    return list;
+  }();
+  return with_products;
 }
 
 const std::vector<Entry>& names() {
@@ -133,6 +140,8 @@ std::string suitable(const result::Results& results, const Choice& choice) {
   if (std::ranges::any_of(results.observations, is_interval)) return "trace";
   if (std::ranges::any_of(results.observations, is_profile)) return "profile";
   if (std::ranges::any_of(results.runs, analysis::is_record)) return "caches";
+  for (const auto& entry : product_figures())
+    if (!compose_products(entry.name, results, choice).panels.empty()) return entry.name;
   // Times before counts; of the two axes the one along which the curves are longer.
   const Recipe* best = nullptr;
   std::size_t longest = 0;

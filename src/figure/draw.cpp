@@ -8,6 +8,7 @@
 #include "figure/over_addresses.hpp"
 #include "figure/over_time.hpp"
 #include "figure/panels.hpp"
+#include "figure/products.hpp"
 #include "figure/script.hpp"
 #include "figure/terminal.hpp"
 #include "study/check_results.hpp"
@@ -66,7 +67,12 @@ Sheet sheet_of(const std::string& name, const result::Results& results, const Ch
   if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
   if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
   if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
-  return compose(how, results, choice);
+  if (how.quantity != Recipe::Quantity::products) return compose(how, results, choice);
+  Sheet sheet = compose_products(name, results, choice);
+  if (sheet.panels.empty())
+    throw bad_input("figure " + name, "the results hold " + inventory(results),
+                    "this figure needs " + how.entry.needs);
+  return sheet;
 }
 
 Drawn draw_sheet(const Sheet& sheet, const Options& options) {

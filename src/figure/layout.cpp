@@ -35,7 +35,7 @@ double Canvas::wide(std::string_view text) const {
 }
 
 Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
-  const bool strips = sheet.panels.front().x_is_linear;
+  const bool strips = sheet.panels.front().x_along == Panel::Along::linear;
   const Grid grid = strips ? Grid{1, sheet.panels.size()} : grid_of(sheet.panels.size(), canvas);
   Layout layout;
   layout.width = canvas.width;

@@ -42,6 +42,12 @@ struct SpanLook {
   bool dark = false;
 };
 
+/// A text that stands at its place whatever else is there.
+struct Note {
+  std::string text;
+  Vec at; ///< its centre
+};
+
 /// How a panel of rows is drawn: shares that a logarithmic axis cannot show stand in lanes at its ends.
 struct RowsLook {
   std::vector<std::string> names;             ///< of the rows, the middle of long ones left out
@@ -59,8 +65,9 @@ struct PanelLook {
   std::vector<CurveLook> curves;
   std::vector<MarkLook> marks;
   std::vector<SpanLook> spans;
-  bool labelled = true; ///< false: the names stand in a key, right of the plot
-  int key_rows = 0;     ///< at most, in each column of the key
+  std::vector<Note> notes; ///< names of levels, beside their lines
+  bool labelled = true;    ///< false: the names stand in a key, right of the plot
+  int key_rows = 0;        ///< at most, in each column of the key
   std::optional<RowsLook> rows;
   Vec title, x_title, y_title;
 };

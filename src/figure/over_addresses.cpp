@@ -156,7 +156,7 @@ Panel panel_of(const Profiled& p, std::size_t event) {
   Panel panel;
   panel.title = p.events[event] + " (witness perf)";
   panel.y_title = "% of samples";
-  panel.x_is_linear = true;
+  panel.x_along = Panel::Along::linear;
   panel.draw = Panel::Draw::filled;
   Series series;
   for (std::size_t i = 0; i < p.functions.size(); ++i) {

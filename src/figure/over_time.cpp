@@ -62,7 +62,7 @@ std::vector<OneTrace> traces_of(const result::Results& results, const Observatio
 Panel strip(const OneTrace& trace) {
   Panel panel;
   panel.title = trace.metric + " (witness " + trace.intervals.front()->witness + ")";
-  panel.x_is_linear = true;
+  panel.x_along = Panel::Along::linear;
   panel.draw = Panel::Draw::lines;
   Series series;
   double most = 0;

@@ -39,6 +39,8 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
     return log2_axis(
         middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
         [](double v) { return fmt::format("{:g}", v); }, [&](const std::string&) { return canvas.tall(); });
+  if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
   double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
   double low = std::min(0.0, middle.low);
@@ -46,8 +48,9 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
     high = std::max(high, 1.03);
     low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
   }
-  const int wanted = panel.x_is_linear ? std::max(4, static_cast<int>(plot.height() / 12))
-                                       : std::max(2, static_cast<int>(plot.height() / 18));
+  const int wanted = panel.x_along == Panel::Along::linear
+                         ? std::max(4, static_cast<int>(plot.height() / 12))
+                         : std::max(2, static_cast<int>(plot.height() / 18));
   return linear_axis(low, high, wanted);
 }
 
@@ -75,7 +78,22 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
     for (const auto& s : series.samples)
       x.take(s.x);
   }
-  if (panel.x_is_linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
+  if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
+  if (panel.x_along == Panel::Along::names) {
+    Axis axis{0.5, static_cast<double>(panel.x_names.size()) + 0.5, false, {}};
+    for (std::size_t i = 0; i < panel.x_names.size(); ++i)
+      axis.tics.push_back({static_cast<double>(i + 1), panel.x_names[i]});
+    return axis;
+  }
+  if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
+  if (panel.x_along == Panel::Along::settings) {
+    std::vector<double> values;
+    for (const auto& series : panel.series)
+      for (const auto& s : series.samples)
+        values.push_back(s.x);
+    return settings_axis(values, length, canvas.cells ? 8 : 5,
+                         [&](const std::string& t) { return canvas.wide(t); });
+  }
   // The axis ends a little outside the data, so that no marker sits on the border.
   const double room = std::pow(std::max(x.high / x.low, 2.0), 0.02);
   return log2_axis(
@@ -84,6 +102,8 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
 }
 
 int linetype(const Panel& panel, std::size_t i) {
+  if (panel.series[i].look == Series::Look::level) return line_of_level;
+  if (panel.series[i].linetype > 0) return panel.series[i].linetype;
   const auto n = static_cast<int>(panel.series.size()), k = static_cast<int>(i);
   if (n <= categories) return 1 + k;
   if (n <= steps || panel.ordered)
@@ -121,6 +141,10 @@ private:
     double wide = 0;
     for (std::size_t i = 0; i < panel_.series.size(); ++i) {
       std::size_t last = i;
+      if (panel_.series[i].look == Series::Look::level) {
+        names.resize(i + 1);
+        continue;
+      }
       while (last + 1 < panel_.series.size() && look_.curves[last + 1].linetype == look_.curves[i].linetype)
         ++last;
       names.resize(last + 1);
@@ -189,6 +213,7 @@ private:
       look_.curves.push_back({panel_.series[i].label, linetype(panel_, i), {}});
     set_marks();
     set_spans();
+    set_notes();
   }
 
   /// A label stands in the middle of its stretch, unless it would touch the one before.
@@ -204,6 +229,24 @@ private:
       if (fits) right = x + half;
       const Vec at{x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1)};
       look_.spans.push_back({begin, end, fits ? span.label : "", at, span.dark});
+    }
+  }
+
+  /// Names of levels: above the right end of flat ones; left of the first that slopes, right of others.
+  void set_notes() {
+    bool sloped = false;
+    for (const Series& series : panel_.series) {
+      if (series.look != Series::Look::level || series.samples.size() < 2) continue;
+      const Vec a = at(series.samples.front()), b = at(series.samples.back());
+      const double half = canvas_.wide(series.label) / 2;
+      if (b.y - a.y < canvas_.tall()) {
+        look_.notes.push_back({series.label, {look_.plot.right - half - 1, b.y + canvas_.tall() / 2}});
+        continue;
+      }
+      const double share = sloped ? 0.35 : 0.7, y = a.y + share * (b.y - a.y), x = a.x + share * (b.x - a.x);
+      const bool left = !sloped && x - 2 * half - 5 > look_.plot.left;
+      look_.notes.push_back({series.label, {left ? x - half - 4 : x + half + 4, y}});
+      sloped = true;
     }
   }
 
@@ -250,8 +293,11 @@ private:
       for (const auto& s : series.samples) {
         if (!std::isnan(s.y)) curve.line.push_back(at(s));
       }
-      curve.width = canvas_.wide(attempt.compact ? series.compact : series.label);
-      curve.height = canvas_.cells ? 7.5 : text_size * 0.82; // capitals and digits, hardly a descender
+      const bool named = series.look != Series::Look::level; // a level has its note
+      curve.width = named ? canvas_.wide(attempt.compact ? series.compact : series.label) : 0.1;
+      curve.height = !named          ? 0.1
+                     : canvas_.cells ? 7.5
+                                     : text_size * 0.82; // capitals and digits, hardly a descender
       curves.push_back(std::move(curve));
     }
     const Box& p = look_.plot;
@@ -261,10 +307,14 @@ private:
       const double x = p.left + look_.x.place(mark.x) * p.width();
       field.taken.push_back({x - 0.3, p.bottom, x + 0.3, p.top});
     }
+    for (const Note& note : look_.notes)
+      field.taken.push_back(box_around(note.at, canvas_.wide(note.text), canvas_.tall() - 2));
     const auto places = place_labels(curves, field);
     if (!places) return false;
     for (std::size_t i = 0; i < curves.size(); ++i) {
-      look_.curves[i].label = attempt.compact ? panel_.series[i].compact : panel_.series[i].label;
+      look_.curves[i].label = panel_.series[i].look == Series::Look::level ? ""
+                              : attempt.compact                            ? panel_.series[i].compact
+                                                                           : panel_.series[i].label;
       look_.curves[i].place = (*places)[i];
     }
     return true;

@@ -38,8 +38,9 @@ void write_data(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& dra
     const auto texts = std::ranges::count(drawings, Format::dumb, &Drawing::format);
     return write_rows_data(gp, sheet.panels.front(), *rows, rows_block, texts<std::ssize(drawings), texts> 0);
   }
-  gp << (sheet.panels.front().x_is_linear ? "# Data: x, y, and twice the same\n"
-                                          : "# Data: x in bytes, median, p10, p90\n");
+  gp << (sheet.panels.front().x_along == Panel::Along::linear
+             ? "# Data: x, y, and twice the same\n"
+             : "# Data: x (bytes where it is a size), median, p10, p90\n");
   for (std::size_t p = 0; p < sheet.panels.size(); ++p) {
     for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
       const Series& series = sheet.panels[p].series[c];
@@ -78,9 +79,8 @@ public:
 private:
   void write_axes() {
     pen_.margins(look_.plot);
-    gp_ << (!look_.x.log2  ? "unset logscale\n"
-            : look_.y.log2 ? "set logscale xy 2\n"
-                           : "unset logscale; set logscale x 2\n") // the panel before may differ
+    gp_ << "unset logscale" // the panel before may differ
+        << (look_.x.log2 ? "; set logscale x 2" : "") << (look_.y.log2 ? "; set logscale y 2\n" : "\n")
         << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
                        look_.y.high);
     pen_.tics("x", look_.x);
@@ -97,6 +97,8 @@ private:
     } else {
       pen_.label(panel_.y_title, look_.y_title, "center rotate by 90 " + grey);
     }
+    for (const auto& note : look_.notes)
+      pen_.label(note.text, note.at, "center " + grey);
     for (const auto& m : look_.marks) {
       gp_ << fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead back lt {1}\n", m.x,
                          line_of_capacity);
@@ -142,7 +144,10 @@ private:
     }
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < panel_.series.size() && !cells_; ++i) {
-      if (panel_.series[i].band)
+      if (panel_.series[i].band && panel_.series[i].look == Series::Look::points)
+        parts.push_back(fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lt {} lw 1 notitle",
+                                    block(index_, i), look_.curves[i].linetype));
+      else if (panel_.series[i].band)
         parts.push_back(fmt::format("{} using 1:3:4 with filledcurves lt {} notitle", block(index_, i),
                                     look_.curves[i].linetype));
     }
@@ -156,16 +161,21 @@ private:
 
   [[nodiscard]] std::string curve(std::size_t i) const {
     const auto& look = look_.curves[i];
+    const Series& series = panel_.series[i];
     if (panel_.draw == Panel::Draw::lines)
       return fmt::format("{} using 1:2 with lines lt {} lw 1.5 notitle", block(index_, i), look.linetype);
     if (panel_.draw == Panel::Draw::filled)
       return fmt::format("{} using 1:2 with {} lt {} notitle", block(index_, i),
                          cells_ ? "lines" : "filledcurves y1=0 fillstyle solid 0.85 noborder", look.linetype);
-    const int lt = look.linetype + (panel_.series[i].modelled ? modelled : 0);
-    return fmt::format("{} using 1:2 with linespoints lt {} lw 1.5 ps {:.3f} {}", block(index_, i), lt,
-                       (panel_.series[i].modelled ? 0.42 : 0.3) * marker_scale(drawing_.format),
-                       look_.labelled || look.label.empty() ? std::string("notitle")
-                                                            : "title " + quoted(look.label, tex_));
+    const std::string named =
+        look_.labelled || look.label.empty() ? std::string("notitle") : "title " + quoted(look.label, tex_);
+    if (series.look == Series::Look::level)
+      return fmt::format("{} using 1:2 with lines lt {} lw 1.2 {}", block(index_, i), look.linetype, named);
+    const bool points = series.look == Series::Look::points;
+    const int lt = look.linetype + (series.modelled ? modelled : 0);
+    const double size = (series.modelled ? 0.42 : 0.3) * (points ? 1.6 : 1.0) * marker_scale(drawing_.format);
+    return fmt::format("{} using 1:2 with {} lt {} lw 1.5 ps {:.3f} {}", block(index_, i),
+                       points ? "points" : "linespoints", lt, size, named);
   }
 
   Gnuplot& gp_;

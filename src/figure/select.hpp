@@ -11,7 +11,7 @@ namespace recount::figure {
 
 /// What a figure is made of.
 struct Recipe {
-  enum class Quantity { time, count, share, trace, places, caches };
+  enum class Quantity { time, count, share, trace, places, caches, products };
   Entry entry;
   std::string x;                     ///< the parameter on the x axis, in bytes
   std::vector<std::string> required; ///< parameters that every observation must have

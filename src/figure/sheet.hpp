@@ -17,6 +17,8 @@ struct Series {
   std::vector<Sample> samples;
   bool modelled = false; ///< drawn dashed with open markers, and called so
   bool band = false;     ///< several repetitions stand behind the points
+  enum class Look { curve, points, level } look = Look::curve; ///< level: a limit, thin and grey, no markers
+  int linetype = 0; ///< one of the categories, the same in every figure; 0: by its place among the others
 };
 
 /// A vertical line: a capacity that the system states.
@@ -53,7 +55,6 @@ struct Panel {
   std::vector<Row> rows;    ///< in place of series: names on the y axis, shares on a logarithmic x axis
   std::string series_title; ///< what tells the series apart: "size"
   std::vector<Mark> marks;
-  bool x_is_linear = false; ///< seconds or positions; else bytes on a logarithmic axis
   std::vector<Mark> x_tics; ///< of a linear axis, those that fit; none: round numbers
   std::vector<Span> spans;  ///< of a linear axis
   enum class Draw { points, lines, filled } draw = Draw::points;
@@ -61,6 +62,11 @@ struct Panel {
   bool y_is_share = false; ///< 0 to 1 where it can
   bool y_is_time = false;  ///< logarithmic where the times differ much
   bool y_halves = false;   ///< logarithmic: halving is a straight line
+  bool y_decades = false;  ///< logarithmic where the values differ much, tics at powers of ten
+  /// bytes: powers of two; settings: tics at the x of the samples; number: any positive, logarithmic; names:
+  /// x_names at 1, 2 ...; linear: as they are, seconds or places
+  enum class Along { bytes, settings, number, names, linear } x_along = Along::bytes;
+  std::vector<std::string> x_names;
 };
 
 struct Sheet {

@@ -9,6 +9,7 @@ extern const char* const style_script;
 inline constexpr int categories = 7;  ///< 1 to 7
 inline constexpr int first_step = 21; ///< 21 to 32: an ordered scale
 inline constexpr int steps = 12;
+inline constexpr int line_of_level = 41; ///< of a limit: the grey of the axes
 inline constexpr int line_of_capacity = 43;
 inline constexpr int grey_text = 44;
 inline constexpr int pale_stretch = 45, dark_stretch = 46; ///< behind the curves

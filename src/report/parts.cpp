@@ -62,7 +62,7 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
   std::string prose = described->prose;
   if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
     prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
-  return Picture{name, fmt::format("{}. {}. {}.", prose, fmt::join(described->panels, ". "),
+  return Picture{name, fmt::format("{}: {}. {}.", prose, fmt::join(described->panels, "; "),
                                    fmt::join(described->small_print, "; "))};
 }
 

@@ -16,6 +16,23 @@ namespace {
 
 using namespace analysis;
 
+struct FigureRow {
+  const char *section, *figure;
+};
+/// Which figures stand in which section, in this order.
+constexpr FigureRow figure_rows[] = {
+    {"laboratory", "matmul-lab"},      {"doubles", "matmul-time"},         {"doubles", "matmul-gflops"},
+    {"doubles", "matmul-misses"},      {"doubles", "matmul-hit-rates"},    {"doubles", "matmul-speed-up"},
+    {"doubles", "matmul-blocks"},      {"doubles", "matmul-block-misses"}, {"doubles", "matmul-roofline"},
+    {"published", "matmul-published"},
+};
+
+void add_figures(std::vector<Block>& blocks, const std::string& section, const Part& part, Gallery& gallery) {
+  for (const FigureRow& row : figure_rows)
+    if (section == row.section)
+      if (auto picture = gallery.add(row.figure, part)) blocks.emplace_back(std::move(*picture));
+}
+
 /// What recount check found, as its figure shows it.
 std::vector<Block> checks_section(const std::vector<Part>& parts, Gallery& gallery) {
   std::vector<Block> blocks;
@@ -24,24 +41,31 @@ std::vector<Block> checks_section(const std::vector<Part>& parts, Gallery& galle
   return under("Do the presets count what they say?", std::move(blocks));
 }
 
-/// The products of one machine under a heading, with the machine's name where there are several.
-void products_section(std::vector<Block>& blocks, const std::string& title, std::vector<Block> tables,
-                      const Part& part, bool several) {
-  append(blocks, under(several ? title + ": " + part.machine : title, std::move(tables)));
+/// A section of tables with their figures behind them.
+void products_section(std::vector<Block>& blocks, const std::string& title, const std::string& section,
+                      std::vector<Block> tables, const Part& part, Gallery& gallery) {
+  if (tables.empty()) return;
+  add_figures(tables, section, part, gallery);
+  append(blocks, under(title, std::move(tables)));
 }
 
 /// Every product that something was said of.
-void matrices(std::vector<Block>& blocks, const std::vector<Part>& parts, const result::Results& results) {
+void matrices(std::vector<Block>& blocks, const std::vector<Part>& parts, const result::Results& results,
+              Gallery& gallery) {
   const bool several = std::ranges::count(parts, false, &Part::published) > 1;
   for (const Part& part : parts) {
     if (part.published) continue;
+    const std::string of = several ? ": " + part.machine : std::string();
     for (const Products& group : products(*part.results)) {
-      products_section(blocks, "Products of 16-bit integers", laboratory(group), part, several);
-      products_section(blocks, "Products of doubles", doubles(group), part, several);
+      products_section(blocks, "Products of 16-bit integers" + of, "laboratory", laboratory(group), part,
+                       gallery);
+      products_section(blocks, "Products of doubles" + of, "doubles", doubles(group), part, gallery);
     }
   }
   const auto groups = products(results);
-  append(blocks, under("Published values beside the model", published(groups)));
+  const Part everything{"", false, std::make_shared<result::Results>(results)};
+  products_section(blocks, "Published values beside the model", "published", published(groups), everything,
+                   gallery);
   append(blocks, under("Comments", remarks(groups)));
 }
 
@@ -82,7 +106,7 @@ Report whole(const result::Results& results, const Origin& origin) {
   append(body, checks_section(parts, gallery));
   append(body, caches_section(parts, origin.machine, gallery));
   append(body, sweeps_section(parts, gallery));
-  matrices(body, parts, results);
+  matrices(body, parts, results, gallery);
   if (body.empty())
     throw bad_input(
         fmt::format("{}", fmt::join(origin.files, ", ")), "nothing in it makes a table or a figure",

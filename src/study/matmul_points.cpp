@@ -38,7 +38,7 @@ constexpr StudyRow study_rows[] = {
     {"lab", "matmul-vectorised", "blocked", "i16", "1024", "1024", "line", false, false},
     {"report", "matmul", "ijk", "f64", small_sizes, quick_sizes, "", false, true},
     {"report", "matmul", "ikj", "f64", every_size, quick_sizes, "", false, true},
-    {"report", "matmul", "blocked", "f64", large_sizes, "1000", "64,128,256,512,1024", false, true},
+    {"report", "matmul", "blocked", "f64", large_sizes, "600", "64,128,256,512,1024", false, true},
     {"report", "matmul-vectorised", "ikj", "f64", every_size, quick_sizes, "", false, false},
     {"report", "dgemm", "", "f64", every_size, quick_sizes, "", false, false},
 };
@@ -160,6 +160,9 @@ std::vector<MatmulStop> ceiling_points(const std::vector<std::int64_t>& cache_si
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < cache_sizes.size() && i < 2; ++i)
     sizes.push_back(cache_sizes[i] / 2 / 1024 * 1024);
+  // Arrays four times as large as L2 are what a last level holds of matrices; a half of it may be more than
+  // this machine gets of it.
+  if (cache_sizes.size() > 2 && cache_sizes[2] >= 8 * cache_sizes[1]) sizes.push_back(4 * cache_sizes[1]);
   sizes.push_back(far_away);
   for (const std::int64_t size : sizes)
     if (size >= 1024)

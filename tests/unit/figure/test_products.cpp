@@ -1,0 +1,184 @@
+// Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
+#include "figure/panels.hpp"
+#include "figure/products.hpp"
+#include "figure/terminal.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+using namespace recount;
+using namespace recount::figure;
+
+namespace {
+
+result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
+                         const std::string& metric, double value, int repetition = 0,
+                         std::int64_t block = 64) {
+  result::Observation o;
+  o.run = "R";
+  o.kernel = "matmul";
+  o.params = {{"variant", variant}, {"n", n}, {"element", std::string("f64")}, {"block", block}};
+  o.repetition = repetition;
+  o.witness = witness;
+  o.metric = metric;
+  o.value = value;
+  return o;
+}
+
+/// simple and line at three sizes, blocks of two, by the clock three times and by the model once.
+result::Results study(const std::string& counter = "model") {
+  result::Results results;
+  result::Run run;
+  run.id = "R";
+  run.cpu = "Some CPU";
+  run.host = "box";
+  run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}, {"L3", 1 << 24, 64, 16}};
+  results.runs = {run};
+  auto& all = results.observations;
+  for (const std::int64_t n : {600, 1000, 3000})
+    for (const char* variant : {"ijk", "ikj", "blocked"})
+      for (const std::int64_t block : {64, 128}) {
+        if (std::string(variant) != "blocked" && block > 64) continue;
+        const auto size = static_cast<double>(n);
+        const double seconds = size * size * size * (std::string(variant) == "ijk" ? 2e-9 : 1e-9);
+        for (int r = 0; r < 3; ++r)
+          all.push_back(seen(variant, n, "clock", "seconds", seconds * (1 + 0.1 * r), r, block));
+        for (const char* metric : {"PAPI_L1_DCM", "PAPI_L2_DCA"})
+          all.push_back(seen(variant, n, counter, metric, size * size * size / 8, 0, block));
+        all.push_back(seen(variant, n, counter, "PAPI_L2_DCM", size * size * size / 16, 0, block));
+        all.push_back(seen(variant, n, counter, "PAPI_LD_INS", size * size * size * 2, 0, block));
+        all.push_back(seen(variant, n, counter, "PAPI_SR_INS", size * size * size, 0, block));
+      }
+  result::Observation peak = seen("", 1, "clock", "seconds", 0.5);
+  peak.kernel = "peak";
+  peak.params = {{"width", std::string("vector")}};
+  all.push_back(peak);
+  peak.witness = "model";
+  peak.metric = "PAPI_DP_OPS";
+  peak.value = 4e9;
+  all.push_back(peak);
+  return results;
+}
+
+const Series* series(const Panel& panel, const std::string& label) {
+  const auto at = std::ranges::find(panel.series, label, &Series::label);
+  return at == panel.series.end() ? nullptr : &*at;
+}
+
+bool said(const Sheet& sheet, const std::string& text) {
+  return std::ranges::any_of(sheet.caption,
+                             [&](const auto& line) { return line.find(text) != std::string::npos; });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(figures_of_products)
+
+BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
+  const Sheet sheet = compose_products("matmul-time", study(), {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
+  const Series* const simple = series(sheet.panels[0], "simple");
+  BOOST_TEST_REQUIRE(simple != nullptr);
+  BOOST_TEST_REQUIRE(simple->samples.size() == 3U);
+  BOOST_TEST(simple->samples[0].x == 600);
+  BOOST_TEST(simple->samples[0].y == 600.0 * 600 * 600 * 2e-9 * 1.1, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(simple->samples[0].low < simple->samples[0].y);
+  BOOST_TEST(simple->band);
+  BOOST_TEST(!simple->modelled);
+  BOOST_TEST(said(sheet, "median of 3 repetitions, band p10–p90"));
+  BOOST_TEST(sheet.panels[0].title == "products of doubles, by the clock");
+}
+
+BOOST_AUTO_TEST_CASE(modelled_misses_are_dashed_and_called_so) {
+  const Sheet sheet = compose_products("matmul-misses", study(), {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  for (const Panel& panel : sheet.panels)
+    for (const Series& one : panel.series)
+      BOOST_TEST(one.modelled);
+  BOOST_TEST(said(sheet, "modelled, not measured"));
+  const Sheet counted = compose_products("matmul-misses", study("perf"), {});
+  BOOST_TEST(!counted.panels.at(0).series.at(0).modelled);
+  BOOST_TEST(counted.panels[0].title == "PAPI_L1_DCM, counted by perf");
+}
+
+BOOST_AUTO_TEST_CASE(loops_have_the_same_colour_in_every_figure) {
+  for (const char* name : {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates"}) {
+    const Sheet sheet = compose_products(name, study(), {});
+    BOOST_TEST(series(sheet.panels.at(0), "simple")->linetype == 1, name);
+    BOOST_TEST(series(sheet.panels.at(0), "line")->linetype == 2, name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(speed_ups_are_over_simple) {
+  const Sheet sheet = compose_products("matmul-speed-up", study(), {});
+  const Panel& panel = sheet.panels.at(0);
+  BOOST_TEST(series(panel, "simple") == nullptr);
+  for (const Sample& sample : series(panel, "line")->samples) {
+    BOOST_TEST(sample.y == 2, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(sample.low < 2);
+    BOOST_TEST(sample.high > 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_stand_along_their_size) {
+  const Sheet sheet = compose_products("matmul-blocks", study(), {});
+  const Series* const block = series(sheet.panels.at(0), "block, n = 1000");
+  BOOST_TEST_REQUIRE(block != nullptr);
+  BOOST_TEST(block->samples.at(1).x == 128);
+  BOOST_TEST(series(sheet.panels[0], "line, n = 1000") != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(the_roofline_stands_on_measured_ceilings) {
+  const Sheet sheet = compose_products("matmul-roofline", study(), {});
+  const Panel& panel = sheet.panels.at(0);
+  BOOST_TEST(series(panel, "line")->samples.at(0).x == 2 * 16.0 / 64, boost::test_tools::tolerance(1e-9));
+  const Series* const top = series(panel, "vector 8 GFLOP/s");
+  BOOST_TEST_REQUIRE(top != nullptr);
+  BOOST_TEST((top->look == Series::Look::level));
+  BOOST_TEST(said(sheet, "intensity from L2 misses, modelled"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
+  auto results = study();
+  std::erase_if(results.observations,
+                [](const auto& o) { return o.metric != "seconds" || o.kernel != "matmul"; });
+  for (const char* name : {"matmul-misses", "matmul-hit-rates", "matmul-block-misses", "matmul-roofline",
+                           "matmul-published", "matmul-lab"})
+    BOOST_TEST(compose_products(name, results, {}).panels.empty(), name);
+  BOOST_TEST(suitable(results) == "matmul-time");
+  BOOST_TEST(compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
+}
+
+BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
+  for (const auto& entry : product_figures())
+    for (const double inches : {2.0, 3.33, 7.0}) {
+      const Sheet sheet = compose_products(entry.name, study(), {});
+      if (sheet.panels.empty()) continue;
+      const Canvas canvas = canvas_of(Format::pdf, inches);
+      const Layout layout = lay_out(sheet, canvas);
+      const Box page{0, 0, layout.width, layout.height};
+      for (const auto& panel : layout.panels) {
+        BOOST_TEST(inside(panel.plot, page), entry.name);
+        for (const auto& curve : panel.curves)
+          if (panel.labelled && !curve.label.empty()) BOOST_TEST(inside(curve.place.box, page), entry.name);
+        BOOST_TEST(panel.x.tics.size() >= 2U, entry.name);
+        BOOST_TEST(panel.y.tics.size() >= 2U, entry.name);
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(axes_of_settings_name_what_was_run) {
+  const auto wide = [](const std::string& text) { return 4.0 * static_cast<double>(text.size()); };
+  const Axis axis = settings_axis({600, 1000, 1000, 1400, 10240}, 200, 3, wide);
+  BOOST_TEST(axis.log2);
+  BOOST_TEST(axis.tics.front().at == 600);
+  BOOST_TEST(axis.tics.back().at == 10240);
+  BOOST_TEST(!settings_axis({600, 1000}, 200, 3, wide).log2);
+  BOOST_TEST(settings_axis({600}, 200, 3, wide).high > 600);
+  const Axis decades = decades_axis(0.5, 3000);
+  BOOST_TEST_REQUIRE(decades.tics.size() == 4U);
+  BOOST_TEST(decades.tics[3].text == "1000");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
