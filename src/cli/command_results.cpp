@@ -17,6 +17,13 @@ Domain parse_domain(const std::string& name) {
   throw bad_input("--domain " + name, "is none of user, kernel, all");
 }
 
+std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {
+  auto notes = plan.notes;
+  if (domain.empty() && plan.domain == Domain::user)
+    notes.emplace_back("counted in user mode alone: this user may not count in the kernel (recount doctor)");
+  return notes;
+}
+
 void check_interval(long milliseconds) {
   if (milliseconds < 10 || milliseconds > 3'600'000)
     throw bad_input(fmt::format("--interval {}", milliseconds), "is not from 10 to 3600000 milliseconds");

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace recount::result {
 class Writer;
@@ -16,6 +17,8 @@ namespace recount::cli {
 
 /// --domain; what is allowed when empty. Throws Error (bad_input), as the other does.
 [[nodiscard]] Domain parse_domain(const std::string& name);
+/// What is to be told of a plan; with --domain as it was given.
+[[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
 void check_interval(long milliseconds);
 

@@ -79,9 +79,7 @@ int execute_stat(const StatOptions& o) {
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
   if (items.empty()) throw bad_input("--event", "names nothing");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
-  if (o.domain.empty() && plan.domain == Domain::user)
-    plan.notes.emplace_back(
-        "counted in user mode alone: this user may not count in the kernel (recount doctor)");
+  plan.notes = notes_of(plan, o.domain);
   CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;

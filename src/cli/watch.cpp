@@ -1,6 +1,7 @@
 // recount watch: a running trace of a program, drawn as it is made.
 #include "cli/command.hpp"
 #include "cli/command_results.hpp"
+#include "cli/output.hpp"
 #include "cli/plot_file.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/watch_remote.hpp"
@@ -12,7 +13,6 @@
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
-#include <optional>
 #include <recount/error.hpp>
 #include <unistd.h>
 
@@ -94,10 +94,11 @@ result::Section as_result(const watch::Section& section) {
 class Audience {
 public:
   Audience(const WatchOptions& o, const std::string& subject)
-      : o_(o), recorder_(o, subject), view_(view_settings(o)) {
-    if (o.listen.empty()) return;
-    hub_.emplace(o.listen);
-    view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
+      : o_(o),
+        hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
+        recorder_(o, subject),
+        view_(view_settings(o)) {
+    if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
   }
 
   watch::WatchSettings settings(const std::string& subject) {
@@ -136,9 +137,11 @@ public:
     return observer;
   }
 
-  void finish() {
+  void finish(const std::vector<std::string>& notes) {
     if (hub_) hub_->drain(1000);
     view_.finish();
+    for (const auto& note : notes)
+      view_.note("  " + wrap(note, 110, 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
       view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
     recorder_.check();
@@ -155,9 +158,9 @@ private:
   [[nodiscard]] bool nobody_else() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
+  std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
   Recorder recorder_;
   WatchView view_;
-  std::optional<watch::Hub> hub_;
 };
 
 int execute_watch(const WatchOptions& o) {
@@ -174,7 +177,7 @@ int execute_watch(const WatchOptions& o) {
   {
     Audience audience(o, subject);
     status = watch::watch(plan, audience.settings(subject), audience.observer());
-    audience.finish();
+    audience.finish(notes_of(plan, o.domain));
   }
   if (!o.plot.empty()) draw_to(o.plot, "trace", result::read(o.output));
   return status;

@@ -48,6 +48,16 @@ std::string row(const watch::Interval& interval, const watch::Hello& hello) {
   return line + "\n";
 }
 
+/// What a reader of a mean must know.
+std::string doubts(const watch::Trace::Sum& sum, std::uint64_t intervals) {
+  std::string text;
+  if (sum.share < 1) text = fmt::format("counted {:.1f} % of the time at least", 100 * sum.share);
+  if (intervals > sum.counted)
+    text += fmt::format("{}{} of {} intervals without a value", text.empty() ? "" : ", ",
+                        intervals - sum.counted, intervals);
+  return text;
+}
+
 std::string section_line(const watch::Section& section) {
   constexpr const char* edges[] = {"begins", "ends", "mark"};
   return fmt::format("{:>10.3f}  {} {}\n", section.time, printable(section.name),
@@ -67,7 +77,7 @@ std::string watch_line(const watch::Message& message, const watch::Trace& trace,
   return (head ? heads(*trace.hello()) : "") + row(std::get<watch::Interval>(message), *trace.hello());
 }
 
-std::string watch_summary(const watch::Trace& trace) {
+std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
   if (!trace.hello()) return {};
   using Align = Table::Align;
   Table table({{""},
@@ -87,18 +97,14 @@ std::string watch_summary(const watch::Trace& trace) {
     } else if (sum.counted == 0) {
       table.add({"  " + printable(series.name), "-", "-", "-", printable(series.unit), "never counted"});
     } else {
-      const auto without = trace.number_of_intervals() - sum.counted;
       table.add({"  " + printable(series.name), number(sum.mean()), number(sum.least), number(sum.greatest),
-                 printable(series.unit),
-                 without > 0
-                     ? fmt::format("{} of {} intervals without a value", without, trace.number_of_intervals())
-                     : ""});
+                 printable(series.unit), doubts(sum, trace.number_of_intervals())});
     }
   }
   std::string text =
       fmt::format("{}: {} intervals", printable(trace.hello()->subject), trace.number_of_intervals());
   if (trace.end()) text += ", " + printable(trace.end()->reason);
-  text += "\n" + (table.empty() ? std::string() : table.text());
+  text += "\n" + (table.empty() ? std::string() : table.text(stream));
   for (const auto& [why, names] : refused)
     text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), 110, 4) + "\n";
   if (trace.dropped() > 0) text += fmt::format("  {} lines missed: we were too slow\n", trace.dropped());

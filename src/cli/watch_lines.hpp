@@ -3,6 +3,7 @@
 
 #include "watch/trace.hpp"
 
+#include <cstdio>
 #include <string>
 
 namespace recount::cli {
@@ -31,6 +32,6 @@ private:
 [[nodiscard]] std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head);
 
 /// What is told at the end: mean, least and greatest of each series, and what was not counted.
-[[nodiscard]] std::string watch_summary(const watch::Trace& trace);
+[[nodiscard]] std::string watch_summary(const watch::Trace& trace, std::FILE* stream);
 
 } // namespace recount::cli

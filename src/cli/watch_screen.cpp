@@ -143,6 +143,9 @@ std::string WatchScreen::head(const watch::Trace& trace) const {
   const auto& sum = trace.sums()[shown];
   if (sum.counted > 0)
     text += fmt::format("   mean {:.4g}   {:.4g} to {:.4g}", sum.mean(), sum.least, sum.greatest);
+  if (!trace.intervals().empty() && !trace.intervals().back().shares.empty() &&
+      trace.intervals().back().shares[shown] < 1)
+    text += fmt::format("   counted {:.1f} % of the time", 100 * trace.intervals().back().shares[shown]);
   for (const auto& section : trace.open())
     text += "   in " + printable(section);
   return text;

@@ -31,10 +31,8 @@ void WatchView::add(const watch::Message& message) {
 }
 
 void WatchView::note(const std::string& text) {
-  if (lines_)
-    lines_->say(text);
-  else
-    screen_->say(text);
+  if (lines_) return lines_->say(text);
+  finished_ ? screen_->close(text) : screen_->say(text);
 }
 
 void WatchView::polled(std::vector<pollfd>& into) const {
@@ -51,12 +49,13 @@ void WatchView::hang_up() {
 }
 
 void WatchView::finish() {
+  finished_ = true;
   if (screen_) {
     screen_->finish(trace_);
     if (!screen_->trouble().empty()) screen_->say("recount watch: no figure: " + screen_->trouble() + "\n");
-    screen_->close(watch_summary(trace_));
+    screen_->close(watch_summary(trace_, stderr));
   } else {
-    lines_->say(watch_summary(trace_));
+    lines_->say(watch_summary(trace_, settings_.lines));
   }
 }
 

@@ -43,6 +43,7 @@ public:
 private:
   ViewSettings settings_;
   watch::Trace trace_;
+  bool finished_ = false;
   std::unique_ptr<WatchScreen> screen_;
   std::unique_ptr<WatchLines> lines_;
 };

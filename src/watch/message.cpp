@@ -29,7 +29,9 @@ struct ToJson {
     Json values = Json::array();
     for (const auto& value : m.values)
       values.push_back(value && std::isfinite(*value) ? Json(*value) : Json());
-    return {{"type", "interval"}, {"n", m.number}, {"begin", m.begin}, {"end", m.end}, {"values", values}};
+    Json json{{"type", "interval"}, {"n", m.number}, {"begin", m.begin}, {"end", m.end}, {"values", values}};
+    if (!m.shares.empty()) json["shares"] = m.shares;
+    return json;
   }
   Json operator()(const Section& m) const {
     constexpr const char* edges[] = {"begin", "end", "mark"};
@@ -95,6 +97,13 @@ Interval interval_of(const Json& json) {
   for (const Json& value : values) {
     if (!value.is_null() && !value.is_number()) throw BadLine{};
     m.values.push_back(value.is_null() ? std::nullopt : std::optional(value.get<double>()));
+  }
+  if (const auto shares = json.find("shares"); shares != json.end()) {
+    if (!shares->is_array() || shares->size() != values.size()) throw BadLine{};
+    for (const Json& share : *shares) {
+      if (!share.is_number() || !(share.get<double>() >= 0 && share.get<double>() <= 1)) throw BadLine{};
+      m.shares.push_back(share.get<double>());
+    }
   }
   return m;
 }

@@ -32,6 +32,9 @@ struct Interval {
   std::int64_t number = 0;
   double begin = 0, end = 0;                 ///< seconds since the watching began
   std::vector<std::optional<double>> values; ///< in the order of the series; none: not counted
+  /// Of the time, how much each was counted, where events took turns: then a value is extrapolated. Empty:
+  /// all of it.
+  std::vector<double> shares = {};
 };
 /// The program said where it is.
 struct Section {

@@ -20,6 +20,7 @@ bool Trace::take(const Hello& hello) {
 
 bool Trace::take(const Interval& interval) {
   if (!hello_ || interval.values.size() != hello_->series.size()) return false;
+  if (!interval.shares.empty() && interval.shares.size() != interval.values.size()) return false;
   const double seconds = interval.end - interval.begin;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (!interval.values[i]) continue;
@@ -30,6 +31,7 @@ bool Trace::take(const Interval& interval) {
     ++sum.counted;
     sum.weighted += value * seconds;
     sum.seconds += seconds;
+    if (!interval.shares.empty()) sum.share = std::min(sum.share, interval.shares[i]);
   }
   ++number_;
   intervals_.push_back(interval);

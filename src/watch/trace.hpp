@@ -32,6 +32,7 @@ public:
   struct Sum {
     std::uint64_t counted = 0; ///< intervals with a value
     double weighted = 0, seconds = 0, least = 0, greatest = 0;
+    double share = 1; ///< of the time counted: the least of all intervals
     [[nodiscard]] double mean() const { return seconds > 0 ? weighted / seconds : 0; } ///< by time
   };
   [[nodiscard]] const std::vector<Sum>& sums() const noexcept { return sums_; }

@@ -4,6 +4,7 @@
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/evaluate.hpp"
+#include "stat/summary.hpp"
 #include "watch/sections.hpp"
 
 #include <recount/error.hpp>
@@ -145,8 +146,12 @@ private:
     stat::Slice counted = slice(since(last_time_), since(time), before);
     counted.interval = static_cast<int>(number_);
     Interval interval{number_++, counted.begin, counted.end, {}};
-    for (std::size_t r = 0; r < counted.rows.size(); ++r)
+    for (std::size_t r = 0; r < counted.rows.size(); ++r) {
       interval.values.push_back(rate(plan_.rows[r], counted.rows[r], interval.end - interval.begin));
+      interval.shares.push_back(stat::summarise(std::span(&counted, 1), r).share);
+    }
+    if (std::ranges::all_of(interval.shares, [](double share) { return share >= 1; }))
+      interval.shares.clear();
     last_time_ = time;
     while (tick_ <= time) // one that was missed is part of this one
       tick_ += settings_.interval;

@@ -36,6 +36,8 @@ BOOST_AUTO_TEST_CASE(every_message_comes_back_as_it_was) {
   BOOST_TEST(i.begin == 3.5);
   BOOST_TEST(!i.values[0].has_value());
   BOOST_TEST(*i.values[1] == 0.1);
+  BOOST_TEST(i.shares.empty());
+  BOOST_TEST((again(Interval{0, 0, 1, {1.0, 2.0}, {1.0, 0.57}}).shares == std::vector<double>{1.0, 0.57}));
   const auto s = again(Section{Section::Edge::end, 1.25, "so\"lve\n"});
   BOOST_TEST((s.edge == Section::Edge::end));
   BOOST_TEST(s.name == "so\"lve\n");
@@ -58,6 +60,8 @@ BOOST_AUTO_TEST_CASE(nonsense_is_no_message) {
         R"({"type":"interval","n":0,"begin":-1,"end":1,"values":[]})",
         R"({"type":"interval","n":0,"begin":0,"end":1e300,"values":[]})",
         R"({"type":"interval","n":0,"begin":0,"end":1,"values":["1"]})",
+        R"({"type":"interval","n":0,"begin":0,"end":1,"values":[1],"shares":[2]})",
+        R"({"type":"interval","n":0,"begin":0,"end":1,"values":[1],"shares":[]})",
         R"({"type":"section","edge":"middle","time":0,"name":"x"})",
         R"({"type":"section","edge":"end","time":0,"name":3})", R"({"type":"dropped","lines":-1,"by":"x"})",
         R"({"type":"end","status":"x","reason":"y"})"})

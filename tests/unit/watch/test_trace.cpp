@@ -42,6 +42,16 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_time_and_not_over_intervals) {
   BOOST_TEST(trace.number_of_intervals() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(the_least_share_of_the_time_is_remembered) {
+  auto trace = trace_of_one();
+  trace.add(Interval{0, 0, 1, {10.0}});
+  BOOST_TEST(trace.sums()[0].share == 1.0);
+  trace.add(Interval{1, 1, 2, {2.0}, {0.25}});
+  trace.add(Interval{2, 2, 3, {2.0}, {0.5}});
+  BOOST_TEST(trace.sums()[0].share == 0.25);
+  BOOST_TEST(!trace.add(Interval{3, 3, 4, {2.0}, {0.5, 1.0}}));
+}
+
 BOOST_AUTO_TEST_CASE(memory_is_bounded_and_sums_are_not_forgotten) {
   auto trace = trace_of_one(10);
   for (int i = 0; i < 1000; ++i) {
