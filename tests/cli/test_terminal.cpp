@@ -16,6 +16,7 @@
 #include <pty.h>
 #include <regex>
 #include <sstream>
+#include <stdexcept>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -52,6 +53,7 @@ public:
       if (::chdir(folder.c_str()) == 0) ::execv(argv[0], argv.data());
       ::_exit(99);
     }
+    if (pid_ < 0) throw std::runtime_error("no terminal can be made here"); // and -1 is never sent a signal
     master_.reset(master);
     ::tcgetattr(master, &before_);
   }
