@@ -22,6 +22,9 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
                          static_cast<std::uint64_t>(level.line), level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
   shift_ = levels_.front().shift();
+  newest_.fill(Level::empty);
+  const auto sets = static_cast<std::uint64_t>(machine_.levels.front().sets());
+  newest_mask_ = std::min<std::uint64_t>(newest_.size(), sets & -sets) - 1;
   if (!machine_.family.empty()) distances_.emplace(machine_);
   simple_ = !distances_ && std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
@@ -46,12 +49,15 @@ void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
       continue;
     }
     ++accesses_[number(cause)];
+    newest_[line & newest_mask_] = line << 1; // may be dirty or not
     if (!levels_.front().use(line, store)) bring(address, cause, store);
   }
 }
 
 void Hierarchy::walk(std::uint64_t page) {
-  request(0, page_table + 8 * page, Cause::walk, false);
+  const std::uint64_t address = page_table + 8 * page;
+  newest_[address >> shift_ & newest_mask_] = Level::empty;
+  request(0, address, Cause::walk, false);
 }
 
 // What a miss in the first of simple levels makes of all: request() and missed() without their choices.
@@ -164,6 +170,7 @@ bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t line) {
     for (std::uint64_t part = 0; part >> shorter == 0; ++part) {
       const Level::Entry entry = level.remove((line << shorter) + part);
       if (entry == Level::empty) continue;
+      if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
       dirty = dirty || (entry & 1) != 0;
     }
@@ -200,6 +207,7 @@ void Hierarchy::clear() {
       level.clear();
   if (distances_) distances_->clear();
   last_page_ = no_page;
+  newest_.fill(Level::empty);
 }
 
 Counts Hierarchy::counts() const {
@@ -246,6 +254,7 @@ void Hierarchy::restore(const State& state) {
       level.restore(words);
   if (distances_) distances_->restore(words);
   last_page_ = no_page;
+  newest_.fill(Level::empty);
 }
 
 bool Hierarchy::is(const State& state) const {

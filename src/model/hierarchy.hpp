@@ -8,6 +8,7 @@
 #include "model/machine.hpp"
 #include "model/tlb.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -78,12 +79,16 @@ private:
   // Hits in a simple hierarchy are settled here, without a call.
   template <Cause cause>
   void access(std::uint64_t address, unsigned bytes) {
+    constexpr bool store = cause == Cause::store;
     const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
     if (!simple_ || line != last) [[unlikely]]
       return lines(line, last, cause);
     ++accesses_[static_cast<unsigned>(cause)];
     if (tlb_) translate(address, cause);
-    if (!levels_.front().use(line, cause == Cause::store)) bring(address, cause, cause == Cause::store);
+    Level::Entry& newest = newest_[line & newest_mask_];
+    if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return;
+    newest = line << 1 | Level::Entry{store};
+    if (!levels_.front().use(line, store)) bring(address, cause, store);
   }
   // The page that was looked up last is the newest of its set: to find it again changes nothing.
   void translate(std::uint64_t address, Cause cause) {
@@ -113,6 +118,10 @@ private:
   unsigned shift_;                     ///< log2 of the first level's line
   bool simple_; ///< all levels write back and allocate, none is exclusive or prefetches
   std::uint64_t last_page_ = no_page;
+  /// Of each group of sets of the first level, the line used last: to use it again changes nothing. 2 * line,
+  /// 1 more where it is known to be dirty.
+  std::array<Level::Entry, 64> newest_;
+  std::uint64_t newest_mask_;          ///< lines of one set have one place
   std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts
   std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
   LevelCounts memory_;

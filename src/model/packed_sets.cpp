@@ -9,7 +9,7 @@ PackedSets::Entry PackedSets::remove(std::uint64_t line) {
   const Entry entry = entries(set)[place];
   entries(set)[place] = empty;
   // To the end of the order, the others closing up.
-  move_to_front(set, place);
+  set[tags_] = to_front(set[tags_], place);
   const std::uint64_t all = ways_ == most_ways ? ~std::uint64_t{0} : (std::uint64_t{1} << (4 * ways_)) - 1;
   const std::uint64_t order = set[tags_] & all;
   set[tags_] = order >> 4 | std::uint64_t{place} << last_shift_;

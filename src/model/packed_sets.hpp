@@ -24,7 +24,7 @@ public:
         tags_(ways > 8 ? 2 : 1),
         stride_(tags_ + 1 + ways),
         sets_(sets),
-        power_of_two_(std::has_single_bit(sets)),
+        mask_(std::has_single_bit(sets) ? sets - 1 : 0),
         last_shift_(static_cast<unsigned>(4 * (ways - 1))),
         words_(sets * stride_) {
     clear();
@@ -32,12 +32,7 @@ public:
 
   /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty, bool first) {
-    std::uint64_t* const set = set_of(line);
-    const std::size_t place = find(set, line);
-    if (place == ways_) return false;
-    entries(set)[place] |= Entry{dirty};
-    if (first) move_to_front(set, place);
-    return true;
+    return ways_ == 8 ? use_in<8>(line, dirty, first) : use_in<0>(line, dirty, first); // 8: most first levels
   }
   /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
@@ -69,32 +64,49 @@ private:
 
   static std::uint64_t tag_of(std::uint64_t line) { return line * 0x9e3779b97f4a7c15 >> 56; }
   [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    return power_of_two_ ? line & (sets_ - 1) : line % sets_;
+    return mask_ != 0 ? line & mask_ : line % sets_;
   }
   [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.data() + index(line) * stride_; }
   [[nodiscard]] Entry* entries(std::uint64_t* set) const { return set + tags_ + 1; }
   [[nodiscard]] const Entry* entries(const std::uint64_t* set) const { return set + tags_ + 1; }
 
+  /// With so many ways; 0: whatever there are.
+  template <std::size_t fixed>
+  [[gnu::always_inline]] bool use_in(std::uint64_t line, bool dirty, bool first) {
+    constexpr std::size_t tags = fixed > 8 ? 2 : 1;
+    std::uint64_t* const set = fixed == 0 ? set_of(line) : words_.data() + index(line) * (tags + 1 + fixed);
+    const std::size_t place = fixed == 0 ? find(set, line) : find<fixed>(set, line, 0);
+    if (place == (fixed == 0 ? ways_ : fixed)) return false;
+    std::uint64_t* const order = set + (fixed == 0 ? tags_ : tags);
+    if (dirty) order[1 + place] |= 1;
+    if (first) *order = to_front(*order, place);
+    return true;
+  }
+
   /// The place of a line, ways_ when it is not there.
   [[nodiscard]] std::size_t find(const std::uint64_t* set, std::uint64_t line) const {
-    const std::uint64_t tag = tag_of(line) * bytes;
-    for (std::size_t word = 0; word < tags_; ++word) {
-      const std::uint64_t differ = set[word] ^ tag;
-      // The high bit of every byte that is 0, and of some above one that is.
-      for (std::uint64_t same = (differ - bytes) & ~differ & (bytes << 7); same != 0; same &= same - 1) {
-        const std::size_t place = 8 * word + (static_cast<std::size_t>(std::countr_zero(same)) >> 3);
-        if (place < ways_ && entries(set)[place] >> 1 == line) return place;
-      }
-    }
-    return ways_;
+    const std::size_t place = find<0>(set, line, 0);
+    return place == ways_ && tags_ > 1 ? find<0>(set, line, 1) : place;
   }
-  void move_to_front(std::uint64_t* set, std::size_t place) const {
-    const std::uint64_t order = set[tags_], differ = order ^ place * nibbles;
+  /// Among the eight places of a word of tags; `fixed` as above.
+  template <std::size_t fixed>
+  [[gnu::always_inline]] std::size_t find(const std::uint64_t* set, std::uint64_t line,
+                                          std::size_t word) const {
+    const std::size_t ways = fixed == 0 ? ways_ : fixed, tags = fixed == 0 ? tags_ : 1;
+    const std::uint64_t differ = set[word] ^ tag_of(line) * bytes;
+    // The high bit of every byte that is 0, and of some above one that is.
+    for (std::uint64_t same = (differ - bytes) & ~differ & (bytes << 7); same != 0; same &= same - 1) {
+      const std::size_t place = 8 * word + (static_cast<std::size_t>(std::countr_zero(same)) >> 3);
+      if ((fixed == 8 || place < ways) && set[tags + 1 + place] >> 1 == line) return place;
+    }
+    return ways;
+  }
+  /// The order with a place that is somewhere in it before all others.
+  static std::uint64_t to_front(std::uint64_t order, std::size_t place) {
+    const std::uint64_t differ = order ^ place * nibbles;
     const std::uint64_t same = (differ - nibbles) & ~differ & (nibbles << 3);
-    const auto at = static_cast<unsigned>(std::countr_zero(same)) & ~3u;
-    const std::uint64_t before = order & ((std::uint64_t{1} << at) - 1);
-    const std::uint64_t behind = order & (~std::uint64_t{15} << at);
-    set[tags_] = behind | before << 4 | place;
+    const std::uint64_t upto = same ^ (same - 1); // all bits up to the high one of the place's nibble
+    return (order & ~upto) | (order << 4 & upto) | place;
   }
   static void set_tag(std::uint64_t* set, std::uint64_t place, std::uint64_t tag) {
     std::uint64_t& word = set[place >> 3];
@@ -104,7 +116,7 @@ private:
 
   std::size_t ways_, tags_, stride_; ///< tags_: words of them before the order and the entries
   std::uint64_t sets_;
-  bool power_of_two_;
+  std::uint64_t mask_;  ///< of the set's number in a line's; 0 where it takes a division
   unsigned last_shift_; ///< of the last place in the order
   std::vector<std::uint64_t> words_;
 };
