@@ -27,6 +27,14 @@ std::vector<std::int64_t> between(const Boundary& b, std::size_t count) {
   return all;
 }
 
+/// The next larger members, which would stay if only noise made `n` seem to leave.
+std::vector<std::int64_t> doubled(std::int64_t n, std::int64_t most) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t larger = 2 * n; larger <= most && larger <= 8 * n; larger *= 2)
+    all.push_back(larger);
+  return all;
+}
+
 } // namespace
 
 Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_once) {
@@ -53,8 +61,10 @@ Boundary double_until_leaves(Gauge& gauge, const Family& family, std::int64_t fi
   Boundary b{0, 0};
   for (std::int64_t n = first; n <= most; n *= 2) {
     const bool leaves = verdicts(gauge, family, {n}).front() == Fit::leaves;
-    const bool noise = leaves && 2 * n <= most && gauge.only_too_high(family(n)) &&
-                       verdicts(gauge, family, {2 * n}).front() == Fit::stays;
+    bool noise = false;
+    if (leaves && gauge.only_too_high(family(n)))
+      for (const Fit larger : verdicts(gauge, family, doubled(n, most)))
+        noise = noise || larger == Fit::stays;
     if (leaves && !noise) {
       b.leaves = n;
       return b;

@@ -40,7 +40,7 @@ const Family lines = [](std::int64_t n) { return kernel::dense(n, 64); };
 BOOST_AUTO_TEST_SUITE(noise)
 
 BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
-  Disturbed gauge(768, {4, 32, 700}, true);
+  Disturbed gauge(768, {4, 32, 64, 128, 700}, true);
   Boundary b = double_until_leaves(gauge, lines, 4, 1 << 20);
   BOOST_TEST(b.stays == 512);
   BOOST_TEST(b.leaves == 1024);
