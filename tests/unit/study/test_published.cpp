@@ -115,6 +115,26 @@ BOOST_AUTO_TEST_CASE(other_values_leave_what_is_modelled_as_it_is) {
     BOOST_TEST(outcome(true) == as_published, boost::test_tools::per_element());
 }
 
+/// The model answers for the machine and the loops: what others have published has no way into it.
+BOOST_AUTO_TEST_CASE(another_table_of_the_same_points_changes_nothing_of_the_model) {
+  const auto modelled = [](const std::string& rows) {
+    MatmulRequest request;
+    request.published = parse_published("variant,n,l1_dcm\n" + rows, "t.csv", "i7-9700");
+    request.witnesses = {"model:i7-9700"};
+    return plan_matmul(request, "not asked for");
+  };
+  const auto one = modelled("simple,600,244750000\nline,600,27109566\n"),
+             other = modelled("simple,600,1\nline,600,99999999999\n");
+  BOOST_TEST_REQUIRE(one.jobs.size() == other.jobs.size());
+  BOOST_TEST(!one.jobs.empty());
+  for (std::size_t i = 0; i < one.jobs.size(); ++i) {
+    BOOST_TEST(one.jobs[i].kernel == other.jobs[i].kernel);
+    BOOST_TEST((one.jobs[i].point == other.jobs[i].point));
+    BOOST_TEST(one.jobs[i].witness == other.jobs[i].witness);
+    BOOST_TEST((one.jobs[i].metrics == other.jobs[i].metrics));
+  }
+}
+
 /// Whatever the bytes: a table or an error.
 BOOST_AUTO_TEST_CASE(any_bytes_are_read_or_refused) {
   std::mt19937 random(7);
