@@ -40,7 +40,7 @@ struct Run {
   /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
   std::map<std::string, std::string> presets;
   std::map<std::string, std::string> skipped; ///< what was left out ("papi", "Java"), and why
-  std::string resumes; ///< id of the run that this one continues; empty: none
+  std::string resumes;                        ///< id of the run that this one continues; empty: none
 };
 
 /// A new id and the present time; everything else is left empty. Ids do not repeat: time, process and 32

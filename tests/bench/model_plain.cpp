@@ -34,9 +34,8 @@ constexpr std::int64_t n = 300;
 model::MachineDescription machine(std::size_t levels) {
   model::MachineDescription all;
   all.name = "bench";
-  for (const auto &[size, ways] :
-       {std::pair{32 << 10, 8}, std::pair{256 << 10, 4},
-        std::pair{12 << 20, 12}}) {
+  for (const auto& [size, ways] :
+       {std::pair{32 << 10, 8}, std::pair{256 << 10, 4}, std::pair{12 << 20, 12}}) {
     model::LevelDescription level;
     level.size = size;
     level.ways = ways;
@@ -53,24 +52,23 @@ double processor_seconds() {
   for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
     rusage usage{};
     ::getrusage(who, &usage);
-    for (const timeval &t : {usage.ru_utime, usage.ru_stime})
-      sum +=
-          static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    for (const timeval& t : {usage.ru_utime, usage.ru_stime})
+      sum += static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   }
   return sum;
 }
 
-double seconds(const std::function<void()> &what) {
+double seconds(const std::function<void()>& what) {
   const double before = processor_seconds();
   what();
   return processor_seconds() - before;
 }
 
 /// The accesses of ijk, into anything that loads and stores.
-template <class Simulator> void replay(Simulator &simulator) {
+template <class Simulator>
+void replay(Simulator& simulator) {
   const std::uint64_t a = kernel::assumed_base + 16, bytes = n * n * 8,
-                      pitch = (bytes + 16 + 4095) / 4096 * 4096, b = a + pitch,
-                      c = b + pitch;
+                      pitch = (bytes + 16 + 4095) / 4096 * 4096, b = a + pitch, c = b + pitch;
   for (std::uint64_t i = 0; i < n; ++i)
     for (std::uint64_t j = 0; j < n; ++j) {
       for (std::uint64_t k = 0; k < n; ++k) {
@@ -83,24 +81,22 @@ template <class Simulator> void replay(Simulator &simulator) {
 
 /// As `recount sweep` replays where nothing can be skipped: runs on a line at
 /// once.
-void replay_runs(model::Hierarchy &caches) {
+void replay_runs(model::Hierarchy& caches) {
   model::Acceleration how;
   how.setwise = false;
-  const auto point = kernel::complete(
-      kernel::find("matmul"), {{"variant", std::string("ijk")}, {"n", n}});
-  model::NestSimulation(kernel::matmul_nest(point), caches.machine(), how)
-      .run(caches);
+  const auto point = kernel::complete(kernel::find("matmul"), {{"variant", std::string("ijk")}, {"n", n}});
+  model::NestSimulation(kernel::matmul_nest(point), caches.machine(), how).run(caches);
 }
 
 /// Runs a program with nothing to say; false when it could not.
-bool quiet_run(const std::vector<std::string> &argv) {
+bool quiet_run(const std::vector<std::string>& argv) {
   const process::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC)); // NOLINT
   process::Spawn spawn;
   spawn.argv = argv;
   spawn.out = spawn.err = null.get();
   try {
     return process::Child(spawn).wait(std::chrono::seconds(120)).ok();
-  } catch (const process::CannotRun &) {
+  } catch (const process::CannotRun&) {
     return false;
   }
 }
@@ -115,18 +111,16 @@ std::string valgrind_version() {
     pipe.write.reset();
     char text[64] = {};
     const ssize_t got = ::read(pipe.read.get(), text, sizeof text - 1);
-    if (!child.wait(std::chrono::seconds(20)).ok() || got <= 0)
-      return {};
+    if (!child.wait(std::chrono::seconds(20)).ok() || got <= 0) return {};
     return {text, static_cast<std::size_t>(got) - 1};
-  } catch (const process::CannotRun &) {
+  } catch (const process::CannotRun&) {
     return {};
   }
 }
 
-void watched(const std::string &subject, std::int64_t size) {
-  quiet_run({"valgrind", "--tool=cachegrind", "--cache-sim=yes",
-             "--cachegrind-out-file=/dev/null", "--D1=32768,8,64",
-             "--LL=262144,4,64", subject, "ijk", std::to_string(size)});
+void watched(const std::string& subject, std::int64_t size) {
+  quiet_run({"valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null",
+             "--D1=32768,8,64", "--LL=262144,4,64", subject, "ijk", std::to_string(size)});
 }
 
 struct Row {
@@ -134,11 +128,13 @@ struct Row {
   std::vector<double> times;
 };
 
-double median(std::vector<double> of) { return bench::quantile(of, 0.5); }
+double median(std::vector<double> of) {
+  return bench::quantile(of, 0.5);
+}
 
 } // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 2) {
     fmt::print(stderr, "usage: bench-model-plain SUBJECT\n");
     return 2;
@@ -152,21 +148,17 @@ int main(int argc, char **argv) {
   const double accesses = 2.0 * n * n * n + n * n;
   std::vector<double> whole, start_up;
   for (int round = 0; round < rounds; ++round) {
-    model::Hierarchy three(machine(3)), three_runs(machine(3)), two(machine(2)),
-        two_runs(machine(2));
+    model::Hierarchy three(machine(3)), three_runs(machine(3)), two(machine(2)), two_runs(machine(2));
     rows[0].times.push_back(seconds([&] { replay(three); }));
     rows[1].times.push_back(seconds([&] { replay_runs(three_runs); }));
     rows[3].times.push_back(seconds([&] { replay(two); }));
     rows[4].times.push_back(seconds([&] { replay_runs(two_runs); }));
-    if (round >= slow_rounds)
-      continue;
+    if (round >= slow_rounds) continue;
     reference::Simulator simple(machine(3));
     rows[2].times.push_back(seconds([&] { replay(simple); }));
-    if (!(simple.counts == three.counts()) ||
-        !(three.counts() == three_runs.counts()))
+    if (!(simple.counts == three.counts()) || !(three.counts() == three_runs.counts()))
       fmt::print("THE COUNTS DIFFER\n");
-    if (version.empty())
-      continue;
+    if (version.empty()) continue;
     whole.push_back(seconds([&] { watched(subject, n); }));
     start_up.push_back(seconds([&] { watched(subject, 0); }));
   }
@@ -174,20 +166,17 @@ int main(int argc, char **argv) {
              "32K/8, 256K/4, 12M/12; medians "
              "of {} to "
              "{} rounds by turns.\n{:<44} {:>11} {:>10}\n",
-             n, accesses / 1e6, slow_rounds, rounds, "", "processor s",
-             "10^6/s");
-  const auto print = [&](const std::string &name, double time) {
-    fmt::print("{:<44} {:>11.3f} {:>10.0f}\n", name, time,
-               accesses / time / 1e6);
+             n, accesses / 1e6, slow_rounds, rounds, "", "processor s", "10^6/s");
+  const auto print = [&](const std::string& name, double time) {
+    fmt::print("{:<44} {:>11.3f} {:>10.0f}\n", name, time, accesses / time / 1e6);
   };
-  for (const Row &row : rows)
+  for (const Row& row : rows)
     print(row.name, median(row.times));
   const double reference = median(rows[2].times);
   fmt::print("over the reference, 3 levels: {:.1f} times access by access, "
              "{:.1f} times in runs (at least 2 "
              "asked)\n",
-             reference / median(rows[0].times),
-             reference / median(rows[1].times));
+             reference / median(rows[0].times), reference / median(rows[1].times));
   if (version.empty()) {
     fmt::print("SKIP: cachegrind (no valgrind here)\n");
     return 0;
@@ -199,7 +188,7 @@ int main(int argc, char **argv) {
              "runs; with a third level in recount {:.1f} and {:.1f} (at least "
              "3 asked). Cachegrind executes the\n"
              "program and simulates its instructions as well.\n",
-             theirs / median(rows[3].times), theirs / median(rows[4].times),
-             theirs / median(rows[0].times), theirs / median(rows[1].times));
+             theirs / median(rows[3].times), theirs / median(rows[4].times), theirs / median(rows[0].times),
+             theirs / median(rows[1].times));
   return 0;
 }
