@@ -1,5 +1,7 @@
 #include "model/metrics.hpp"
 
+#include <algorithm>
+
 namespace recount::model {
 
 namespace {
@@ -92,6 +94,22 @@ std::vector<std::string> metric_names(const MachineDescription& machine) {
   for (const auto& [name, value] : all)
     names.push_back(name);
   return names;
+}
+
+MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics) {
+  const auto told = [&](const MachineDescription& by) {
+    const auto names = metric_names(by);
+    return std::ranges::count_if(metrics, [&](const auto& m) { return std::ranges::count(names, m) != 0; });
+  };
+  const auto all = told(machine);
+  while (machine.levels.size() > 1 && machine.levels.back().inclusion == Inclusion::non_inclusive) {
+    const LevelDescription outermost = machine.levels.back();
+    machine.levels.pop_back();
+    if (told(machine) == all) continue;
+    machine.levels.push_back(outermost);
+    break;
+  }
+  return machine;
 }
 
 } // namespace recount::model

@@ -21,4 +21,9 @@ namespace recount::model {
 /// The same keys without a simulation.
 [[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine);
 
+/// The machine without its outermost levels as far as no metric asked for tells of them and nothing within
+/// depends on them: they are neither inclusive nor exclusive. The metrics asked for stay the same to the
+/// last count; fewer levels are simulated faster, by far where that makes set-by-set simulation possible.
+[[nodiscard]] MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics);
+
 } // namespace recount::model

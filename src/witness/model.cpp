@@ -66,7 +66,7 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
 class Simulation {
 public:
   Simulation(const kernel::Kernel& kernel, const Task& task)
-      : kernel_(kernel), point_(task.point), witness_(task.witness) {
+      : kernel_(kernel), point_(task.point), witness_(task.witness), metrics_(task.metrics) {
     try {
       machine_ = model::machine(machine_of(task.witness));
     } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
@@ -108,7 +108,7 @@ public:
 
 private:
   void run() {
-    model::Hierarchy caches(*machine_);
+    model::Hierarchy caches(model::enough_for(*machine_, metrics_));
     accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
     for (const auto& member : machine_->family)
       values_.push_back(model::metrics(caches, member));
@@ -118,6 +118,7 @@ private:
   const kernel::Kernel& kernel_;
   const result::Params& point_;
   const std::string& witness_;
+  const std::vector<std::string>& metrics_;
   std::optional<model::MachineDescription> machine_;
   std::string no_machine_;                                  ///< why there is none
   std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member

@@ -1,5 +1,6 @@
 // The counts under the names of presets, and their definitions in the manual.
 #include "model/metrics.hpp"
+#include "random_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -82,6 +83,26 @@ BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
     }
     BOOST_TEST((text.str().find("It " + name) != std::string::npos), name << " is not defined");
   }
+}
+
+BOOST_AUTO_TEST_CASE(need_no_level_that_none_of_them_tells_of) {
+  int shortened = 0;
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
+    Chance chance(seed);
+    const MachineDescription machine = random_machine(chance, false);
+    const auto names = metric_names(machine);
+    const std::vector<std::string> asked{
+        names[static_cast<std::size_t>(chance.from(0, std::ssize(names) - 1))], "no metric of any machine"};
+    const MachineDescription enough = enough_for(machine, asked);
+    shortened += enough.levels.size() < machine.levels.size();
+    Hierarchy all(machine), fewer(enough);
+    for (const Access& a : random_trace(chance, 400))
+      for (Hierarchy* caches : {&all, &fewer})
+        a.store ? caches->store(a.address, a.bytes) : caches->load(a.address, a.bytes);
+    BOOST_TEST_REQUIRE(metrics(all).at(asked[0]) == metrics(fewer).at(asked[0]),
+                       asked[0] << ", seed " << seed);
+  }
+  BOOST_TEST(shortened > RECOUNT_PROPERTY_CASES / 20);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
