@@ -6,6 +6,15 @@ namespace recount::model {
 
 namespace {
 
+/// Whether from level `at` on every set asks sets that nobody else asks, down to memory.
+bool apart(const MachineDescription& machine, std::size_t at) {
+  for (; at + 1 < machine.levels.size(); ++at) {
+    const LevelDescription &level = machine.levels[at], &next = machine.levels[at + 1];
+    if (next.line != level.line || next.sets() % level.sets() != 0) return false;
+  }
+  return true;
+}
+
 unsigned log2_of(std::int64_t n) {
   return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(n)));
 }
@@ -15,6 +24,7 @@ StageShape cache_shape(const MachineDescription& machine, std::size_t at) {
   StageShape shape;
   shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, level.write, level.allocate,
                  log2_of(level.line)};
+  shape.apart = apart(machine, at);
   shape.sets = level.sets();
   shape.order_shift = 2 * (StrandTime::levels - 1 - static_cast<unsigned>(at));
   if (at + 1 < machine.levels.size()) {
@@ -53,6 +63,7 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
     : program_(program),
       limits_(limits),
       tlbs_(machine.tlb ? machine.tlb->levels.size() : 0),
+      sequencer_(strands_),
       lines_(program, strands_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {
   if (machine.tlb)
     pages_.emplace(program, strands_, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page), false);
@@ -104,6 +115,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   double until_last = 0;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
+    if (stage.shape().apart) sequencer_.put(in[set]);
     if (!stage.run(static_cast<std::int64_t>(set), in[set],
                    std::span(state).subspan(place.entries + set * ways, ways), tree))
       return false;
@@ -171,7 +183,7 @@ bool Setwise::run(Hierarchy& caches, double worth) {
 }
 
 std::size_t Setwise::bytes() const {
-  std::size_t sum = strands_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
+  std::size_t sum = strands_.bytes() + sequencer_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
   for (const Stage& stage : stages_)
     sum += stage.bytes();
   return sum;

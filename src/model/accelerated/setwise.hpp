@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/accelerated/program.hpp"
+#include "model/accelerated/sequencer.hpp"
 #include "model/accelerated/source.hpp"
 #include "model/accelerated/stage.hpp"
 #include "model/hierarchy.hpp"
@@ -53,6 +54,7 @@ private:
   SetwiseLimits limits_;
   std::size_t tlbs_; ///< so many of the stages are TLB levels, which come first
   Strands strands_;
+  Sequencer sequencer_;
   std::optional<Source> pages_;
   Source lines_;
   std::deque<Stage> stages_;  // stay where they are

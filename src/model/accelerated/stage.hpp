@@ -25,6 +25,7 @@ struct StageShape {
   SetRules rules;
   std::int64_t sets = 1;
   unsigned order_shift = 0; ///< where in a tag the two bits of this level lie
+  bool apart = false;       ///< what a set asks, here and further down, goes to sets that nobody else asks
   Below below;
 };
 
@@ -114,6 +115,7 @@ private:
                                 const SetCounts& before, std::size_t pieces);
   void recall(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
   // stage_pieces.cpp
+  void number_events();
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
   [[nodiscard]] std::size_t place(unsigned slot, std::int64_t line) const;

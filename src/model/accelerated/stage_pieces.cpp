@@ -4,6 +4,7 @@
 #include "model/accelerated/stage.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace recount::model {
 
@@ -25,7 +26,24 @@ Stage::Group& Stage::open_group(std::uint32_t& link, unsigned slot, std::int64_t
   return group;
 }
 
+/// Where nobody else asks the sets below, the order of what this one asks counts, not the time: told by
+/// numbers, stretches that differ in when alone are one. Numbers of the whole set, as which of its slots meet
+/// below differs from place to place.
+void Stage::number_events() {
+  constexpr std::uint64_t step = 1u << StrandTime::access_shift;
+  std::uint64_t span = 0;
+  for (const StrandEvent& e : events_)
+    span += std::uint64_t{e.count - 1} * StrandTime::turn + step;
+  if (!shape_.apart || span > std::numeric_limits<std::uint32_t>::max()) return;
+  std::uint64_t tag = 0;
+  for (StrandEvent& e : events_) {
+    e.tag = static_cast<std::uint32_t>(tag);
+    tag += std::uint64_t{e.count - 1} * StrandTime::turn + step;
+  }
+}
+
 void Stage::group_events(const Slots& slots) {
+  number_events();
   groups_used_ = 0;
   for (StrandEvent& e : events_) {
     const unsigned slot = slots.of_line(e.line);

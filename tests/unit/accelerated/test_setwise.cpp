@@ -18,6 +18,12 @@ MachineDescription machine_for(Chance& chance) {
     level.prefetch = Prefetch::none;
     if (level.policy == Policy::random) level.policy = Policy::fifo;
   }
+  if (chance.one_in(3)) // a set asks sets of its own, as in machines where all numbers are powers of two
+    for (std::size_t i = 1; i < machine.levels.size(); ++i) {
+      LevelDescription& level = machine.levels[i];
+      level.line = machine.levels[0].line;
+      level.size = level.line * level.ways * machine.levels[i - 1].sets() * chance.from(1, 4);
+    }
   if (chance.one_in(3)) machine.tlb.reset();
   if (!machine.tlb && chance.one_in(3)) machine.tlb = TlbDescription{256, {{8, 2}, {12, 3}}};
   return machine;

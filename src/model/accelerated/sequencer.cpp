@@ -1,0 +1,131 @@
+#include "model/accelerated/sequencer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace recount::model {
+
+void Sequencer::put(std::span<StrandAt> in) {
+  if (in.empty()) return;
+  ids_.clear();
+  for (const StrandAt& strand : in)
+    ids_.push_back(strand.id);
+  replace(ids_);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i].id = ids_[i];
+}
+
+void Sequencer::replace(std::span<std::uint32_t> ids) {
+  if (ids.size() == 1) {
+    const std::uint32_t old = ids[0];
+    if (old >= alone_.size()) alone_.resize(old + old / 2 + 1, 0);
+    if (alone_[old] == 0) {
+      renumber(ids);
+      alone_[old] = ids[0] + 1;
+    }
+    ids[0] = alone_[old] - 1;
+    return;
+  }
+  std::array<std::uint64_t, 64> key;
+  if (ids.size() > key.size()) return;
+  std::ranges::copy(ids, key.begin());
+  const Interner::Entry known = known_.put(std::span(key).first(ids.size()));
+  if (known.aside() == 0) {
+    renumber(ids);
+    known.aside() = results_.size() + 1;
+    results_.insert(results_.end(), ids.begin(), ids.end());
+    return;
+  }
+  std::copy_n(results_.begin() + static_cast<std::ptrdiff_t>(known.aside() - 1), ids.size(), ids.begin());
+}
+
+void Sequencer::renumber(std::span<std::uint32_t> ids) {
+  strands_.about(ids[0]).leaf ? leaves(ids) : branches(ids);
+}
+
+/// Takes up the next event of a strand; false at its end.
+bool Sequencer::advance(Run& run, std::uint32_t id) const {
+  if (run.next == strands_.size(id)) return false;
+  run.event = strands_.event(id, run.next++);
+  return true;
+}
+
+void Sequencer::leaves(std::span<std::uint32_t> ids) {
+  constexpr std::uint64_t step = 1u << StrandTime::access_shift, none = ~std::uint64_t{0};
+  if (runs_.size() < ids.size()) runs_.resize(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    runs_[i].next = 0;
+    runs_[i].out.clear();
+    advance(runs_[i], ids[i]);
+  }
+  for (std::uint64_t tag = 0;;) {
+    std::size_t first = ids.size();
+    std::uint64_t soonest = none, others = none; // when the next of the others comes
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (runs_[i].event.count == 0) continue;
+      const std::uint64_t time = std::uint64_t{runs_[i].event.tag};
+      if (time < soonest) {
+        others = soonest;
+        soonest = time;
+        first = i;
+      } else {
+        others = std::min(others, time);
+      }
+    }
+    if (first == ids.size()) break;
+    Run& run = runs_[first];
+    StrandEvent e = run.event;
+    if (e.count > 1 && others != none)
+      e.count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+          (others - soonest + StrandTime::turn - 1) / StrandTime::turn, 1, e.count));
+    run.event.count -= e.count;
+    if (run.event.count == 0)
+      advance(run, ids[first]);
+    else
+      run.event.tag += e.count * StrandTime::turn;
+    e.tag = static_cast<std::uint32_t>(tag);
+    run.out.push_back(e);
+    tag += std::uint64_t{e.count - 1} * StrandTime::turn + step;
+    if (tag > std::numeric_limits<std::uint32_t>::max()) return; // too many to number: as they are
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = strands_.leaf(runs_[i].out);
+}
+
+void Sequencer::branches(std::span<std::uint32_t> ids) {
+  if (depth_ == frames_.size()) frames_.emplace_back();
+  Frame& frame = frames_[depth_++];
+  frame.old.assign(ids.begin(), ids.end());
+  frame.cursors.assign(ids.size(), 0);
+  if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    frame.children[i].clear();
+  for (std::uint32_t number = 0;; ++number) {
+    std::uint32_t now = std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (frame.cursors[i] < strands_.size(frame.old[i]))
+        now = std::min(now, strands_.child(frame.old[i], frame.cursors[i]).at);
+    if (now == std::numeric_limits<std::uint32_t>::max()) break;
+    frame.now.clear();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (frame.cursors[i] == strands_.size(frame.old[i])) continue;
+      StrandChild child = strands_.child(frame.old[i], frame.cursors[i]);
+      if (child.at != now) continue;
+      ++frame.cursors[i];
+      frame.now.push_back(child.id);
+      child.at = number;
+      frame.children[i].push_back(child);
+    }
+    replace(frame.now);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (!frame.children[i].empty() && frame.children[i].back().at == number)
+        frame.children[i].back().id = frame.now[at++];
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = strands_.branch(frame.children[i]);
+  --depth_;
+}
+
+} // namespace recount::model

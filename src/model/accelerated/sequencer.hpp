@@ -1,0 +1,56 @@
+// Strands that meet in one set, told by the order of what happens instead of by when.
+#pragma once
+
+#include "model/accelerated/interner.hpp"
+#include "model/accelerated/strand.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace recount::model {
+
+/// Where nobody else must know when a set is asked, only the order counts. Strands whose events follow one
+/// another alike become equal, and so what is remembered of one holds for the other: rows of a matrix begin
+/// at 64 different places of their line, but meet a column's lines in few orders. Not thread-safe; keeps a
+/// reference to the store.
+class Sequencer {
+public:
+  explicit Sequencer(Strands& strands) : strands_(strands) {}
+
+  /// Replaces the strands that meet in a set by those of the same events in the same order, numbered.
+  void put(std::span<StrandAt> in);
+
+  [[nodiscard]] std::size_t bytes() const {
+    return known_.bytes() + (results_.capacity() + alone_.capacity()) * sizeof(std::uint32_t);
+  }
+
+private:
+  struct Frame { ///< of one branch under way
+    std::vector<std::uint32_t> old, cursors, now;
+    std::vector<std::vector<StrandChild>> children;
+  };
+  struct Run { ///< how far one leaf is
+    std::size_t next = 0;
+    StrandEvent event; ///< what is left of it
+    std::vector<StrandEvent> out;
+  };
+
+  void replace(std::span<std::uint32_t> ids);
+  void renumber(std::span<std::uint32_t> ids);
+  void leaves(std::span<std::uint32_t> ids);
+  void branches(std::span<std::uint32_t> ids);
+  bool advance(Run& run, std::uint32_t id) const;
+
+  Strands& strands_;
+  std::vector<std::uint32_t> alone_;   ///< by id: what one strand alone becomes, + 1; 0: not known
+  Interner known_;                     ///< ids of several; aside: where in results_ theirs begin, + 1
+  std::vector<std::uint32_t> results_; ///< ids
+  std::vector<std::uint32_t> ids_;
+  std::deque<Frame> frames_; // stay where they are
+  std::size_t depth_ = 0;
+  std::vector<Run> runs_;
+};
+
+} // namespace recount::model
