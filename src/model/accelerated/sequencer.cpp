@@ -1,5 +1,7 @@
 #include "model/accelerated/sequencer.hpp"
 
+#include "model/accelerated/order.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -52,14 +54,15 @@ bool Sequencer::advance(Run& run, std::uint32_t id) const {
 }
 
 void Sequencer::leaves(std::span<std::uint32_t> ids) {
-  constexpr std::uint64_t step = 1u << StrandTime::access_shift, none = ~std::uint64_t{0};
+  constexpr std::uint64_t none = ~std::uint64_t{0};
   if (runs_.size() < ids.size()) runs_.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     runs_[i].next = 0;
     runs_[i].out.clear();
     advance(runs_[i], ids[i]);
   }
-  for (std::uint64_t tag = 0;;) {
+  Order order;
+  for (;;) {
     std::size_t first = ids.size();
     std::uint64_t soonest = none, others = none; // when the next of the others comes
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -84,10 +87,9 @@ void Sequencer::leaves(std::span<std::uint32_t> ids) {
       advance(run, ids[first]);
     else
       run.event.tag += e.count * StrandTime::turn;
-    e.tag = static_cast<std::uint32_t>(tag);
+    e.tag = order.number(first, e.count);
+    if (!order.fits()) return; // too many to number: as they are
     run.out.push_back(e);
-    tag += std::uint64_t{e.count - 1} * StrandTime::turn + step;
-    if (tag > std::numeric_limits<std::uint32_t>::max()) return; // too many to number: as they are
   }
   for (std::size_t i = 0; i < ids.size(); ++i)
     ids[i] = strands_.leaf(runs_[i].out);
@@ -98,6 +100,7 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
   Frame& frame = frames_[depth_++];
   frame.old.assign(ids.begin(), ids.end());
   frame.cursors.assign(ids.size(), 0);
+  frame.last.clear();
   if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     frame.children[i].clear();
@@ -117,7 +120,13 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
       child.at = number;
       frame.children[i].push_back(child);
     }
-    replace(frame.now);
+    if (frame.now == frame.last) { // as the stretch before
+      frame.now = frame.became;
+    } else {
+      frame.last = frame.now;
+      replace(frame.now);
+      frame.became = frame.now;
+    }
     std::size_t at = 0;
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (!frame.children[i].empty() && frame.children[i].back().at == number)

@@ -28,7 +28,7 @@ public:
 
 private:
   struct Frame { ///< of one branch under way
-    std::vector<std::uint32_t> old, cursors, now;
+    std::vector<std::uint32_t> old, cursors, now, last, became;
     std::vector<std::vector<StrandChild>> children;
   };
   struct Run { ///< how far one leaf is

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/accelerated/one_set.hpp"
+#include "model/accelerated/order.hpp"
 #include "model/accelerated/slots.hpp"
 #include "model/accelerated/strand.hpp"
 
@@ -115,7 +116,6 @@ private:
                                 const SetCounts& before, std::size_t pieces);
   void recall(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
   // stage_pieces.cpp
-  void number_events();
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
   [[nodiscard]] std::size_t place(unsigned slot, std::int64_t line) const;

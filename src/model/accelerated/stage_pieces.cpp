@@ -4,7 +4,6 @@
 #include "model/accelerated/stage.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace recount::model {
 
@@ -27,26 +26,17 @@ Stage::Group& Stage::open_group(std::uint32_t& link, unsigned slot, std::int64_t
 }
 
 /// Where nobody else asks the sets below, the order of what this one asks counts, not the time: told by
-/// numbers, stretches that differ in when alone are one. Numbers of the whole set, as which of its slots meet
-/// below differs from place to place.
-void Stage::number_events() {
-  constexpr std::uint64_t step = 1u << StrandTime::access_shift;
-  std::uint64_t span = 0;
-  for (const StrandEvent& e : events_)
-    span += std::uint64_t{e.count - 1} * StrandTime::turn + step;
-  if (!shape_.apart || span > std::numeric_limits<std::uint32_t>::max()) return;
-  std::uint64_t tag = 0;
-  for (StrandEvent& e : events_) {
-    e.tag = static_cast<std::uint32_t>(tag);
-    tag += std::uint64_t{e.count - 1} * StrandTime::turn + step;
-  }
-}
-
+/// numbers, stretches that differ in when alone are one. A number is that of a row of requests to one slot,
+/// as the order of those is that of their strand; counted over all sets below, as which slots meet there
+/// differs from place to place.
 void Stage::group_events(const Slots& slots) {
-  number_events();
   groups_used_ = 0;
+  Order order;
+  const bool numbered = shape_.apart && Order::fits(events_);
   for (StrandEvent& e : events_) {
     const unsigned slot = slots.of_line(e.line);
+    if (numbered)
+      e.tag = order.number(slot == Slots::none ? ~static_cast<std::uint64_t>(e.line) : slot, e.count);
     std::uint32_t* link = &group_of_[place(slot, e.line)];
     while (*link != 0 && slot == Slots::none && groups_[*link - 1].line != e.line)
       link = &groups_[*link - 1].next;
