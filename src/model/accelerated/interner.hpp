@@ -4,6 +4,7 @@
 #include "model/accelerated/arena.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,30 +35,34 @@ public:
     if (2 * (size() + 1) > slots_.size()) grow();
     const std::uint64_t hash = mix(words);
     for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
-      Slot& slot = slots_[at];
-      if (slot.at == nullptr) {
-        slot = {arena_.take(words.size() + 2), hash};
-        slot.at[0] = std::uint64_t{size()} << 32 | words.size();
-        slot.at[1] = 0;
-        std::ranges::copy(words, slot.at + 2);
-        all_.push_back(slot.at);
-        return Entry(slot.at);
+      if (slots_[at] == 0) {
+        std::uint64_t* const entry = arena_.take(words.size() + 2);
+        entry[0] = std::uint64_t{size()} << 32 | words.size();
+        entry[1] = 0;
+        std::ranges::copy(words, entry + 2);
+        all_.push_back(entry);
+        slots_[at] = slot(entry, hash);
+        return Entry(entry);
       }
-      if (slot.hash == hash && std::ranges::equal(Entry(slot.at).words(), words)) return Entry(slot.at);
+      if ((slots_[at] ^ hash) >> kept_shift != 0) continue;
+      const Entry there(std::bit_cast<std::uint64_t*>(slots_[at] << address_shift & address_mask));
+      if (std::ranges::equal(there.words(), words)) return there;
     }
   }
   [[nodiscard]] Entry operator[](std::uint32_t number) const { return Entry(all_[number]); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   [[nodiscard]] std::size_t bytes() const {
-    return arena_.bytes() + all_.capacity() * sizeof(all_[0]) + slots_.capacity() * sizeof(Slot);
+    return arena_.bytes() + all_.capacity() * sizeof(all_[0]) + slots_.capacity() * sizeof(slots_[0]);
   }
   void clear() { *this = {}; }
 
 private:
-  struct Slot {
-    std::uint64_t* at = nullptr;
-    std::uint64_t hash = 0;
-  };
+  /// A slot holds an entry's address, a multiple of 8 below 2^51, and the highest bits of its hash; 0: none.
+  static constexpr unsigned address_shift = 3, kept_shift = 48;
+  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << (kept_shift + address_shift)) - 1;
+  static std::uint64_t slot(const std::uint64_t* entry, std::uint64_t hash) {
+    return std::bit_cast<std::uint64_t>(entry) >> address_shift | hash >> kept_shift << kept_shift;
+  }
 
   [[nodiscard]] std::size_t mask() const { return slots_.size() - 1; }
   static std::uint64_t mix(Words words) {
@@ -70,20 +75,19 @@ private:
     return hash ^ hash >> 32;
   }
   void grow() {
-    std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.at == nullptr) continue;
-      std::size_t at = slot.hash & mask();
-      while (slots_[at].at != nullptr)
+    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
+    for (const std::uint64_t* const entry : all_) {
+      const std::uint64_t hash = mix({entry + 2, static_cast<std::uint32_t>(entry[0])});
+      std::size_t at = hash & mask();
+      while (slots_[at] != 0)
         at = (at + 1) & mask();
-      slots_[at] = slot;
+      slots_[at] = slot(entry, hash);
     }
   }
 
   Arena arena_;
   std::vector<std::uint64_t*> all_;
-  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> slots_;
 };
 
 } // namespace recount::model

@@ -19,7 +19,7 @@ std::uint32_t Strands::put(const About& about, std::uint32_t guess) {
 
 std::uint32_t Strands::leaf(std::span<const StrandEvent> events, std::uint32_t guess) {
   About about;
-  words_.assign(1, 1);
+  words_.assign(1, eventful);
   for (const StrandEvent& e : events) {
     const std::int64_t line = e.line - events.front().line;
     words_.push_back(std::uint64_t{e.tag} << 32 | static_cast<std::uint64_t>(e.cause) << 29 |
@@ -45,17 +45,25 @@ StrandEvent Strands::event(std::uint32_t id, std::size_t i) const {
 }
 
 std::uint32_t Strands::branch(std::span<const StrandChild> children) {
+  constexpr std::int64_t reach = std::int64_t{1} << 23;
   About about;
   about.leaf = false;
-  words_.assign(1, 0);
+  bool fit = true;
+  words_.assign(1, narrow);
   for (const StrandChild& child : children) {
     const std::int64_t line = child.line - children.front().line;
-    words_.push_back(std::uint64_t{child.at} << 32 | child.id);
-    words_.push_back(static_cast<std::uint64_t>(line));
+    fit = fit && child.at <= 0xff && -reach <= line && line < reach;
+    words_.push_back(static_cast<std::uint64_t>(line) << 40 | std::uint64_t{child.at} << 32 | child.id);
     const About& inside = about_[child.id];
     about.low = std::min(about.low, line + inside.low);
     about.high = std::max(about.high, line + inside.high);
     about.events += inside.events;
+  }
+  if (fit) return put(about, no_guess);
+  words_.assign(1, wide);
+  for (const StrandChild& child : children) {
+    words_.push_back(std::uint64_t{child.at} << 32 | child.id);
+    words_.push_back(static_cast<std::uint64_t>(child.line - children.front().line));
   }
   return put(about, no_guess);
 }

@@ -62,13 +62,21 @@ public:
 
   [[nodiscard]] const About& about(std::uint32_t id) const { return about_[id]; }
   /// Its events or children.
-  [[nodiscard]] std::size_t size(std::uint32_t id) const { return table_[id].words().size() / 2; }
+  [[nodiscard]] std::size_t size(std::uint32_t id) const {
+    const Interner::Words words = table_[id].words();
+    return words[0] == narrow ? words.size() - 1 : words.size() / 2;
+  }
   /// Both with `line` relative to the first.
   [[nodiscard]] StrandEvent event(std::uint32_t id, std::size_t i) const;
   [[nodiscard]] StrandChild child(std::uint32_t id, std::size_t i) const {
-    const Interner::Words words = table_[id].words().subspan(2 * i + 1, 2);
-    return {static_cast<std::uint32_t>(words[0] >> 32), static_cast<std::uint32_t>(words[0]),
-            static_cast<std::int64_t>(words[1])};
+    const Interner::Words words = table_[id].words();
+    if (words[0] == narrow) {
+      const std::uint64_t word = words[i + 1];
+      return {static_cast<std::uint32_t>(word >> 32 & 0xff), static_cast<std::uint32_t>(word),
+              static_cast<std::int64_t>(word) >> 40};
+    }
+    return {static_cast<std::uint32_t>(words[2 * i + 1] >> 32), static_cast<std::uint32_t>(words[2 * i + 1]),
+            static_cast<std::int64_t>(words[2 * i + 2])};
   }
 
   /// An event of a row.
@@ -86,7 +94,11 @@ private:
   std::uint32_t put(const About& about, std::uint32_t guess);
   bool lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth);
 
-  Interner table_; ///< a word that tells leaves from others, then two words an event or child
+  /// What the first word of a strand says of the others: children of two words each, events of two words each,
+  /// or children that fit in one: line (24 bits), number (8), id (32).
+  static constexpr std::uint64_t wide = 0, eventful = 1, narrow = 2;
+
+  Interner table_;
   std::vector<About> about_;
   std::vector<std::uint64_t> words_;
   std::vector<std::unique_ptr<std::vector<Timed>>> rows_; ///< by id, made when asked for
