@@ -104,7 +104,8 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
   if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     frame.children[i].clear();
-  for (std::uint32_t number = 0;; ++number) {
+  std::uint32_t number = 0;
+  for (;; ++number) {
     std::uint32_t now = std::numeric_limits<std::uint32_t>::max();
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (frame.cursors[i] < strands_.size(frame.old[i]))
@@ -132,8 +133,8 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
       if (!frame.children[i].empty() && frame.children[i].back().at == number)
         frame.children[i].back().id = frame.now[at++];
   }
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = strands_.branch(frame.children[i]);
+  for (std::size_t i = 0; i < ids.size(); ++i) // a stretch of one stretch is that one
+    ids[i] = number == 1 ? frame.children[i].front().id : strands_.branch(frame.children[i]);
   --depth_;
 }
 

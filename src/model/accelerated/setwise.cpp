@@ -112,8 +112,9 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   const std::size_t ways = stage.shape().rules.ways;
   const auto sets = static_cast<std::size_t>(stage.shape().sets);
   const double before = spent();
-  // Page walks fall in among the first cache's requests at times of their own: hardly any order comes twice.
-  const bool sequenced = stage.shape().apart && (at > tlbs_ || tlbs_ == 0);
+  // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
+  // between.
+  const bool sequenced = stage.shape().apart && at > tlbs_;
   double until_last = 0;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;

@@ -45,9 +45,22 @@ bool Stage::run(std::int64_t set, std::span<const StrandAt> in, std::span<Level:
   return !lost_;
 }
 
+/// Where only the order counts, a stretch of one stretch is that one.
+void Stage::unwrap(Range in) {
+  for (;;) {
+    for (const StrandAt& strand : at(in))
+      if (strands_.about(strand.id).leaf || strands_.size(strand.id) != 1 ||
+          strands_.child(strand.id, 0).at != strands_.child(stack_[in.from].id, 0).at)
+        return;
+    for (std::size_t i = in.from; i < in.from + in.size; ++i)
+      stack_[i].id = strands_.child(stack_[i].id, 0).id;
+  }
+}
+
 /// Carries a stretch out, or what it did when it met an equal state before.
 void Stage::apply(Range in) {
   if (lost_) return;
+  if (shape_.apart) unwrap(in);
   const bool worth = events_of(in) >= limits_.events;
   Slots slots;
   if ((worth || !shape_.below.memory) && !slots.tell(at(in), strands_)) {

@@ -102,6 +102,7 @@ private:
   };
 
   // stage.cpp
+  void unwrap(Range in);
   void apply(Range in);
   void execute(Range in, const Slots& slots);
   void branch(Range in);

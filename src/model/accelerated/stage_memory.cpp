@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t foreign = 62, vacant = 63;
 constexpr std::int64_t reach = std::int64_t{1} << 24; // distances that fit
-constexpr unsigned count_bits = 56;
+constexpr unsigned count_bits = 56, distance_shift = 38;
 
 std::uint32_t word_of(std::uint32_t what, Level::Entry entry, std::int64_t distance) {
   return what << 26 | static_cast<std::uint32_t>(entry & 1) << 25 |
@@ -104,8 +104,8 @@ const std::uint64_t* Stage::remember(const Slots& slots, std::span<const Level::
     const unsigned slot = slots.of_line(piece.line);
     const std::int64_t distance =
         slot == Slots::none ? std::int64_t{was(piece.line)} : piece.line - slots[slot].anchor;
-    words_.push_back(piece.id | std::uint64_t{slot == Slots::none ? foreign : slot} << 32);
-    words_.push_back(static_cast<std::uint64_t>(distance));
+    words_.push_back(static_cast<std::uint64_t>(distance) << distance_shift |
+                     std::uint64_t{slot == Slots::none ? foreign : slot} << 32 | piece.id);
   }
   std::uint64_t* const outcome = outcomes_.take(words_.size());
   std::ranges::copy(words_, outcome);
@@ -132,10 +132,10 @@ void Stage::recall(const Slots& slots, std::span<const Level::Entry> old, const 
   }
   one_.level().write(0, entries.all());
   outcome += (old.size() + 1) / 2;
-  for (; pieces > 0; --pieces, outcome += 2) {
-    const auto id = static_cast<std::uint32_t>(outcome[0]);
-    const auto what = static_cast<std::uint32_t>(outcome[0] >> 32);
-    pieces_.push_back({0, id, line(what, static_cast<std::int64_t>(outcome[1]))});
+  for (; pieces > 0; --pieces, ++outcome) {
+    const auto what = static_cast<std::uint32_t>(*outcome >> 32 & 63);
+    pieces_.push_back({0, static_cast<std::uint32_t>(*outcome),
+                       line(what, static_cast<std::int64_t>(*outcome) >> distance_shift)});
   }
 }
 

@@ -94,8 +94,8 @@ private:
   std::uint32_t put(const About& about, std::uint32_t guess);
   bool lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth);
 
-  /// What the first word of a strand says of the others: children of two words each, events of two words each,
-  /// or children that fit in one: line (24 bits), number (8), id (32).
+  /// What the first word of a strand says of the others: children of two words each, events of two words
+  /// each, or children that fit in one: line (24 bits), number (8), id (32).
   static constexpr std::uint64_t wide = 0, eventful = 1, narrow = 2;
 
   Interner table_;
