@@ -87,4 +87,8 @@ using Stage = std::function<void(const std::string&)>;
 /// has no way in. Throws what the sampler throws, and nothing for want of evidence.
 [[nodiscard]] Caches infer_caches(Sampler& sampler, const Stage& stage = {});
 
+/// Whether the first level, on which all else rests, is not known: noise may be the reason, and more readings
+/// the remedy. Pure.
+[[nodiscard]] bool worth_another_look(const Caches& found);
+
 } // namespace recount::analysis

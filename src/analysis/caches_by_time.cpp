@@ -23,6 +23,9 @@ const std::vector<std::string> method_by_time = {
     "overlap nor prefetching hides a miss. Each point is visited once a round, in a new order of points, in "
     "slices "
     "of some 40 microseconds, and the least counts: disturbances only add time.",
+    "The clock rate of the core changes with load and heat, and all times with it. Before, between and after "
+    "the slices a chain of multiplications, which touches no memory, tells the rate; times of up to 8 MiB, "
+    "which the core's own caches and clock decide, are given at the rate of the first one.",
     "L1: the part of an address within a page chooses the set, so lines at chosen strides contend for it. "
     "What the "
     "pages cost is measured with the same pages and lines spread over all sets, and subtracted.",

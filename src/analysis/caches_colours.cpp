@@ -1,9 +1,13 @@
 #include "analysis/caches_colours.hpp"
 
+#include "analysis/caches_notebook.hpp"
+#include "analysis/statistics.hpp"
 #include "model/random.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 namespace recount::analysis {
 
@@ -11,70 +15,87 @@ namespace {
 
 using Pages = std::vector<std::int64_t>;
 
-constexpr double overflowing = 1.2; ///< visits of a pass that leave; less is noise
-constexpr int looks_that_agree = 3; ///< looks that must all agree that a set overflows
-constexpr int failures_allowed = 6; ///< reductions that noise may spoil
+constexpr double least_overflow = 1.2;    ///< visits of a pass that leave; less is noise
+constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
+constexpr double unlikely_size = 2.5;     ///< pages of a colour over the median: noise added others
+constexpr int ahead_to_overflow = 3;      ///< looks that see a set overflow, less those that do not: it does
+constexpr int ahead_to_fit = 2;           ///< the other way round
+constexpr int most_looks = 15;
+constexpr int failures_allowed = 12; ///< reductions that noise may spoil, in one search
+constexpr std::uint64_t most_searches = 3;
 
 void shuffle_pages(Pages& pages, std::uint64_t& random) {
   for (std::size_t i = pages.size(); i > 1; --i)
     std::swap(pages[i - 1], pages[model::random_below(random, i)]);
 }
 
+Pages without(Pages pages, std::size_t from, std::size_t end) {
+  pages.erase(pages.begin() + static_cast<std::ptrdiff_t>(from),
+              pages.begin() + static_cast<std::ptrdiff_t>(end));
+  return pages;
+}
+
+/// One search. Throws Unknown when noise spoils it, or its time is over.
 class ColourSearch {
 public:
   ColourSearch(Sampler& sampler, const ColourTask& task)
       : sampler_(sampler), task_(task), random_(task.seed) {}
 
-  std::optional<PageColours> run() {
-    PageColours found{task_.offset, task_.pages, 0, {}};
+  PageColours run() {
     Pages rest(static_cast<std::size_t>(task_.pages));
     std::iota(rest.begin(), rest.end(), std::int64_t{0});
     shuffle_pages(rest, random_);
     for (int failures = 0; overflows(rest);) {
       const auto smallest = reduce(shortest_prefix(rest));
-      if (!smallest) {
-        if (++failures > failures_allowed) return {};
-        shuffle_pages(rest, random_);
+      if (smallest) {
+        take(*smallest, rest);
         continue;
       }
-      rest = others(rest, *smallest);
-      found.smallest.push_back(*smallest);
+      if (++failures > failures_allowed) throw Unknown{"noise hides which pages contend for one of its sets"};
+      shuffle_pages(rest, random_);
     }
-    std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(found, page); });
-    found.left_over = std::ssize(rest);
-    if (found.smallest.empty()) return {};
-    return found;
+    if (found_.empty()) throw Unknown{"no pages were found to contend for its sets"};
+    if (std::ranges::max(sizes_) > unlikely_size * median(sizes_))
+      throw Unknown{"noise mixed pages of several colours"};
+    drop_twins();
+    std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
+    return {task_.offset, task_.pages, std::ssize(rest), {}, found_};
   }
 
 private:
   [[nodiscard]] std::size_t fewest() const { return static_cast<std::size_t>(task_.ways_above) + 1; }
 
-  [[nodiscard]] double time_of(const Pages& pages, bool spread) {
+  enum class Lines { together, spread };
+  enum class Look { quick, thorough };
+
+  [[nodiscard]] double visit_time(const Pages& pages, Lines lines, Look look) {
+    const auto in_a_page = static_cast<std::uint64_t>(task_.page / task_.line);
     std::vector<std::uint64_t> places;
     for (std::size_t i = 0; i < pages.size(); ++i) {
-      const auto lines = static_cast<std::uint64_t>(task_.page / task_.line);
-      const std::uint64_t in_page = spread ? i % lines * static_cast<std::uint64_t>(task_.line) + 8
-                                           : static_cast<std::uint64_t>(task_.offset);
+      const std::uint64_t in_page = lines == Lines::spread
+                                        ? i % in_a_page * static_cast<std::uint64_t>(task_.line) + 8
+                                        : static_cast<std::uint64_t>(task_.offset);
       places.push_back(static_cast<std::uint64_t>(pages[i] * task_.page) + in_page);
     }
-    return sampler_.glance(places);
+    return sampler_.glance(places, look == Look::quick);
   }
 
   /// Visits of a pass that leave the level. The same pages in the same order with their lines spread over the
   /// first level's sets take what the pages cost.
   double leaving(Pages pages) {
     shuffle_pages(pages, random_);
-    const double together = time_of(pages, false);
-    const double in_vain = std::ssize(pages) <= task_.lines_above / 2 ? time_of(pages, true) : plain_;
-    if (std::ssize(pages) <= task_.lines_above / 2) plain_ = in_vain;
-    return (together - in_vain - task_.step) * static_cast<double>(pages.size()) / task_.penalty;
+    const double together = visit_time(pages, Lines::together, Look::thorough);
+    if (std::ssize(pages) <= task_.lines_above / 2) plain_ = visit_time(pages, Lines::spread, Look::thorough);
+    return (together - plain_ - task_.step) * static_cast<double>(pages.size()) / task_.penalty;
   }
 
-  bool overflows(const Pages& pages) {
+  bool overflows(const Pages& pages, int ahead_that_fit = ahead_to_fit) {
+    if (sampler_.out_of_time()) throw Unknown{gave_up};
     if (pages.size() < fewest()) return false;
-    for (int look = 0; look < looks_that_agree; ++look)
-      if (leaving(pages) < overflowing) return false;
-    return true;
+    int ahead = 0;
+    for (int look = 0; look < most_looks && ahead < ahead_to_overflow && ahead > -ahead_that_fit; ++look)
+      ahead += leaving(pages) >= overflow_ ? 1 : -1;
+    return ahead > 0;
   }
 
   Pages shortest_prefix(const Pages& pages) {
@@ -93,11 +114,8 @@ private:
          chunk = std::max<std::size_t>(1, chunk / 2)) {
       for (std::size_t i = 0; i < pages.size();) {
         const std::size_t end = std::min(i + chunk, pages.size());
-        Pages without = pages;
-        without.erase(without.begin() + static_cast<std::ptrdiff_t>(i),
-                      without.begin() + static_cast<std::ptrdiff_t>(end));
-        if (overflows(without))
-          pages = without;
+        if (auto fewer = without(pages, i, end); overflows(fewer))
+          pages = std::move(fewer);
         else
           i = end;
       }
@@ -106,50 +124,80 @@ private:
     // What noise left in or took out shows now: the set must overflow, and no longer without any one page.
     if (!overflows(pages)) return {};
     for (std::size_t i = 0; i < pages.size(); ++i)
-      if (overflows(without(pages, i))) return {};
+      if (overflows(without(pages, i, i + 1))) return {};
     return pages;
   }
 
-  [[nodiscard]] static Pages without(Pages pages, std::size_t i) {
-    pages.erase(pages.begin() + static_cast<std::ptrdiff_t>(i));
-    return pages;
-  }
-
-  /// The pages of other colours: those that in the place of one of the set do not make it overflow.
-  Pages others(const Pages& pages, const Pages& smallest) {
-    Pages kept;
-    for (const std::int64_t page : pages) {
-      if (std::ranges::find(smallest, page) != smallest.end()) continue;
-      Pages tried = smallest;
-      tried.back() = page;
-      if (!overflows(tried)) kept.push_back(page);
-    }
-    return kept;
-  }
-
-  /// A second try for a page that noise may have kept out of its colour: most looks decide.
-  bool belongs_after_all(const PageColours& found, std::int64_t page) {
-    return std::ranges::any_of(found.smallest, [&](Pages tried) {
-      tried.back() = page;
-      int over = 0;
-      for (int look = 0; look < 2 * looks_that_agree - 1; ++look)
-        over += leaving(tried) >= overflowing ? 1 : 0;
-      return over >= looks_that_agree;
+  /// Takes a colour out of the rest: all pages that in the place of one of `smallest` make it overflow, too.
+  void take(const Pages& smallest, Pages& rest) {
+    // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
+    overflow_ = std::max(overflow_, typical_overflow * leaving(smallest));
+    // What a visit takes when nothing leaves: the least of all groups, since others may use a set as well.
+    const Pages fitting = without(smallest, smallest.size() - 1, smallest.size());
+    fitting_ = std::min(fitting_, visit_time(fitting, Lines::together, Look::thorough));
+    const std::size_t before = rest.size();
+    std::erase_if(rest, [&](std::int64_t page) {
+      return std::ranges::find(smallest, page) != smallest.end() || belongs(page, smallest);
     });
+    found_.push_back(smallest);
+    sizes_.push_back(static_cast<double>(before - rest.size()));
+  }
+
+  /// Whether the group overflows with this page in the place of one of its own. A quick look sorts most out.
+  bool belongs(std::int64_t page, Pages group) {
+    group.back() = page;
+    const double longer = visit_time(group, Lines::together, Look::quick) - fitting_;
+    return longer * static_cast<double>(group.size()) >= overflow_ / 2 * task_.penalty && overflows(group);
+  }
+
+  /// A second try, without a quick look, for a page that noise may have kept out of its colour.
+  bool belongs_after_all(std::int64_t page, Pages group) {
+    group.back() = page;
+    return overflows(group, ahead_to_overflow);
+  }
+  bool belongs_after_all(std::int64_t page) {
+    return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
+  }
+
+  /// Pages of a colour found before that noise had kept out of it are no new colour.
+  void drop_twins() {
+    std::vector<Pages> different;
+    for (const Pages& group : found_) {
+      if (!overflows(group)) throw Unknown{"pages contended for a set and then no longer did"};
+      if (std::ranges::none_of(different,
+                               [&](const Pages& other) { return belongs_after_all(group.front(), other); }))
+        different.push_back(group);
+    }
+    found_ = different;
   }
 
   Sampler& sampler_;
   const ColourTask& task_;
   std::uint64_t random_;
-  double plain_ = 0; ///< of the largest pages whose lines the first level holds when spread
+  double overflow_ = least_overflow; ///< visits of a pass that leave
+  double plain_ = 0;                 ///< of the largest pages whose lines the first level holds when spread
+  double fitting_ = std::numeric_limits<double>::infinity(); ///< ns a visit when nothing leaves
+  std::vector<Pages> found_;
+  std::vector<double> sizes_; ///< of the colours found: all their pages
 };
 
 } // namespace
 
-std::optional<PageColours> find_colours(Sampler& sampler, const ColourTask& task) {
+PageColours find_colours(Sampler& sampler, const ColourTask& task) {
+  PageColours none{task.offset, task.pages, 0, "no pages were looked for that contend for its sets", {}};
   const std::uint64_t place = 0;
-  if (sampler.glance(std::span(&place, 1)) < 0) return {};
-  return ColourSearch(sampler, task).run();
+  if (sampler.glance(std::span(&place, 1)) < 0) return none;
+  for (std::uint64_t search = 0; search < most_searches; ++search) {
+    ColourTask another = task;
+    another.seed += search;
+    try {
+      return ColourSearch(sampler, another).run();
+    } catch (const Unknown& unknown) { // a burst of noise may be over
+      none.unknown = unknown.reason;
+      if (sampler.out_of_time()) break;
+    }
+  }
+  return none;
 }
 
 } // namespace recount::analysis

@@ -5,8 +5,6 @@
 #include "analysis/caches_sampler.hpp"
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 namespace recount::analysis {
 
@@ -26,7 +24,8 @@ struct ColourTask {
 /// added until a set overflows, taken out again while it still does, which leaves ways + 1 pages of one
 /// colour, and the other pages are tried against these; until no pages overflow any more. This is the
 /// reduction of eviction sets of Vila, Koepf and Morales, "Theory and Practice of Finding Eviction Sets",
-/// IEEE Symposium on Security and Privacy 2019. Nothing when the sampler has no glance() or no set overflows.
-[[nodiscard]] std::optional<PageColours> find_colours(Sampler& sampler, const ColourTask& task);
+/// IEEE Symposium on Security and Privacy 2019. PageColours::unknown when the sampler has no glance(), no set
+/// overflows, noise hides which pages it takes, or the time for it is over.
+[[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
 
 } // namespace recount::analysis

@@ -55,9 +55,9 @@ std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns)
   std::vector<double> all;
   std::size_t control = patterns.size();
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const auto& in_vain = crosses_pages(patterns[i]) ? readings[control++].ns : std::optional(hit_);
-    if (!readings[i].ns || !in_vain) throw Unknown{"its time was not taken at every point that is needed"};
-    all.push_back((*readings[i].ns - *in_vain) / penalty_);
+    const char* const missing = "its time was not taken at every point that is needed";
+    const double in_vain = crosses_pages(patterns[i]) ? time_of(readings[control++], missing) : hit_;
+    all.push_back((time_of(readings[i], missing) - in_vain) / penalty_);
   }
   return all;
 }

@@ -41,6 +41,12 @@ LevelFinding unknown_level(const std::string& name, const std::string& reason) {
   return finding;
 }
 
+bool worth_another_look(const Caches& found) {
+  if (found.levels.empty()) return true;
+  const LevelFinding& first = found.levels.front();
+  return !first.capacity.value || !first.line.value || !first.ways.value;
+}
+
 Caches infer_caches(Sampler& sampler, const Stage& stage) {
   Notebook notebook(sampler);
   const Abilities& can = sampler.abilities();

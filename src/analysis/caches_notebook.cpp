@@ -4,6 +4,11 @@
 
 namespace recount::analysis {
 
+double time_of(const Reading& reading, const char* otherwise) {
+  if (!reading.ns) throw Unknown{reading.why.empty() ? otherwise : reading.why};
+  return *reading.ns;
+}
+
 std::vector<Reading> Notebook::read(std::span<const kernel::Pattern> patterns) {
   std::set<kernel::Pattern> asked;
   std::vector<kernel::Pattern> fresh;

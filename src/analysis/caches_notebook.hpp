@@ -30,4 +30,7 @@ struct Unknown {
   std::string reason; ///< a clause
 };
 
+/// Its time; throws Unknown where there is none: why, as far as the reading tells, else `otherwise`.
+[[nodiscard]] double time_of(const Reading& reading, const char* otherwise);
+
 } // namespace recount::analysis

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace recount::analysis {
 
@@ -53,8 +54,7 @@ private:
   [[nodiscard]] double share(std::int64_t bytes, const Reading& reading) const {
     if (reading.misses.size() > task_.level && reading.misses[task_.level])
       return *reading.misses[task_.level];
-    if (!reading.ns) throw Unknown{"no time was taken around its capacity"};
-    const double ns = *reading.ns;
+    const double ns = time_of(reading, "no time was taken around its capacity");
     const std::int64_t pages = bytes / notebook_.abilities().page;
     return (ns - task_.translation->random_cost(pages) - task_.hit) / (task_.next_hit - task_.hit);
   }
@@ -88,8 +88,13 @@ private:
     Property& p = level_.line = unknown_property("line", "bytes", {});
     const auto patterns = pair_patterns(5 * task_.around / pair_block);
     std::vector<double> ns;
-    for (const Reading& reading : notebook_.read(patterns))
-      ns.push_back(reading.ns.value_or(0));
+    try {
+      for (const Reading& reading : notebook_.read(patterns))
+        ns.push_back(time_of(reading, "the time of pairs was not taken"));
+    } catch (const Unknown& unknown) {
+      p.unknown = unknown.reason;
+      return;
+    }
     const auto points = pair_points(patterns, ns);
     const auto line = line_from_pairs(points);
     p.quantity = "ns a touch";
@@ -116,7 +121,10 @@ private:
   }
 
   [[nodiscard]] PageColours colours() {
-    if (auto recorded = sampler_.colours()) return *recorded;
+    if (auto recorded = sampler_.colours()) {
+      if (!recorded->unknown.empty()) throw Unknown{recorded->unknown};
+      return *recorded;
+    }
     ColourTask task;
     task.step = task_.hit - task_.first_hit;
     // Neighbours can push what leaves this level out of the next one, too; what is asked here is only
@@ -128,24 +136,28 @@ private:
     task.offset = 13 * task_.line;
     task.ways_above = task_.ways_above;
     task.lines_above = task_.capacity_above / task_.line;
-    auto found = find_colours(sampler_, task);
-    if (!found) { // a burst of noise may be over
-      ++task.seed;
-      found = find_colours(sampler_, task);
-    }
-    if (!found) throw Unknown{"no pages were found to contend for its sets"};
-    sampler_.keep(*found);
-    return *found;
+    const auto found = find_colours(sampler_, task);
+    sampler_.keep(found);
+    if (!found.unknown.empty()) throw Unknown{found.unknown};
+    return found;
+  }
+
+  /// One less than the pages that overflow a set. A line that others keep using makes some sets overflow
+  /// earlier: most decide.
+  [[nodiscard]] static std::int64_t ways_of(const PageColours& found) {
+    std::map<std::int64_t, std::int64_t> sets; // by pages that overflow them
+    for (const auto& pages : found.smallest)
+      ++sets[std::ssize(pages)];
+    const auto [pages, alike] = *std::ranges::max_element(sets, {}, [](const auto& s) { return s.second; });
+    if (4 * alike < 3 * std::ssize(found.smallest))
+      throw Unknown{fmt::format("from {} to {} pages overflow a set: noise, or a hashed index",
+                                sets.begin()->first, sets.rbegin()->first)};
+    return pages - 1;
   }
 
   void fill_from_colours() {
     const PageColours found = colours();
-    const auto size = [](const std::vector<std::int64_t>& pages) { return std::ssize(pages); };
-    const auto [least, most] = std::ranges::minmax(found.smallest, {}, size);
-    const std::int64_t ways = size(least) - 1;
-    if (size(most) != size(least))
-      throw Unknown{fmt::format("from {} to {} pages overflow a set: noise, or a hashed index", size(least),
-                                size(most))};
+    const std::int64_t ways = ways_of(found);
     if (ways <= task_.ways_above) throw Unknown{"its ways hide behind those of the level above"};
     const auto colours = std::ssize(found.smallest);
     const double capacity = static_cast<double>(colours * ways * notebook_.abilities().page);
@@ -177,10 +189,13 @@ private:
           {fmt::format("pages of the colour of page {}", pages.front()), static_cast<double>(pages.size())});
     p.threshold = "more than one visit of a pass leaves the level";
     p.against = "a smallest group of another size";
-    p.words.push_back(fmt::format("One line in each of {} pages, all at the same offset: {} such lines of "
-                                  "one colour leave {}, and no {} of them do, "
-                                  "in each of the {} colours that were found. {} ways.",
-                                  found.pages, ways + 1, level_.name, ways, found.smallest.size(), ways));
+    const auto alike = std::ranges::count_if(
+        found.smallest, [&](const auto& pages) { return std::ssize(pages) == ways + 1; });
+    p.words.push_back(fmt::format(
+        "One line in each of {} pages, all at the same offset: {} such lines of one colour leave "
+        "{}, and no {} of them do, in {} of the {} colours that were found. {} ways.",
+        found.pages, ways + 1, level_.name, ways,
+        alike == std::ssize(found.smallest) ? "each" : std::to_string(alike), found.smallest.size(), ways));
   }
 
   void fill_capacity(const PageColours& found, std::int64_t ways, double capacity) {

@@ -105,7 +105,8 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
   rest.kernel = "visit";
   rest.params = {{"count", colours.pages}, {"stride", page}, {"offset", colours.offset}};
   rest.metric = left_over_metric;
-  rest.value = colours.left_over;
+  rest.reason = colours.unknown;
+  if (colours.unknown.empty()) rest.value = colours.left_over;
   return all;
 }
 
@@ -126,17 +127,36 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
       abilities_.counted_tlbs > 8 || abilities_.most_bytes > std::int64_t{1} << 40)
     throw bad_input("run " + run.id, "its plan states abilities that no witness has");
   for (const auto& observation : results.observations)
+    if (observation.run == run.id) take_reference(observation);
+  for (const auto& observation : results.observations)
     if (observation.run == run.id) take(observation);
+}
+
+void RecordSampler::take_reference(const result::Observation& o) {
+  if (o.metric != reference_metric || !is_probe(o)) return;
+  const auto seconds = result::as_double(o.value);
+  if (!seconds || *seconds <= 0) return;
+  if (base_ == 0) base_ = *seconds;
+  references_[{kernel::to_pattern(o.kernel, o.params), o.repetition}] = *seconds;
 }
 
 void RecordSampler::take(const result::Observation& o) {
   if (!is_probe(o)) return;
   if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
   if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
+  if (o.metric == reference_metric) return;
+  const auto pattern = kernel::to_pattern(o.kernel, o.params);
+  Rounds& rounds = rounds_[of_any_round(pattern)];
   const auto each = o.metric == "seconds" ? ns_per_access(o) : per_access(o);
-  if (!each) return;
-  Rounds& rounds = rounds_[of_any_round(kernel::to_pattern(o.kernel, o.params))];
-  if (o.metric == "seconds") rounds.ns.push_back(*each);
+  if (!each) {
+    if (o.metric == "seconds") rounds.why = o.reason;
+    return;
+  }
+  if (o.metric == "seconds") {
+    const auto beside = references_.find({pattern, o.repetition});
+    const double reference = beside == references_.end() ? 0 : beside->second;
+    rounds.ns.push_back(at_clock_of(base_, reference, pattern, *each));
+  }
   for (std::size_t level = 0; level < abilities_.counted; ++level)
     if (o.metric == miss_metric(level)) add(rounds.misses, level, *each);
   for (std::size_t level = 0; level < abilities_.counted_tlbs; ++level)
@@ -146,9 +166,11 @@ void RecordSampler::take(const result::Observation& o) {
 void RecordSampler::take_colours(const result::Observation& o) {
   if (!colours_) colours_.emplace();
   const auto value = result::as_double(o.value);
-  if (o.metric == colour_metric) {
+  if (!value) {
+    colours_->unknown = o.reason;
+  } else if (o.metric == colour_metric) {
     colours_->smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
-  } else if (value) {
+  } else {
     colours_->left_over = static_cast<std::int64_t>(*value);
     colours_->pages = parameter(o, "count").value_or(0);
     colours_->offset = parameter(o, "offset").value_or(0);
@@ -165,6 +187,7 @@ std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patter
     }
     const Rounds& rounds = found->second;
     auto& reading = all.emplace_back(summarised(pattern, rounds.ns, rounds.misses));
+    if (!reading.ns) reading.why = rounds.why;
     for (const auto& of_level : rounds.translations)
       reading.translations.push_back(of_level.empty() ? std::nullopt : std::optional(median(of_level)));
   }

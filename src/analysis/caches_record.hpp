@@ -25,6 +25,10 @@ namespace recount::analysis {
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
 [[nodiscard]] std::string tlb_metric(std::size_t level);
 
+/// The metric of the clock rate of the core beside a time: seconds of a chain of dependent multiplications
+/// taken right before, between and after the slices, the least. Same kernel, parameters and repetition.
+inline constexpr const char* reference_metric = "reference_seconds";
+
 /// Large pages beside an observation, as they stand in its placement, and back.
 void note_huge_pages(result::Observation& observation, const HugePages& pages);
 [[nodiscard]] std::optional<HugePages> huge_pages_of(const result::Observation& observation);
@@ -48,11 +52,16 @@ private:
   struct Rounds {
     std::vector<double> ns;
     std::vector<std::vector<double>> misses, translations;
+    std::string why;
   };
+  using Moment = std::pair<kernel::Pattern, int>; ///< a pattern with its order, a repetition
+  void take_reference(const result::Observation& observation);
   void take(const result::Observation& observation);
   void take_colours(const result::Observation& observation);
 
   Abilities abilities_;
+  double base_ = 0; ///< reference of the first reading, seconds; 0: none is on record
+  std::map<Moment, double> references_;
   std::map<kernel::Pattern, Rounds> rounds_;
   std::optional<PageColours> colours_;
   std::optional<HugePages> huge_pages_;

@@ -32,9 +32,10 @@ public:
     const auto readings = notebook_.read(wanted);
     std::vector<double> all;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-      const auto &apart = readings[i].ns, &together = readings[patterns.size() + i].ns;
-      if (!apart || !together) throw Unknown{"no time was taken over a range of pages"};
-      all.push_back((*apart - *together - base_) / step_);
+      const char* const missing = "no time was taken over a range of pages";
+      const double apart = time_of(readings[i], missing),
+                   together = time_of(readings[patterns.size() + i], missing);
+      all.push_back((apart - together - base_) / step_);
     }
     return all;
   }
@@ -111,7 +112,8 @@ std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, st
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
 void time_walks(Notebook& notebook, std::int64_t line, Translation& found) {
-  const double shortest = *notebook.read(dense(fewest_pages, line)).ns;
+  const double shortest =
+      time_of(notebook.read(dense(fewest_pages, line)), "no time was taken of lines side by side");
   found.curve = page_curve(notebook, line);
   double base = 0;
   std::size_t at = 0;

@@ -3,10 +3,12 @@
 #include "analysis/caches_record.hpp"
 #include "analysis/curves.hpp"
 #include "kernel/native.hpp"
+#include "study/core_clock.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
 #include <numeric>
 #include <unistd.h>
@@ -44,6 +46,12 @@ private:
   kernel::native::Chase context_;
 };
 
+std::chrono::nanoseconds thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 /// Follows `steps` pointers; returns nanoseconds in all and moves on.
 double chase(void*& at, std::int64_t steps, std::int64_t own_ns) {
   kernel::native::Chase context{at, steps, nullptr};
@@ -61,8 +69,7 @@ struct NativeSampler::Laid {
   std::vector<std::uint64_t> places;
   std::int64_t extent = 0;
   Effort effort;
-  std::vector<double> ns;                  ///< a round, per visit
-  std::vector<std::vector<double>> misses; ///< of a level, a round, per visit
+  Taken* taken = nullptr;
 };
 
 analysis::Abilities native_abilities(const NativeOptions& options) {
@@ -80,7 +87,8 @@ NativeSampler::NativeSampler(NativeOptions options)
     : options_(std::move(options)),
       abilities_(native_abilities(options_)),
       random_(options_.seed),
-      own_ns_(witness::own_cost().ns) {}
+      own_ns_(witness::own_cost().ns),
+      begin_(thread_time()) {}
 
 NativeSampler::~NativeSampler() = default;
 
@@ -97,13 +105,66 @@ kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t e
   return *room.memory;
 }
 
+std::chrono::milliseconds NativeSampler::cpu_time() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(thread_time() - begin_);
+}
+
+bool NativeSampler::out_of_time() const {
+  return cpu_time() > options_.limit;
+}
+
+void NativeSampler::look_again() {
+  ++look_;
+}
+
+bool NativeSampler::wanted(const Pattern& pattern) const {
+  const auto found = taken_.find(pattern);
+  if (found == taken_.end()) return true;
+  return !settled_ && found->second.look < look_ && kernel::extent(pattern) <= private_bytes &&
+         !out_of_time();
+}
+
+/// Puts on record that there was no time for it.
+void NativeSampler::refuse(const Pattern& pattern) {
+  Taken& taken = taken_[pattern];
+  taken.misses.resize(options_.metrics.size());
+  taken.why = analysis::gave_up;
+  if (!options_.observed) return;
+  result::Observation o;
+  const auto point = kernel::to_point(pattern, 1);
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.witness = "clock";
+  o.metric = "seconds";
+  o.reason = taken.why;
+  options_.observed(o);
+}
+
 std::vector<analysis::Reading> NativeSampler::read(std::span<const Pattern> patterns) {
+  std::vector<Pattern> fresh;
+  std::ranges::copy_if(patterns, std::back_inserter(fresh), [&](const Pattern& p) { return wanted(p); });
+  if (out_of_time())
+    std::ranges::for_each(fresh, [&](const Pattern& pattern) { refuse(pattern); });
+  else
+    measure_all(fresh);
+  std::vector<analysis::Reading> readings;
+  for (const Pattern& pattern : patterns) {
+    const Taken& taken = taken_.at(pattern);
+    auto& reading = readings.emplace_back(analysis::summarised(pattern, taken.ns, taken.misses));
+    if (!reading.ns) reading.why = taken.why;
+  }
+  return readings;
+}
+
+void NativeSampler::measure_all(std::span<const Pattern> patterns) {
   std::vector<Laid> all;
   int rounds = 0;
   for (const Pattern& pattern : patterns) {
+    Taken& taken = taken_[pattern];
+    taken.misses.resize(options_.metrics.size());
+    taken.look = look_;
     all.push_back(
-        {&pattern, pattern, kernel::places(pattern), kernel::extent(pattern), effort_for(pattern), {}, {}});
-    all.back().misses.resize(options_.metrics.size());
+        {&pattern, pattern, kernel::places(pattern), kernel::extent(pattern), effort_for(pattern), &taken});
     rounds = std::max(rounds, all.back().effort.rounds);
   }
   // The largest first, so that memory is mapped once.
@@ -116,15 +177,11 @@ std::vector<analysis::Reading> NativeSampler::read(std::span<const Pattern> patt
   std::vector<Laid*> order;
   for (Laid& laid : all)
     order.push_back(&laid);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && (round == 0 || !out_of_time()); ++round) {
     std::shuffle(order.begin(), order.end(), random_);
     for (Laid* laid : order)
-      if (round < laid->effort.rounds) measure(*laid, round);
+      if (round < laid->effort.rounds) measure(*laid, laid->taken->rounds++);
   }
-  std::vector<analysis::Reading> readings;
-  for (const Laid& laid : all)
-    readings.push_back(analysis::summarised(*laid.pattern, laid.ns, laid.misses));
-  return readings;
 }
 
 void NativeSampler::measure(Laid& laid, int round) {
@@ -151,20 +208,29 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
   std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
   steps = small ? std::max(steps, visits) : std::min(steps, visits);
-  double best = std::numeric_limits<double>::infinity();
-  for (int slice = 0; slice < laid.effort.slices; ++slice)
+  double best = std::numeric_limits<double>::infinity(), reference = core_clock_seconds();
+  for (int slice = 0; slice < laid.effort.slices; ++slice) {
     best = std::min(best, chase(at, steps, own_ns_));
+    reference = std::min(reference, core_clock_seconds());
+  }
+  const bool has_reference = laid.extent <= private_bytes;
+  if (base_ == 0 && has_reference) base_ = reference;
   result::Observation o;
   const auto point = kernel::to_point(laid.now, std::max<std::int64_t>(1, steps / visits));
   o.kernel = point.kernel;
   o.params = point.params;
   o.repetition = round;
   o.witness = "clock";
+  o.metric = analysis::reference_metric;
+  o.value = reference;
+  if (options_.observed && has_reference) options_.observed(o);
   o.metric = "seconds";
   o.value = best / 1e9;
   o.accesses = steps;
   if (const auto pages = huge_pages(); pages && laid.pattern->huge) analysis::note_huge_pages(o, *pages);
-  laid.ns.push_back(analysis::ns_per_access(o).value_or(0)); // as a reader of the record will have it
+  // As a reader of the record will have it.
+  laid.taken->ns.push_back(
+      analysis::at_clock_of(base_, reference, *laid.pattern, analysis::ns_per_access(o).value_or(0)));
   if (options_.observed) options_.observed(o);
 }
 
@@ -177,12 +243,13 @@ void NativeSampler::count(Laid& laid, int round, void* start) {
   const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
   const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
   for (std::size_t level = 0; level < all.size(); ++level) {
-    if (const auto each = analysis::per_access(all[level])) laid.misses[level].push_back(*each);
+    if (const auto each = analysis::per_access(all[level])) laid.taken->misses[level].push_back(*each);
     if (options_.observed) options_.observed(all[level]);
   }
 }
 
 void NativeSampler::keep(const analysis::PageColours& colours) {
+  colours_ = colours;
   if (!options_.observed) return;
   for (auto& observation : analysis::colour_observations(colours, abilities_.page)) {
     observation.witness = "clock";
@@ -195,18 +262,21 @@ std::optional<analysis::HugePages> NativeSampler::huge_pages() const {
   return analysis::HugePages{huge_.bytes, huge_.granted};
 }
 
-double NativeSampler::glance(std::span<const std::uint64_t> places) {
+double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
+  if (settled_) return -1;
   Pattern whole = kernel::dense(1, 64);
   std::byte* const base = memory_for(whole, static_cast<std::int64_t>(std::ranges::max(places)) + 8).data();
   kernel::link(base, places);
   void* at = base + places.front();
   const auto visits = static_cast<std::int64_t>(places.size());
   chase(at, 3 * visits, own_ns_);
-  const std::int64_t steps = std::max<std::int64_t>(2 * visits, 1500);
-  double best = std::numeric_limits<double>::infinity();
-  for (int slice = 0; slice < 3; ++slice)
+  const std::int64_t steps = std::max<std::int64_t>(2 * visits, quickly ? 500 : 1500);
+  double best = std::numeric_limits<double>::infinity(), reference = core_clock_seconds();
+  for (int slice = 0; slice < (quickly ? 1 : 3); ++slice)
     best = std::min(best, chase(at, steps, own_ns_));
-  return best / static_cast<double>(steps);
+  reference = std::min(reference, core_clock_seconds());
+  const double each = best / static_cast<double>(steps);
+  return base_ > 0 ? each * base_ / reference : each;
 }
 
 } // namespace recount::study

@@ -1,0 +1,161 @@
+// Times of a core whose clock rate changes while it is measured, replayed from a record: what was taken
+// beside each time puts them right, and without it they mislead.
+#include "analysis/caches_findings.hpp"
+#include "analysis/caches_record.hpp"
+#include "study/caches_model.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <random>
+
+using namespace recount;
+using namespace recount::analysis;
+
+namespace {
+
+model::MachineDescription sunny_cove() {
+  model::MachineDescription machine;
+  machine.name = "sunny cove";
+  machine.levels.resize(2);
+  machine.levels[0].name = "L1d";
+  machine.levels[0].size = 48 << 10;
+  machine.levels[0].line = 64;
+  machine.levels[0].ways = 12;
+  machine.levels[1] = machine.levels[0];
+  machine.levels[1].name = "L2";
+  machine.levels[1].size = 512 << 10;
+  machine.levels[1].ways = 8;
+  return machine;
+}
+
+/// Times that follow from the model's misses, in cycles of a clock that steps between 3.9 and 3.4 GHz as seen
+/// on a server whose other cores begin and end to work, put on record with the time of a chain of arithmetic.
+class DriftingClock : public Sampler {
+public:
+  explicit DriftingClock(result::Results& record, std::size_t most_readings = 1'000'000)
+      : model_(sunny_cove(), "clock", 64 << 20), record_(record), most_readings_(most_readings) {
+    can_ = model_.abilities();
+    can_.exact = can_.contiguous = false;
+    can_.times = true;
+    can_.counted = can_.counted_tlbs = 0;
+    can_.at_once = 12;
+    record.runs.push_back({});
+    record.runs.back().id = "R";
+    record.runs.back().plan = record_plan(can_);
+  }
+  [[nodiscard]] const Abilities& abilities() const override { return can_; }
+  [[nodiscard]] bool out_of_time() const override { return readings_ >= most_readings_; }
+
+  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override {
+    const auto exact = model_.read(patterns);
+    std::vector<Reading> all;
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (++readings_ % 40 == 0) step_ = (step_ + 1) % rates.size();
+      all.push_back(out_of_time() ? refused(patterns[i]) : timed(patterns[i], exact[i]));
+    }
+    return all;
+  }
+
+private:
+  static constexpr std::array rates{3.9, 3.8, 3.6, 3.5, 3.4, 3.6, 3.7}; ///< GHz
+
+  Reading timed(const kernel::Pattern& pattern, const Reading& exact) {
+    std::vector<double> ns;
+    for (int round = 0; round < 4; ++round) {
+      const double cycles = 5 + 11 * *exact.misses[0] + 90 * *exact.misses[1] + spread_(random_);
+      const double reference = 8000e-9 / rates[step_];
+      if (base_ == 0) base_ = reference;
+      auto o = observation(pattern, round);
+      o.metric = reference_metric;
+      o.value = reference;
+      record_.observations.push_back(o);
+      o.metric = "seconds";
+      o.accesses = pattern.visits();
+      o.value = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
+      record_.observations.push_back(o);
+      ns.push_back(at_clock_of(base_, reference, pattern, cycles / rates[step_]));
+    }
+    return summarised(pattern, ns, {});
+  }
+
+  Reading refused(const kernel::Pattern& pattern) {
+    auto o = observation(pattern, 0);
+    o.metric = "seconds";
+    o.reason = gave_up;
+    record_.observations.push_back(o);
+    Reading reading;
+    reading.why = gave_up;
+    return reading;
+  }
+
+  static result::Observation observation(kernel::Pattern pattern, int round) {
+    pattern.seed += round * seeds_a_round;
+    const auto point = kernel::to_point(pattern, 1);
+    result::Observation o;
+    o.run = "R";
+    o.kernel = point.kernel;
+    o.params = point.params;
+    o.repetition = round;
+    o.witness = "clock";
+    return o;
+  }
+
+  study::ModelSampler model_;
+  result::Results& record_;
+  std::size_t most_readings_, readings_ = 0, step_ = 0;
+  double base_ = 0;
+  Abilities can_;
+  std::mt19937_64 random_{11};
+  std::exponential_distribution<double> spread_{100}; ///< cycles, 0.01 in the mean: disturbances only add
+};
+
+Caches replayed(const result::Results& record) {
+  RecordSampler replay(record, record.runs[0]);
+  return infer_caches(replay);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(clock_rate)
+
+BOOST_AUTO_TEST_CASE(a_changing_clock_rate_is_taken_out) {
+  result::Results record;
+  DriftingClock sampler(record);
+  for (const Caches& found : {infer_caches(sampler), replayed(record)}) {
+    BOOST_TEST_REQUIRE(!found.levels.empty());
+    const LevelFinding& first = found.levels[0];
+    BOOST_TEST(first.capacity.value.value_or(0) == 48 << 10, first.capacity.unknown);
+    BOOST_TEST(first.line.value.value_or(0) == 64, first.line.unknown);
+    BOOST_TEST(first.ways.value.value_or(0) == 12, first.ways.unknown);
+    BOOST_TEST(!worth_another_look(found));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_the_reference_the_same_times_tell_nothing_and_nothing_wrong) {
+  result::Results record;
+  DriftingClock sampler(record);
+  static_cast<void>(infer_caches(sampler));
+  std::erase_if(record.observations, [](const auto& o) { return o.metric == reference_metric; });
+  const Caches found = replayed(record);
+  BOOST_TEST_REQUIRE(!found.levels.empty());
+  BOOST_TEST(!found.levels[0].capacity.value);
+  BOOST_TEST(worth_another_look(found));
+}
+
+BOOST_AUTO_TEST_CASE(what_time_did_not_suffice_for_is_unknown_for_that_reason) {
+  for (const std::size_t most : {std::size_t{1}, std::size_t{120}, std::size_t{200}}) {
+    result::Results record;
+    DriftingClock sampler(record, most);
+    const Caches live = infer_caches(sampler), later = replayed(record);
+    BOOST_TEST_CONTEXT("after " << most << " readings") {
+      for (const Caches* found : {&live, &later}) {
+        BOOST_TEST_REQUIRE(!found->levels.empty());
+        BOOST_TEST(!found->levels[0].capacity.value);
+        BOOST_TEST(found->levels[0].capacity.unknown == gave_up);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,137 @@
+// Pages are sorted into colours by time alone: rightly in spite of noise, or not at all.
+#include "analysis/caches_colours.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <random>
+#include <set>
+
+using namespace recount::analysis;
+
+namespace {
+
+constexpr std::int64_t true_colours = 12, true_ways = 8, page = 4096;
+constexpr double first_hit = 1.3, hit = 4.2, penalty = 20; ///< ns
+
+struct Disturbance {
+  double burst = 0;              ///< share of the looks that take half as long again
+  bool busy_set = false;         ///< somebody keeps a line in one set, half of the time
+  std::int64_t most = 1'000'000; ///< looks that there is time for
+};
+
+/// A second level of 12 x 8 pages; pages lie anywhere. What overflows a set of w ways loses most of its
+/// lines.
+class Placed : public Sampler {
+public:
+  Placed(Disturbance disturbance, std::uint64_t seed) : disturbance_(disturbance), random_(seed) {}
+  [[nodiscard]] const Abilities& abilities() const override { return can_; }
+  std::vector<Reading> read(std::span<const recount::kernel::Pattern> patterns) override {
+    return std::vector<Reading>(patterns.size());
+  }
+  [[nodiscard]] bool out_of_time() const override { return looks_ > disturbance_.most; }
+  [[nodiscard]] std::int64_t colour_of(std::int64_t number) {
+    const auto [found, fresh] = colour_.try_emplace(number, 0);
+    if (fresh) found->second = std::uniform_int_distribution<std::int64_t>(0, true_colours - 1)(random_);
+    return found->second;
+  }
+
+  double glance(std::span<const std::uint64_t> places, bool quickly) override {
+    ++looks_;
+    std::map<std::int64_t, std::int64_t> held;
+    std::set<std::uint64_t> offsets;
+    for (const std::uint64_t place : places) {
+      ++held[colour_of(static_cast<std::int64_t>(place / page))];
+      offsets.insert(place % page);
+    }
+    const bool together = offsets.size() == 1 && static_cast<std::int64_t>(places.size()) > 1;
+    double lost = 0;
+    for (const auto& [colour, lines] : held) {
+      const bool taken = disturbance_.busy_set && colour == 3 && chance(0.5);
+      if (together && lines > true_ways - (taken ? 1 : 0)) lost += 0.6 * static_cast<double>(lines);
+    }
+    const double each = (together ? hit : first_hit) + lost * penalty / static_cast<double>(places.size());
+    const double noise = std::abs(std::normal_distribution<double>(0, quickly ? 0.1 : 0.02)(random_));
+    return (each + noise) * (chance(disturbance_.burst) ? 1.5 : 1);
+  }
+
+private:
+  bool chance(double share) { return std::bernoulli_distribution(share)(random_); }
+
+  Disturbance disturbance_;
+  std::mt19937_64 random_;
+  std::map<std::int64_t, std::int64_t> colour_;
+  std::int64_t looks_ = 0;
+  Abilities can_;
+};
+
+ColourTask task() {
+  ColourTask task;
+  task.step = hit - first_hit;
+  task.penalty = penalty;
+  task.pages = 5 * true_colours * true_ways;
+  task.offset = 13 * 64;
+  task.ways_above = 4;
+  task.lines_above = 512;
+  return task;
+}
+
+/// Each group is of one colour, and no two of the same.
+void check_true(Placed& sampler, const PageColours& found) {
+  std::set<std::int64_t> seen;
+  for (const auto& pages : found.smallest) {
+    const std::int64_t colour = sampler.colour_of(pages.front());
+    BOOST_TEST(seen.insert(colour).second, "colour " << colour << " was found twice");
+    for (const std::int64_t number : pages)
+      BOOST_TEST(sampler.colour_of(number) == colour);
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(page_colours)
+
+BOOST_AUTO_TEST_CASE(every_colour_is_found_once) {
+  for (const Disturbance& disturbance : {Disturbance{}, Disturbance{0.02}, Disturbance{0.1}}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      BOOST_TEST_CONTEXT("bursts " << disturbance.burst << ", seed " << seed) {
+        Placed sampler(disturbance, seed);
+        const PageColours found = find_colours(sampler, task());
+        BOOST_TEST(found.unknown == "");
+        BOOST_TEST(found.smallest.size() == true_colours);
+        BOOST_TEST(found.left_over == 0);
+        check_true(sampler, found);
+        for (const auto& pages : found.smallest)
+          BOOST_TEST(pages.size() == true_ways + 1);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      Placed sampler({0.01, true}, seed);
+      const PageColours found = find_colours(sampler, task());
+      if (!found.unknown.empty()) continue;
+      BOOST_TEST(found.smallest.size() == true_colours);
+      check_true(sampler, found);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(noise_without_end_is_no_colour) {
+  Placed sampler({0.6}, 1);
+  const PageColours found = find_colours(sampler, task());
+  if (found.unknown.empty()) check_true(sampler, found);
+  BOOST_TEST(found.smallest.size() <= true_colours);
+}
+
+BOOST_AUTO_TEST_CASE(the_search_ends_with_its_time) {
+  Placed sampler({0.02, false, 2000}, 1);
+  const PageColours found = find_colours(sampler, task());
+  BOOST_TEST(found.unknown == gave_up);
+  BOOST_TEST(found.smallest.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
