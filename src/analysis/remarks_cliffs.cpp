@@ -246,7 +246,7 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
                   largest(1, element), element, largest(3, element), largest(3, element));
   for (const auto& [block, bytes] : blocks) {
     const double size = static_cast<double>(block * block * bytes);
-    std::string where = "no cache of this machine";
+    std::string where = "none of " + machine.machine;
     for (auto level = machine.levels.rbegin(); level != machine.levels.rend(); ++level)
       if (size <= static_cast<double>(level->bytes)) where = level->name;
     remark.evidence.push_back(

@@ -25,6 +25,19 @@ std::vector<std::string> models_of(const Products& group) {
   return names;
 }
 
+/// The described machine of a study that nobody measured; empty where there is another witness.
+std::string only_machine(const Products& group) {
+  std::string only;
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, values] : metrics) {
+      if (!who.first.starts_with("model:")) return {};
+      const std::string name = who.first.substr(6, who.first.find('~') - 6);
+      if (!only.empty() && name != only) return {};
+      only = name;
+    }
+  return only;
+}
+
 void take_machine(Capacities& into, const model::MachineDescription& machine) {
   into.levels.clear();
   for (const auto& level : machine.levels)
@@ -85,10 +98,11 @@ Capacities capacities_of(const Products& group) {
   for (const auto& cache : group.run->caches)
     capacities.levels.push_back({cache.level, cache.size});
   capacities.line = group.line();
-  if (const auto machine = group.run->versions.find("machine"); machine != group.run->versions.end()) {
-    capacities.machine = machine->second;
-    if (const auto known = shipped_machine(machine->second)) take_machine(capacities, *known);
-  }
+  const auto stated = group.run->versions.find("machine");
+  const std::string named = stated == group.run->versions.end() ? only_machine(group) : stated->second;
+  if (named.empty() || named == "host") return capacities;
+  capacities.machine = named;
+  if (const auto known = shipped_machine(named)) take_machine(capacities, *known);
   return capacities;
 }
 
