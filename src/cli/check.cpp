@@ -3,6 +3,7 @@
 #include "cli/check_table.hpp"
 #include "cli/command.hpp"
 #include "cli/measuring.hpp"
+#include "cli/plot_file.hpp"
 #include "cli/sweep_progress.hpp"
 #include "sweep/cpu.hpp"
 #include "sweep/header.hpp"
@@ -52,7 +53,7 @@ void check_check_outputs(const CheckArguments& a) {
   if (takers > 1)
     throw bad_input("standard output", "is wanted by more than one of --json, --plot - and -o -",
                     "give all but one of them a file");
-  demand_plot_path(a.plot);
+  check_plot(a.plot, Dash::text);
 }
 
 sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan, std::uint64_t seed) {

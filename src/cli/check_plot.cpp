@@ -1,6 +1,7 @@
 #include "cli/check_plot.hpp"
 
 #include "cli/output.hpp"
+#include "cli/plot_file.hpp"
 #include "cli/terminal_size.hpp"
 #include "figure/figure.hpp"
 
@@ -9,12 +10,6 @@
 #include <recount/error.hpp>
 
 namespace recount::cli {
-
-void demand_plot_path(const std::string& path) {
-  if (path.empty() || path == "-" || figure::format_of(path)) return;
-  throw bad_input("--plot " + path, "no format is known by this suffix",
-                  "end it in .pdf, .svg, .png, .tikz, .tex or .txt; or - for the terminal");
-}
 
 void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results) {
   if (path.empty()) return;
@@ -29,11 +24,7 @@ void plot_check(const std::string& path, const study::Checked& checked, const re
   }
   figure::Options options;
   options.targets = {{*figure::format_of(path), path}};
-  const auto drawn = figure::draw_agreement(checked.verdicts, results, options);
-  for (const auto& warning : drawn.warnings)
-    fmt::print(stderr, "recount check: warning: {}\n", warning);
-  for (const auto& file : drawn.files)
-    fmt::print(stderr, "agreement: {}\n", file);
+  tell_drawn("agreement", figure::draw_agreement(checked.verdicts, results, options));
 }
 
 } // namespace recount::cli

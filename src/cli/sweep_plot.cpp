@@ -40,7 +40,7 @@ SweepPlot::SweepPlot(std::string path, std::string figure)
   check_name(figure_);
   if (path_.empty() && !figure_.empty())
     throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
-  if (!path_.empty() && path_ != "-") check_plot(path_);
+  check_plot(path_, Dash::text);
   live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
 }
 

@@ -43,7 +43,7 @@ void check(const WatchOptions& o) {
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
     throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
-  if (!o.plot.empty()) check_plot(o.plot);
+  check_plot(o.plot);
   if (o.json && o.output == "-")
     throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
 }
