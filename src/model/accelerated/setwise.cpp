@@ -100,7 +100,7 @@ double Setwise::spent() const {
 
 /// What other levels remember may go; strands cannot.
 bool Setwise::make_room(std::size_t at) {
-  if (strands_.bytes() > limits_.bytes / 2) return false;
+  if (strands_.bytes() > limits_.bytes / 4 * 3) return false;
   for (std::size_t other = 0; other < stages_.size() && bytes() > limits_.bytes; ++other)
     if (other != at) stages_[other].forget();
   return true;
@@ -118,7 +118,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   double until_last = 0;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
-    if (sequenced && strands_.bytes() < limits_.bytes / 4) sequencer_.put(in[set]);
+    if (sequenced && strands_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
     if (!stage.run(static_cast<std::int64_t>(set), in[set],
                    std::span(state).subspan(place.entries + set * ways, ways), tree))
       return false;
