@@ -99,28 +99,19 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   Frame& frame = frames_[depth_++];
   frame.old.assign(ids.begin(), ids.end());
-  frame.cursors.assign(ids.size(), 0);
+  frame.descent.begin(strands_, ids.size(), [&](std::size_t i) { return frame.old[i]; });
   frame.last.clear();
   if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     frame.children[i].clear();
   std::uint32_t number = 0;
-  for (;; ++number) {
-    std::uint32_t now = std::numeric_limits<std::uint32_t>::max();
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      if (frame.cursors[i] < strands_.size(frame.old[i]))
-        now = std::min(now, strands_.child(frame.old[i], frame.cursors[i]).at);
-    if (now == std::numeric_limits<std::uint32_t>::max()) break;
+  for (;;) {
     frame.now.clear();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (frame.cursors[i] == strands_.size(frame.old[i])) continue;
-      StrandChild child = strands_.child(frame.old[i], frame.cursors[i]);
-      if (child.at != now) continue;
-      ++frame.cursors[i];
+    const auto next = frame.descent.next(strands_, [&](std::size_t i, const StrandChild& child) {
       frame.now.push_back(child.id);
-      child.at = number;
-      frame.children[i].push_back(child);
-    }
+      frame.children[i].push_back({number, child.id, child.line});
+    });
+    if (next.times == 0) break;
     if (frame.now == frame.last) { // as the stretch before
       frame.now = frame.became;
     } else {
@@ -130,8 +121,11 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
     }
     std::size_t at = 0;
     for (std::size_t i = 0; i < ids.size(); ++i)
-      if (!frame.children[i].empty() && frame.children[i].back().at == number)
+      if (!frame.children[i].empty() && frame.children[i].back().at == number) {
         frame.children[i].back().id = frame.now[at++];
+        frame.children[i].back().times = next.times;
+      }
+    number += next.times;
   }
   for (std::size_t i = 0; i < ids.size(); ++i) // a stretch of one stretch is that one
     ids[i] = number == 1 ? frame.children[i].front().id : strands_.branch(frame.children[i]);

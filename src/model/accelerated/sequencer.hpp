@@ -1,6 +1,7 @@
 // Strands that meet in one set, told by the order of what happens instead of by when.
 #pragma once
 
+#include "model/accelerated/descent.hpp"
 #include "model/accelerated/interner.hpp"
 #include "model/accelerated/strand.hpp"
 
@@ -28,7 +29,8 @@ public:
 
 private:
   struct Frame { ///< of one branch under way
-    std::vector<std::uint32_t> old, cursors, now, last, became;
+    Descent descent;
+    std::vector<std::uint32_t> old, now, last, became;
     std::vector<std::vector<StrandChild>> children;
   };
   struct Run { ///< how far one leaf is

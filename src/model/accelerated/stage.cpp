@@ -2,15 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace recount::model {
-
-namespace {
-
-constexpr std::uint32_t no_stretch = std::numeric_limits<std::uint32_t>::max();
-
-} // namespace
 
 Stage::Stage(const StageShape& shape, const StageLimits& limits, Strands& strands)
     : shape_(shape),
@@ -50,6 +43,7 @@ void Stage::unwrap(Range in) {
   for (;;) {
     for (const StrandAt& strand : at(in))
       if (strands_.about(strand.id).leaf || strands_.size(strand.id) != 1 ||
+          strands_.child(strand.id, 0).times != 1 ||
           strands_.child(strand.id, 0).at != strands_.child(stack_[in.from].id, 0).at)
         return;
     for (std::size_t i = in.from; i < in.from + in.size; ++i)
@@ -96,59 +90,48 @@ void Stage::execute(Range in, const Slots& slots) {
   if (!shape_.below.memory) group_pieces(slots, pieces);
 }
 
-/// Puts those strands on the stack that have a part in the next stretch inside; returns which that is.
-std::uint32_t Stage::descend(Range in, Frame& frame) {
-  std::uint32_t now = no_stretch;
-  for (std::size_t i = 0; i < in.size; ++i) {
-    const std::uint32_t id = stack_[in.from + i].id;
-    if (frame.cursors[i] < strands_.size(id)) now = std::min(now, strands_.child(id, frame.cursors[i]).at);
-  }
-  if (now == no_stretch) return now;
-  for (std::size_t i = 0; i < in.size; ++i) {
-    const StrandAt strand = stack_[in.from + i];
-    if (frame.cursors[i] == strands_.size(strand.id)) continue;
-    const StrandChild child = strands_.child(strand.id, frame.cursors[i]);
-    if (child.at != now) continue;
-    ++frame.cursors[i];
-    stack_.push_back({child.id, strand.line + child.line});
-  }
-  return now;
-}
-
 /// The stretches inside, in order.
 void Stage::branch(Range in) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   Frame& frame = frames_[depth_++];
-  frame.cursors.assign(in.size, 0);
+  frame.descent.begin(strands_, in.size, [&](std::size_t i) { return stack_[in.from + i].id; });
   frame.last.clear();
   frame.entries.resize(shape_.rules.ways);
   SetCounts change{};
   bool still = false; // the last stretch left the state as it was
   std::size_t last_pieces = 0, last_end = 0;
   const std::size_t top = stack_.size();
-  for (std::uint32_t now; (now = descend(in, frame)) != no_stretch; stack_.resize(top)) {
+  for (;; stack_.resize(top)) {
+    auto next = frame.descent.next(strands_, [&](std::size_t i, const StrandChild& child) {
+      stack_.push_back({child.id, stack_[in.from + i].line + child.line});
+    });
+    if (next.times == 0) break;
     const Range part{top, stack_.size() - top};
-    if (still && std::ranges::equal(at(part), frame.last)) { // the same again from the same state
-      for (std::size_t i = 0; i < change.size(); ++i)
-        one_.counts[i] += change[i];
-      for (std::size_t i = last_pieces; i < last_end; ++i)
-        pieces_.push_back({now, pieces_[i].id, pieces_[i].line});
-      continue;
+    if (!std::ranges::equal(at(part), frame.last)) {
+      frame.last.assign(at(part).begin(), at(part).end());
+      still = false;
     }
-    frame.last.assign(at(part).begin(), at(part).end());
-    one_.level().read(0, frame.entries);
-    const std::uint64_t old_tree = tree();
-    const SetCounts before = one_.counts;
-    last_pieces = pieces_.size();
-    apply(part);
-    last_end = pieces_.size();
+    for (; next.times > 0 && !still; ++next.at, --next.times) {
+      std::ranges::copy(frame.last, stack_.begin() + static_cast<std::ptrdiff_t>(top));
+      one_.level().read(0, frame.entries);
+      const std::uint64_t old_tree = tree();
+      const SetCounts before = one_.counts;
+      last_pieces = pieces_.size();
+      apply(part);
+      last_end = pieces_.size();
+      for (std::size_t i = last_pieces; i < last_end; ++i)
+        pieces_[i].at = next.at;
+      const SetEntries entries(one_.level(), shape_.rules.ways);
+      still = old_tree == tree() && std::ranges::equal(entries.all(), frame.entries);
+      if (still)
+        for (std::size_t i = 0; i < change.size(); ++i)
+          change[i] = one_.counts[i] - before[i];
+    }
+    if (next.times == 0) continue;
+    for (std::size_t i = 0; i < change.size(); ++i) // the same again from the same state
+      one_.counts[i] += next.times * change[i];
     for (std::size_t i = last_pieces; i < last_end; ++i)
-      pieces_[i].at = now;
-    const SetEntries entries(one_.level(), shape_.rules.ways);
-    still = old_tree == tree() && std::ranges::equal(entries.all(), frame.entries);
-    if (still)
-      for (std::size_t i = 0; i < change.size(); ++i)
-        change[i] = one_.counts[i] - before[i];
+      pieces_.push_back({next.at, pieces_[i].id, pieces_[i].line, next.times});
   }
   --depth_;
 }

@@ -1,6 +1,7 @@
 // Simulates the sets of one level, each from its strands, remembering what strands did to states.
 #pragma once
 
+#include "model/accelerated/descent.hpp"
 #include "model/accelerated/one_set.hpp"
 #include "model/accelerated/order.hpp"
 #include "model/accelerated/slots.hpp"
@@ -75,13 +76,14 @@ private:
     std::uint32_t at = 0; ///< of which stretch inside
     std::uint32_t id = 0;
     std::int64_t line = 0;
+    std::uint32_t times = 1; ///< in so many stretches in a row
   };
   /// Some strands on the stack.
   struct Range {
     std::size_t from = 0, size = 0;
   };
   struct Frame { ///< of one branch under way
-    std::vector<std::uint32_t> cursors;
+    Descent descent;
     std::vector<StrandAt> last;
     std::vector<Level::Entry> entries;
   };
@@ -106,7 +108,6 @@ private:
   void apply(Range in);
   void execute(Range in, const Slots& slots);
   void branch(Range in);
-  std::uint32_t descend(Range in, Frame& frame);
   // stage_rows.cpp
   bool in_rows(Range in);
   void merge_rows();

@@ -59,7 +59,7 @@ void Stage::group_pieces(const Slots& slots, std::size_t from) {
                           (slot == Slots::none && groups_[*link - 1].line != piece.line)))
       link = &groups_[*link - 1].next;
     Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, piece.line);
-    group.children.push_back({piece.at, piece.id, line_below(piece.line) / shape_.below.sets});
+    group.children.push_back({piece.at, piece.id, line_below(piece.line) / shape_.below.sets, piece.times});
   }
   pieces_.resize(from);
   close_groups();

@@ -45,25 +45,35 @@ StrandEvent Strands::event(std::uint32_t id, std::size_t i) const {
 }
 
 std::uint32_t Strands::branch(std::span<const StrandChild> children) {
-  constexpr std::int64_t reach = std::int64_t{1} << 23;
+  constexpr std::int64_t reach = std::int64_t{1} << 19;
+  constexpr std::uint32_t most = 0x3f;
   About about;
   about.leaf = false;
   bool fit = true;
-  words_.assign(1, narrow);
-  for (const StrandChild& child : children) {
-    const std::int64_t line = child.line - children.front().line;
-    fit = fit && child.at <= 0xff && -reach <= line && line < reach;
-    words_.push_back(static_cast<std::uint64_t>(line) << 40 | std::uint64_t{child.at} << 32 | child.id);
+  children_.clear();
+  for (StrandChild child : children) {
+    child.line -= children.front().line;
     const About& inside = about_[child.id];
-    about.low = std::min(about.low, line + inside.low);
-    about.high = std::max(about.high, line + inside.high);
-    about.events += inside.events;
+    about.low = std::min(about.low, child.line + inside.low);
+    about.high = std::max(about.high, child.line + inside.high);
+    about.events += child.times * inside.events;
+    fit = fit && child.at <= most && -reach <= child.line && child.line < reach;
+    StrandChild* const last = children_.empty() ? nullptr : &children_.back();
+    if (last != nullptr && last->id == child.id && last->line == child.line &&
+        last->at + last->times == child.at)
+      last->times += child.times;
+    else
+      children_.push_back(child);
   }
-  if (fit) return put(about, no_guess);
-  words_.assign(1, wide);
-  for (const StrandChild& child : children) {
-    words_.push_back(std::uint64_t{child.at} << 32 | child.id);
-    words_.push_back(static_cast<std::uint64_t>(child.line - children.front().line));
+  fit = fit && std::ranges::all_of(children_, [](const StrandChild& c) { return c.times <= most; });
+  words_.assign(1, fit ? narrow : wide);
+  for (const StrandChild& child : children_) {
+    const auto line = static_cast<std::uint64_t>(child.line);
+    const std::uint64_t word = std::uint64_t{child.at} << 32 | child.id;
+    if (fit)
+      words_.push_back(line << 44 | std::uint64_t{child.times} << 38 | word);
+    else
+      words_.insert(words_.end(), {word, line, child.times});
   }
   return put(about, no_guess);
 }
@@ -80,9 +90,10 @@ bool Strands::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, u
       continue;
     }
     const StrandChild inside = child(id, i);
-    if (inside.at > 0xff) return false;
-    const std::uint64_t step = std::uint64_t{inside.at} << (32 + 8 * (deepest - 1 - depth));
-    if (!lay_out(inside.id, line + inside.line, path | step, depth + 1)) return false;
+    if (inside.at + inside.times > 0x100) return false;
+    for (std::uint64_t at = inside.at; at < inside.at + inside.times; ++at)
+      if (!lay_out(inside.id, line + inside.line, path | at << (32 + 8 * (deepest - 1 - depth)), depth + 1))
+        return false;
   }
   return true;
 }

@@ -34,7 +34,8 @@ struct StrandTime {
 struct StrandChild {
   std::uint32_t at = 0; ///< which of the stretches inside
   std::uint32_t id = 0;
-  std::int64_t line = 0; ///< of its first event
+  std::int64_t line = 0;   ///< of its first event
+  std::uint32_t times = 1; ///< so many stretches in a row, all the same
 };
 
 /// A strand at its place: `line` is that of its first event.
@@ -56,7 +57,7 @@ public:
   };
 
   /// Both take lines as they are (at least one event or child, in order of time) and tell them relative to
-  /// the first. A right guess is found sooner.
+  /// the first. A right guess is found sooner; children that are the same in a row become one.
   std::uint32_t leaf(std::span<const StrandEvent> events, std::uint32_t guess = 0);
   std::uint32_t branch(std::span<const StrandChild> children);
 
@@ -64,7 +65,7 @@ public:
   /// Its events or children.
   [[nodiscard]] std::size_t size(std::uint32_t id) const {
     const Interner::Words words = table_[id].words();
-    return words[0] == narrow ? words.size() - 1 : words.size() / 2;
+    return (words.size() - 1) / (words[0] == narrow ? 1 : words[0] == wide ? 3 : 2);
   }
   /// Both with `line` relative to the first.
   [[nodiscard]] StrandEvent event(std::uint32_t id, std::size_t i) const;
@@ -72,11 +73,11 @@ public:
     const Interner::Words words = table_[id].words();
     if (words[0] == narrow) {
       const std::uint64_t word = words[i + 1];
-      return {static_cast<std::uint32_t>(word >> 32 & 0xff), static_cast<std::uint32_t>(word),
-              static_cast<std::int64_t>(word) >> 40};
+      return {static_cast<std::uint32_t>(word >> 32 & 0x3f), static_cast<std::uint32_t>(word),
+              static_cast<std::int64_t>(word) >> 44, static_cast<std::uint32_t>(word >> 38 & 0x3f)};
     }
-    return {static_cast<std::uint32_t>(words[2 * i + 1] >> 32), static_cast<std::uint32_t>(words[2 * i + 1]),
-            static_cast<std::int64_t>(words[2 * i + 2])};
+    return {static_cast<std::uint32_t>(words[3 * i + 1] >> 32), static_cast<std::uint32_t>(words[3 * i + 1]),
+            static_cast<std::int64_t>(words[3 * i + 2]), static_cast<std::uint32_t>(words[3 * i + 3])};
   }
 
   /// An event of a row.
@@ -101,6 +102,7 @@ private:
   Interner table_;
   std::vector<About> about_;
   std::vector<std::uint64_t> words_;
+  std::vector<StrandChild> children_;
   std::vector<std::unique_ptr<std::vector<Timed>>> rows_; ///< by id, made when asked for
   std::size_t row_bytes_ = 0;
   std::vector<Timed> row_;
