@@ -23,6 +23,12 @@ public:
   /// Replaces the strands that meet in a set by those of the same events in the same order, numbered.
   void put(std::span<StrandAt> in);
 
+  /// What became of what goes; the strands made stay.
+  void forget() {
+    known_.clear();
+    results_ = {};
+    alone_ = {};
+  }
   [[nodiscard]] std::size_t bytes() const {
     return known_.bytes() + (results_.capacity() + alone_.capacity()) * sizeof(std::uint32_t);
   }

@@ -83,7 +83,7 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
     places.push_back(place);
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    stages_.emplace_back(shapes[i], StageLimits{limits.bytes / 2, limits.events}, strands_);
+    stages_.emplace_back(shapes[i], StageLimits{limits.bytes / 8 * 3, limits.events}, strands_);
     places_.push_back(places[(i + shapes.size() - tlbs_) % shapes.size()]);
   }
 }
@@ -100,7 +100,7 @@ double Setwise::spent() const {
 
 /// What other levels remember may go; strands cannot.
 bool Setwise::make_room(std::size_t at) {
-  if (strands_.bytes() > limits_.bytes / 4 * 3) return false;
+  if (strands_.bytes() > limits_.bytes / 8 * 5) return false;
   for (std::size_t other = 0; other < stages_.size() && bytes() > limits_.bytes; ++other)
     if (other != at) stages_[other].forget();
   return true;
@@ -118,6 +118,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   double until_last = 0;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
+    if (sequencer_.bytes() > limits_.bytes / 8) sequencer_.forget();
     if (sequenced && strands_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
     if (!stage.run(static_cast<std::int64_t>(set), in[set],
                    std::span(state).subspan(place.entries + set * ways, ways), tree))

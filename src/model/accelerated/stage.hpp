@@ -32,7 +32,7 @@ struct StageShape {
 };
 
 struct StageLimits {
-  std::size_t bytes = std::size_t{1} << 29; ///< then what is remembered is forgotten
+  std::size_t bytes = std::size_t{3} << 27; ///< then what is remembered is forgotten
   std::uint64_t events = 48;                ///< stretches of fewer are not worth remembering
 };
 
