@@ -84,7 +84,7 @@ private:
   void find_first_plateaus() {
     stage_("working sets");
     found_.curve = survey(notebook_, can_.most_bytes);
-    first_hit_ = std::ranges::min(found_.curve, {}, &SizePoint::ns).ns;
+    first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
     if (!plateau)

@@ -5,6 +5,7 @@
 #include "model/random.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -17,7 +18,7 @@ using Pages = std::vector<std::int64_t>;
 
 constexpr double least_overflow = 1.2;    ///< visits of a pass that leave; less is noise
 constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
-constexpr double unlikely_size = 2.5;     ///< pages of a colour over the median: noise added others
+constexpr double unlikely = 4;            ///< roots of the usual number of pages that a colour is off: noise
 constexpr int ahead_to_overflow = 3;      ///< looks that see a set overflow, less those that do not: it does
 constexpr int ahead_to_fit = 2;           ///< the other way round
 constexpr int most_looks = 15;
@@ -55,9 +56,8 @@ public:
       shuffle_pages(rest, random_);
     }
     if (found_.empty()) throw Unknown{"no pages were found to contend for its sets"};
-    if (std::ranges::max(sizes_) > unlikely_size * median(sizes_))
-      throw Unknown{"noise mixed pages of several colours"};
-    drop_twins();
+    join_twins();
+    check_sizes();
     std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
     return {task_.offset, task_.pages, std::ssize(rest), {}, found_};
   }
@@ -144,31 +144,50 @@ private:
   }
 
   /// Whether the group overflows with this page in the place of one of its own. A quick look sorts most out.
-  bool belongs(std::int64_t page, Pages group) {
-    group.back() = page;
-    const double longer = visit_time(group, Lines::together, Look::quick) - fitting_;
-    return longer * static_cast<double>(group.size()) >= overflow_ / 2 * task_.penalty && overflows(group);
+  bool belongs(std::int64_t page, const Pages& group) {
+    Pages tried = group;
+    tried.back() = page;
+    const double longer = visit_time(tried, Lines::together, Look::quick) - fitting_;
+    return longer * static_cast<double>(group.size()) >= overflow_ / 2 * task_.penalty &&
+           belongs_after_all(page, group, ahead_to_fit);
   }
 
-  /// A second try, without a quick look, for a page that noise may have kept out of its colour.
-  bool belongs_after_all(std::int64_t page, Pages group) {
+  /// The same without a quick look. While somebody else keeps a line in the set, the group overflows with any
+  /// page, and without one of its own: that tells nothing of this page.
+  bool belongs_after_all(std::int64_t page, Pages group, int ahead_that_fit = ahead_to_overflow) {
     group.back() = page;
-    return overflows(group, ahead_to_overflow);
+    return overflows(group, ahead_that_fit) && !overflows(without(group, group.size() - 1, group.size()));
   }
   bool belongs_after_all(std::int64_t page) {
     return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
   }
 
   /// Pages of a colour found before that noise had kept out of it are no new colour.
-  void drop_twins() {
+  void join_twins() {
     std::vector<Pages> different;
-    for (const Pages& group : found_) {
+    std::vector<double> sizes;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const Pages& group = found_[i];
       if (!overflows(group)) throw Unknown{"pages contended for a set and then no longer did"};
-      if (std::ranges::none_of(different,
-                               [&](const Pages& other) { return belongs_after_all(group.front(), other); }))
+      const auto twin = std::ranges::find_if(different, [&](const Pages& other) {
+        return belongs_after_all(group.front(), other) && belongs_after_all(other.front(), group);
+      });
+      if (twin == different.end()) {
         different.push_back(group);
+        sizes.push_back(sizes_[i]);
+      } else {
+        sizes[static_cast<std::size_t>(twin - different.begin())] += sizes_[i];
+      }
     }
     found_ = different;
+    sizes_ = sizes;
+  }
+
+  /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
+  void check_sizes() const {
+    const double usual = median(sizes_), off = unlikely * std::sqrt(usual);
+    for (const double size : sizes_)
+      if (std::abs(size - usual) > off) throw Unknown{"noise mixed pages of several colours"};
   }
 
   Sampler& sampler_;

@@ -12,6 +12,8 @@ constexpr std::int64_t survey_huge_from = std::int64_t{8}
                                           << 20; ///< bytes from which large pages are asked for
 constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
 constexpr double flat_most = 1.1;
+constexpr std::size_t floor_points = 4;
+constexpr double floor_spread = 1.01;
 
 } // namespace
 
@@ -55,6 +57,16 @@ std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_
     best = {curve[i].bytes, curve[i + 2].bytes, low};
   }
   return best;
+}
+
+double floor_of(const std::vector<SizePoint>& curve) {
+  std::vector<double> ns;
+  for (const SizePoint& point : curve)
+    ns.push_back(point.ns);
+  std::ranges::sort(ns);
+  for (std::size_t i = 0; i + floor_points <= ns.size(); ++i)
+    if (ns[i + floor_points - 1] <= floor_spread * ns[i]) return ns[i];
+  return ns.front();
 }
 
 std::int64_t first_above(const std::vector<SizePoint>& curve, double limit) {

@@ -30,6 +30,9 @@ struct Plateau {
 /// more than a tenth everywhere.
 [[nodiscard]] std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from,
                                               std::int64_t to);
+/// The least time that several points share: one alone that is less is an error. Of a curve that is not
+/// empty.
+[[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);
 /// The first size from which on every time exceeds `limit` ns; 0: there is none.
 [[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
 

@@ -3,13 +3,11 @@
 #include "analysis/caches_record.hpp"
 #include "analysis/curves.hpp"
 #include "kernel/native.hpp"
-#include "study/core_clock.hpp"
-#include "witness/stopwatch.hpp"
+#include "study/slices.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 #include <numeric>
 #include <unistd.h>
 
@@ -20,6 +18,8 @@ using kernel::Pattern;
 namespace {
 
 constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
+
+constexpr int most_tries = 4; ///< of slices that something disturbs
 
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 
@@ -52,14 +52,6 @@ std::chrono::nanoseconds thread_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// Follows `steps` pointers; returns nanoseconds in all and moves on.
-double chase(void*& at, std::int64_t steps, std::int64_t own_ns) {
-  kernel::native::Chase context{at, steps, nullptr};
-  const auto lapse = witness::lapse({kernel::native::recount_kernel_chase, &context});
-  at = context.end;
-  return static_cast<double>(std::max<std::int64_t>(lapse.ns - own_ns, 1));
-}
-
 } // namespace
 
 /// A pattern while it is measured.
@@ -87,7 +79,6 @@ NativeSampler::NativeSampler(NativeOptions options)
     : options_(std::move(options)),
       abilities_(native_abilities(options_)),
       random_(options_.seed),
-      own_ns_(witness::own_cost().ns),
       begin_(thread_time()) {}
 
 NativeSampler::~NativeSampler() = default;
@@ -204,15 +195,11 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   const bool small = laid.effort.slices > 1;
   void* at = start;
   // Laying the pointers out has warmed what can be warm; a pass more lets the order of use settle.
-  const double pass = small ? chase(at, visits, own_ns_) : 50.0 * static_cast<double>(visits);
+  const double pass = small ? follow(at, visits) : 50.0 * static_cast<double>(visits);
   const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
   std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
   steps = small ? std::max(steps, visits) : std::min(steps, visits);
-  double best = std::numeric_limits<double>::infinity(), reference = core_clock_seconds();
-  for (int slice = 0; slice < laid.effort.slices; ++slice) {
-    best = std::min(best, chase(at, steps, own_ns_));
-    reference = std::min(reference, core_clock_seconds());
-  }
+  const auto [best, reference] = follow_in_slices(at, steps, laid.effort.slices, small ? most_tries : 1);
   const bool has_reference = laid.extent <= private_bytes;
   if (base_ == 0 && has_reference) base_ = reference;
   result::Observation o;
@@ -269,12 +256,9 @@ double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly
   kernel::link(base, places);
   void* at = base + places.front();
   const auto visits = static_cast<std::int64_t>(places.size());
-  chase(at, 3 * visits, own_ns_);
+  static_cast<void>(follow(at, 3 * visits));
   const std::int64_t steps = std::max<std::int64_t>(2 * visits, quickly ? 500 : 1500);
-  double best = std::numeric_limits<double>::infinity(), reference = core_clock_seconds();
-  for (int slice = 0; slice < (quickly ? 1 : 3); ++slice)
-    best = std::min(best, chase(at, steps, own_ns_));
-  reference = std::min(reference, core_clock_seconds());
+  const auto [best, reference] = follow_in_slices(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
   const double each = best / static_cast<double>(steps);
   return base_ > 0 ? each * base_ / reference : each;
 }

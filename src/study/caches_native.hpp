@@ -78,9 +78,8 @@ private:
   analysis::Abilities abilities_;
   Room small_, huge_;
   std::mt19937_64 random_;
-  std::int64_t own_ns_;
   std::chrono::nanoseconds begin_; ///< CPU time of the thread
-  double base_ = 0;                ///< core_clock_seconds() beside the first time
+  double base_ = 0;                ///< the reference beside the first time, seconds
   int look_ = 0;
   bool settled_ = false;
   std::map<kernel::Pattern, Taken> taken_;

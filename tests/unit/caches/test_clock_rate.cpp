@@ -33,8 +33,13 @@ model::MachineDescription sunny_cove() {
 /// on a server whose other cores begin and end to work, put on record with the time of a chain of arithmetic.
 class DriftingClock : public Sampler {
 public:
-  explicit DriftingClock(result::Results& record, std::size_t most_readings = 1'000'000)
-      : model_(sunny_cove(), "clock", 64 << 20), record_(record), most_readings_(most_readings) {
+  /// One of the readings is put right too far, as if something else had delayed what lay beside it.
+  explicit DriftingClock(result::Results& record, std::size_t most_readings = 1'000'000,
+                         std::size_t overdone = 0)
+      : model_(sunny_cove(), "clock", 64 << 20),
+        record_(record),
+        most_readings_(most_readings),
+        overdone_(overdone) {
     can_ = model_.abilities();
     can_.exact = can_.contiguous = false;
     can_.times = true;
@@ -64,7 +69,7 @@ private:
     std::vector<double> ns;
     for (int round = 0; round < 4; ++round) {
       const double cycles = 5 + 11 * *exact.misses[0] + 90 * *exact.misses[1] + spread_(random_);
-      const double reference = 8000e-9 / rates[step_];
+      const double reference = 8000e-9 / rates[step_] * (readings_ == overdone_ ? 1.14 : 1);
       if (base_ == 0) base_ = reference;
       auto o = observation(pattern, round);
       o.metric = reference_metric;
@@ -103,7 +108,7 @@ private:
 
   study::ModelSampler model_;
   result::Results& record_;
-  std::size_t most_readings_, readings_ = 0, step_ = 0;
+  std::size_t most_readings_, overdone_, readings_ = 0, step_ = 0;
   double base_ = 0;
   Abilities can_;
   std::mt19937_64 random_{11};
@@ -129,6 +134,17 @@ BOOST_AUTO_TEST_CASE(a_changing_clock_rate_is_taken_out) {
     BOOST_TEST(first.line.value.value_or(0) == 64, first.line.unknown);
     BOOST_TEST(first.ways.value.value_or(0) == 12, first.ways.unknown);
     BOOST_TEST(!worth_another_look(found));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_time_that_is_too_short_does_not_lower_the_floor) {
+  for (const std::size_t overdone : {2U, 5U, 12U}) {
+    result::Results record;
+    DriftingClock sampler(record, 1'000'000, overdone);
+    const Caches found = infer_caches(sampler);
+    BOOST_TEST_REQUIRE(!found.levels.empty());
+    BOOST_TEST(found.levels[0].capacity.value.value_or(0) == 48 << 10, found.levels[0].capacity.unknown);
+    BOOST_TEST(found.levels[0].ways.value.value_or(0) == 12);
   }
 }
 
