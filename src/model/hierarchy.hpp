@@ -78,7 +78,7 @@ public:
 private:
   // Hits in a simple hierarchy are settled here, without a call.
   template <Cause cause>
-  void access(std::uint64_t address, unsigned bytes) {
+  [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes) {
     constexpr bool store = cause == Cause::store;
     const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
     if (!simple_ || line != last) [[unlikely]]
@@ -88,7 +88,14 @@ private:
     Level::Entry& newest = newest_[line & newest_mask_];
     if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return;
     newest = line << 1 | Level::Entry{store};
-    if (!levels_.front().use(line, store)) bring(address, cause, store);
+    levels_.front().eight() ? look<cause, true>(line, address) : look<cause, false>(line, address);
+  }
+  /// Apart, so that what surrounds it keeps its registers.
+  template <Cause cause, bool eight>
+  [[gnu::noinline]] void look(std::uint64_t line, std::uint64_t address) {
+    constexpr bool store = cause == Cause::store;
+    if (!(eight ? levels_.front().use_eight(line, store) : levels_.front().use(line, store)))
+      bring(address, cause, store);
   }
   // The page that was looked up last is the newest of its set: to find it again changes nothing.
   void translate(std::uint64_t address, Cause cause) {

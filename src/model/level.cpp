@@ -18,6 +18,7 @@ constexpr bool ordered(Policy policy) {
 Level::Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
              std::uint64_t seed)
     : is_packed_(ordered(policy) && ways <= PackedSets::most_ways),
+      eight_(policy == Policy::lru && ways == 8 && std::has_single_bit(sets)),
       policy_(policy),
       shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
       packed_(is_packed_ ? sets : 1, is_packed_ ? ways : 1),

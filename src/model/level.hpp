@@ -27,6 +27,11 @@ public:
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
     return is_packed_ ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
   }
+  /// Whether use_eight() does the same as use(), only sooner.
+  [[nodiscard]] bool eight() const { return eight_; }
+  [[gnu::always_inline]] bool use_eight(std::uint64_t line, bool dirty) {
+    return packed_.use_eight(line, dirty);
+  }
   /// Takes in a line that is not there; returns the entry that had to leave, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
     return is_packed_ ? packed_.insert(line, dirty) : insert_other(line, dirty);
@@ -70,6 +75,7 @@ private:
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
   bool is_packed_; ///< the lines are in packed_, else in entries_
+  bool eight_;     ///< packed, LRU, 8 ways, sets a power of two
   Policy policy_;
   unsigned shift_;
   PackedSets packed_;

@@ -32,7 +32,12 @@ public:
 
   /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty, bool first) {
-    return ways_ == 8 ? use_in<8>(line, dirty, first) : use_in<0>(line, dirty, first); // 8: most first levels
+    std::uint64_t* const set = set_of(line);
+    return ways_ == 8 ? use_in<8>(set, line, dirty, first) : use_in<0>(set, line, dirty, first); // 8: most
+  }
+  /// use() of 8 ways, with `first`, where the number of sets is a power of two.
+  [[gnu::always_inline]] bool use_eight(std::uint64_t line, bool dirty) {
+    return use_in<8>(words_.data() + (line & mask_) * (2 + 8), line, dirty, true);
   }
   /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
@@ -72,9 +77,8 @@ private:
 
   /// With so many ways; 0: whatever there are.
   template <std::size_t fixed>
-  [[gnu::always_inline]] bool use_in(std::uint64_t line, bool dirty, bool first) {
+  [[gnu::always_inline]] bool use_in(std::uint64_t* set, std::uint64_t line, bool dirty, bool first) {
     constexpr std::size_t tags = fixed > 8 ? 2 : 1;
-    std::uint64_t* const set = fixed == 0 ? set_of(line) : words_.data() + index(line) * (tags + 1 + fixed);
     const std::size_t place = fixed == 0 ? find(set, line) : find<fixed>(set, line, 0);
     if (place == (fixed == 0 ? ways_ : fixed)) return false;
     std::uint64_t* const order = set + (fixed == 0 ? tags_ : tags);
