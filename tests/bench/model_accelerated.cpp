@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
       for (std::size_t levels = 2; levels <= (all ? 3 : 2); ++levels)
         for (const bool tlb : {false, true})
           if (all || (one.always && (one.walks || !tlb))) nest(one, levels, tlb);
-    fmt::print("\nMemory of what is remembered: 1 GiB at most, beside the caches themselves.\n\n");
+    fmt::print("\nMemory of what is remembered: about 1 GiB (up to 1.4 was seen), beside the caches "
+               "themselves.\n\n");
     sweep(argv[1], "stride, the laboratory's stopwatch sweep (A), 4K to 4M",
           {"--size", "4K:4M:x2", "--stride", "1:2M:x2", "--rounds", "10"});
     sweep(argv[1], "stride, the laboratory's counters (B), L1: 8K to 64K",
