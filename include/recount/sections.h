@@ -6,7 +6,8 @@
  *     recount_section_end("solve");
  *
  * Outside of recount watch each call costs a comparison. Inside it is one send(2) that never waits: when
- * recount is too slow, marks are dropped and counted. Any thread may call; nothing is allocated.
+ * recount is too slow, marks are dropped and counted; a program that ends by exit() then waits up to a
+ * second to tell how many the last were. Any thread may call; nothing is allocated.
  *
  * Other languages write lines to the descriptor whose number is in the environment variable
  * RECOUNT_SECTIONS_FD: "begin NAME", "end NAME" or "mark NAME", each with one write(2). A shell: echo begin
@@ -16,6 +17,7 @@
 #define RECOUNT_SECTIONS_H
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,23 +38,44 @@ static inline int recount_sections_fd(void) {
   return fd;
 }
 
+/* Marks not told yet; inexact only when several threads drop at once. */
+static unsigned long recount_sections_dropped;
+
+/* Nothing lost, or told what was. */
+static inline void recount_sections_tell_dropped(void) {
+  char text[64];
+  int size;
+  if (recount_sections_dropped == 0) return;
+  size = snprintf(text, sizeof text, "dropped %lu\n", recount_sections_dropped);
+  if (send(recount_sections_fd(), text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) == size)
+    recount_sections_dropped = 0;
+}
+
+/* At exit: no further mark will say what the last ones were. */
+static inline void recount_sections_flush(void) {
+  struct pollfd room;
+  room.fd = recount_sections_fd();
+  room.events = POLLOUT;
+  if (recount_sections_dropped > 0 && poll(&room, 1, 1000) == 1) recount_sections_tell_dropped();
+}
+
 /* One message, "EDGE @NANOSECONDS NAME": names end at 200 bytes or at a line end. */
 static inline void recount_section_tell(const char* edge, const char* name) {
-  static unsigned long dropped = 0; /* inexact only when several threads drop at once */
+  static int at_exit = 0;
   char text[256];
   struct timespec now;
   int size;
   const int before = errno;
   const int fd = recount_sections_fd();
   if (fd < 0) return;
-  if (dropped > 0) {
-    size = snprintf(text, sizeof text, "dropped %lu\n", dropped);
-    if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) == size) dropped = 0;
-  }
+  recount_sections_tell_dropped();
   clock_gettime(CLOCK_MONOTONIC, &now);
   size = snprintf(text, sizeof text, "%s @%lld %.200s\n", edge,
                   (long long)now.tv_sec * 1000000000LL + (long long)now.tv_nsec, name);
-  if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) != size) ++dropped;
+  if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) != size) {
+    ++recount_sections_dropped;
+    if (!at_exit) at_exit = atexit(recount_sections_flush) == 0;
+  }
   errno = before;
 }
 

@@ -3,14 +3,17 @@
 
 #include "process/child.hpp"
 #include "process/fd.hpp"
+#include "watch/sections.hpp"
 
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <numeric>
+#include <poll.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace recount;
 using namespace recount::test;
@@ -86,6 +89,31 @@ BOOST_AUTO_TEST_CASE(every_mark_arrives_or_is_known_to_be_lost) {
   }
   BOOST_TEST(std::holds_alternative<Hello>(seen.messages.front()));
   BOOST_TEST(std::holds_alternative<End>(seen.messages.back()));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_marks_that_are_dropped_are_known_as_well) {
+  SectionSocket socket;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(socket.theirs(), sections_descriptor);
+    ::setenv(sections_variable, std::to_string(sections_descriptor).c_str(), 1);
+    ::execl(sectioned.c_str(), "sectioned", "10", nullptr);
+    ::_exit(127);
+  }
+  socket.started();
+  std::this_thread::sleep_for(100ms); // the program makes its thousand marks meanwhile, and nobody listens
+  std::vector<Message> heard;
+  const auto begin = std::chrono::steady_clock::now() - 1s;
+  while (socket.fd() >= 0) {
+    pollfd wait{socket.fd(), POLLIN, 0};
+    ::poll(&wait, 1, -1);
+    socket.read(begin, [&](const Message& m) { heard.push_back(m); });
+  }
+  int status = -1;
+  BOOST_TEST(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(status == 0);
+  BOOST_TEST(of<Section>(heard).size() < 1000U);
+  BOOST_TEST(of<Section>(heard).size() + dropped(heard, true) == 1000U);
 }
 
 BOOST_AUTO_TEST_CASE(other_languages_write_to_the_descriptor) {
