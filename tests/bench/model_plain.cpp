@@ -118,9 +118,10 @@ std::string valgrind_version() {
   }
 }
 
-void watched(const std::string& subject, std::int64_t size) {
-  quiet_run({"valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null",
-             "--D1=32768,8,64", "--LL=262144,4,64", subject, "ijk", std::to_string(size)});
+/// False when it did not run to its end.
+bool watched(const std::string& subject, std::int64_t size) {
+  return quiet_run({"valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null",
+                    "--D1=32768,8,64", "--LL=262144,4,64", subject, "ijk", std::to_string(size)});
 }
 
 struct Row {
@@ -147,6 +148,7 @@ int main(int argc, char** argv) {
                            {"recount, runs on a line at once, 2 levels", {}}};
   const double accesses = 2.0 * n * n * n + n * n;
   std::vector<double> whole, start_up;
+  bool ran = true;
   for (int round = 0; round < rounds; ++round) {
     model::Hierarchy three(machine(3)), three_runs(machine(3)), two(machine(2)), two_runs(machine(2));
     rows[0].times.push_back(seconds([&] { replay(three); }));
@@ -158,8 +160,8 @@ int main(int argc, char** argv) {
     rows[2].times.push_back(seconds([&] { replay(simple); }));
     if (!(simple.counts == three.counts()) || !(three.counts() == three_runs.counts()))
       fmt::print("THE COUNTS DIFFER\n");
-    if (version.empty()) continue;
-    whole.push_back(seconds([&] { watched(subject, n); }));
+    if (version.empty() || !ran) continue;
+    whole.push_back(seconds([&] { ran = watched(subject, n); }));
     start_up.push_back(seconds([&] { watched(subject, 0); }));
   }
   fmt::print("Plain simulation of ijk, n = {} ({:.0f} million accesses), LRU "
@@ -179,6 +181,10 @@ int main(int argc, char** argv) {
              reference / median(rows[0].times), reference / median(rows[1].times));
   if (version.empty()) {
     fmt::print("SKIP: cachegrind (no valgrind here)\n");
+    return 0;
+  }
+  if (!ran) {
+    fmt::print("SKIP: valgrind --tool=cachegrind {} failed\n", subject);
     return 0;
   }
   const double theirs = median(whole) - median(start_up);

@@ -136,7 +136,8 @@ Without TLBs the model is then up to 36 % low: the rest of the published count i
 What is not. ijk at n = 1000 and 1400: 8 to 10 % low, unexplained: a TLB that walks earlier than LRU says, or
 tables that are virtualised. L2 misses: the preset is LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS there, which counts what
 the prefetchers of L1 and L2 ask for as well; the model counts what loads, stores and walks miss. The declared next-line
-prefetcher is not the processor's streamer, whose rules are not published: its column shows the direction only.
+prefetcher does not make up the rest: it takes half of the demand misses away and asks for that half itself. The
+processor's streamer runs further ahead, by rules that are not published.
 )");
   } catch (const Error& error) {
     fmt::print(stderr, "bench-model-published: {}\n", error.what());
