@@ -172,9 +172,11 @@ private:
     }
     tell_apart();
     if (found_.shapes.empty())
-      throw Unknown{fmt::format("no number of ways accounts for both the onset between {} and {} bytes and "
-                                "the conflicts at {} strides",
-                                found_.onset.stays, found_.onset.leaves, found_.conflicts.size())};
+      throw Unknown{fmt::format(
+          "no number of ways accounts for both the onset between {} and {} bytes and "
+          "the conflicts at {} strides{}",
+          found_.onset.stays, found_.onset.leaves, found_.conflicts.size(),
+          can_.exact ? "" : "; another thread of the same core may hold a part of it: try again")};
     if (found_.shapes.size() > 1)
       throw Unknown{fmt::format("{} shapes agree with everything that was seen", found_.shapes.size())};
     const Shape& shape = found_.shapes.front();
