@@ -123,8 +123,9 @@ std::optional<Quantity> derived(const Products& group, const Product& product, c
   std::vector<std::string> who{witness};
   if (witness.empty()) {
     who.clear();
-    for (const auto& [key, values] : metrics_of(group, product))
-      if (key.first.find('~') == std::string::npos && std::ranges::find(who, key.first) == who.end())
+    const Metrics& metrics = metrics_of(group, product);
+    for (const auto& [key, values] : metrics)
+      if (!for_comparison(metrics, key.first) && std::ranges::find(who, key.first) == who.end())
         who.push_back(key.first);
     std::ranges::stable_sort(who, {}, preference);
   }

@@ -129,14 +129,23 @@ int preference(const std::string& witness) {
   return static_cast<int>(std::ranges::find(order, witness) - order.begin());
 }
 
+bool for_comparison(const Metrics& metrics, const std::string& witness) {
+  const auto tilde = witness.find('~');
+  if (tilde == std::string::npos) return false;
+  const std::string whole = witness.substr(0, tilde);
+  return std::ranges::any_of(metrics, [&](const auto& of) {
+    const std::string& who = of.first.first;
+    return who == whole || (whole == "model:host" && who == "model");
+  });
+}
+
 const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                const std::string& witness) {
   const Repetitions* best = nullptr;
   int rank = 0;
   for (const auto& [who, all] : metrics) {
     if (who.second != metric || !all.summary || (!witness.empty() && who.first != witness)) continue;
-    // A machine's model without some part stands for nothing by itself.
-    if (witness.empty() && who.first.find('~') != std::string::npos) continue;
+    if (witness.empty() && for_comparison(metrics, who.first)) continue;
     if (best && preference(who.first) >= rank) continue;
     best = &all;
     rank = preference(who.first);

@@ -67,6 +67,10 @@ struct Products {
 
 /// Who is asked first: counted before published before modelled, this machine's model before another's.
 [[nodiscard]] int preference(const std::string& witness);
+/// Whether a witness is a machine's model without some part ("model:X~no-tlb") beside that of the whole
+/// machine: it explains the other and stands for nothing by itself. Where nobody asked for the whole machine,
+/// it does.
+[[nodiscard]] bool for_comparison(const Metrics& metrics, const std::string& witness);
 /// The values behind a metric by the preferred witness that has any, or by that one witness.
 [[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                              const std::string& witness = {});

@@ -246,12 +246,13 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
                   largest(1, element), element, largest(3, element), largest(3, element));
   for (const auto& [block, bytes] : blocks) {
     const double size = static_cast<double>(block * block * bytes);
-    std::string where = "none of " + machine.machine;
+    std::string where;
     for (auto level = machine.levels.rbegin(); level != machine.levels.rend(); ++level)
       if (size <= static_cast<double>(level->bytes)) where = level->name;
-    remark.evidence.push_back(
-        fmt::format("block {} x {}: {} each, {} three; the smallest level that holds one is {}", block, block,
-                    show_bytes(size), show_bytes(3 * size), where));
+    remark.evidence.push_back(fmt::format("block {} x {}: {} each, {} three; {}", block, block,
+                                          show_bytes(size), show_bytes(3 * size),
+                                          where.empty() ? "no level of " + machine.machine + " holds one"
+                                                        : "the smallest level that holds one is " + where));
   }
   return {remark};
 }

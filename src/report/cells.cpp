@@ -107,6 +107,11 @@ std::vector<Block> down(const std::string& caption, const std::vector<Lead>& lea
   for (const auto& [who, columns] : said)
     table.notes.push_back(said.size() == 1 ? fmt::format("All values {}.", who)
                                            : fmt::format("{}: {}.", fmt::join(columns, "; "), who));
+  // What has no number at all has no row.
+  std::erase_if(table.rows, [&](const std::vector<std::string>& row) {
+    return std::all_of(row.begin() + static_cast<std::ptrdiff_t>(leads.size()), row.end(),
+                       [](const std::string& cell) { return cell == "-"; });
+  });
   std::vector<Block> made;
   made.emplace_back(std::move(table));
   return made;

@@ -47,13 +47,7 @@ std::vector<Block> by_size(const std::string& caption, const std::vector<Product
       measure.of = [of, one](const Product& row) { return of(at_size(one, row.n)); };
       columns.push_back(std::move(measure));
     }
-  auto made = down(caption, {{"n", [](const Product& p) { return std::to_string(p.n); }}}, rows, columns);
-  // A size without any number has no row.
-  if (!made.empty())
-    std::erase_if(std::get<Table>(made[0]).rows, [](const std::vector<std::string>& row) {
-      return std::all_of(row.begin() + 1, row.end(), [](const std::string& cell) { return cell == "-"; });
-    });
-  return made;
+  return down(caption, {{"n", [](const Product& p) { return std::to_string(p.n); }}}, rows, columns);
 }
 
 struct Doubles {

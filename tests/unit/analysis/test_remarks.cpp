@@ -166,6 +166,19 @@ BOOST_AUTO_TEST_CASE(blocks_are_held_against_capacities) {
   holds(found[0], "block 128 x 128: 128 KiB each, 384 KiB three; the smallest level that holds one is L2");
 }
 
+BOOST_AUTO_TEST_CASE(a_part_of_a_machine_counts_where_the_whole_was_not_asked) {
+  Book book;
+  book.add(at("ijk", 600), "model:i7-9700", "PAPI_L1_DCM", 5)
+      .add(at("ijk", 600), "model:i7-9700~no-tlb", "PAPI_L1_DCM", 4);
+  book.add(at("ijk", 1000), "model:i7-9700~no-tlb", "PAPI_L1_DCM", 7);
+  book.add(at("ijk", 1400), "model:host~full", "PAPI_L1_DCM", 8)
+      .add(at("ijk", 1400), "model", "PAPI_L2_DCM", 9);
+  const auto& of = book.products().of;
+  BOOST_TEST(mean(of.at(*product_of("matmul", at("ijk", 600))), "PAPI_L1_DCM")->value == 5);
+  BOOST_TEST(mean(of.at(*product_of("matmul", at("ijk", 1000))), "PAPI_L1_DCM")->value == 7);
+  BOOST_TEST(!mean(of.at(*product_of("matmul", at("ijk", 1400))), "PAPI_L1_DCM").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(odd_repetitions_are_told) {
   Book book;
   for (int i = 0; i < 5; ++i)
