@@ -145,7 +145,18 @@ private:
     }
   }
 
-  /// Names of levels: above the right end of flat ones; left of the first that slopes, right of others.
+  /// Whether a curve passes so high between `left` and the right end.
+  [[nodiscard]] bool passed(double left, double low, double high) const {
+    return std::any_of(panel_.series.begin(), panel_.series.end(), [&](const Series& series) {
+      return std::any_of(series.samples.begin(), series.samples.end(), [&](const Sample& sample) {
+        const Vec here = at(sample);
+        return here.x >= left && here.y > low && here.y < high;
+      });
+    });
+  }
+
+  /// Names of levels: above the right end of flat ones, or below where a curve is in the way; left of the
+  /// first that slopes, right of others.
   void set_notes() {
     bool sloped = false;
     for (const Series& series : panel_.series) {
@@ -153,7 +164,11 @@ private:
       const Vec a = at(series.samples.front()), b = at(series.samples.back());
       const double half = canvas_.wide(series.label) / 2;
       if (b.y - a.y < canvas_.tall()) {
-        look_.notes.push_back({series.label, {look_.plot.right - half - 1, b.y + canvas_.tall() / 2}});
+        const double tall = canvas_.tall(), left = look_.plot.right - 2 * half - 1;
+        const bool below = passed(left, b.y, b.y + tall) && !passed(left, b.y - tall, b.y) &&
+                           b.y - 0.9 * tall > look_.plot.bottom;
+        look_.notes.push_back(
+            {series.label, {look_.plot.right - half - 1, b.y + (below ? -tall : tall) / 2}});
         continue;
       }
       const double share = sloped ? 0.35 : 0.7, y = a.y + share * (b.y - a.y), x = a.x + share * (b.x - a.x);
