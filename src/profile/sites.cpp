@@ -40,8 +40,8 @@ std::vector<Candidate> candidates_of(pid_t pid, const std::string& debug_path) {
   return all;
 }
 
-/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) stands beside the
-/// indirect function that today's programs call by it: a breakpoint there would count nothing.
+/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) stands beside
+/// the indirect function that today's programs call by it: a breakpoint there would count nothing.
 bool chosen_at_start(const std::vector<symbol::Named>& all, const symbol::Named& function) {
   return std::ranges::any_of(
       all, [&](const symbol::Named& other) { return other.indirect && other.linkage == function.linkage; });
