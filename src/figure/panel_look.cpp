@@ -95,8 +95,13 @@ private:
   void set_axes(double right) {
     const double line = canvas_.tall();
     const bool cells = canvas_.cells;
-    // Of panels one above the other the last alone names the axis.
-    const double bottom = cell_.bottom + (panel_.x_title.empty() ? 0.5 : 2) * line +
+    // Of panels one above the other the last alone names the axis; names need no title.
+    const bool names = panel_.x_along == Panel::Along::names, bare = panel_.x_title.empty() && !names;
+    const double bottom = cell_.bottom +
+                          (bare    ? 0.5
+                           : names ? 1
+                                   : 2) *
+                              line +
                           (cells         ? 4
                            : canvas_.tex ? 12
                                          : 7);
@@ -112,7 +117,7 @@ private:
     look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
     look_.plot.left = std::max(look_.plot.left, cell_.left + least_left_);
     look_.x = x_axis(panel_, look_.plot.width(), canvas_);
-    if (panel_.x_title.empty())
+    if (bare)
       for (auto& t : look_.x.tics)
         t.text.clear();
     if (const double out = beyond_page(); out > 0.1) return set_axes(right + out);

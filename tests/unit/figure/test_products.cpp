@@ -150,6 +150,27 @@ BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
   BOOST_TEST(compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
 }
 
+BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
+  auto results = study();
+  results.observations.clear();
+  for (const char* variant : {"ijk-mem", "transposed", "blocked"})
+    for (const char* metric :
+         {"PAPI_L1_DCM", "PAPI_L2_DCA", "PAPI_L2_DCM", "PAPI_LD_INS", "PAPI_SR_INS", "seconds"}) {
+      const bool time = std::string(metric) == "seconds";
+      auto o = seen(variant, 1024, time ? "clock" : "model", metric, time ? 2 : 1e6, 0, 32);
+      o.params["element"] = std::string("i16");
+      results.observations.push_back(o);
+    }
+  const Sheet sheet = compose_products("matmul-lab", results, {});
+  const Layout layout = lay_out(sheet, canvas_of(Format::pdf, 3.33));
+  BOOST_REQUIRE(layout.panels.size() == 2U);
+  for (const auto& panel : layout.panels) {
+    BOOST_REQUIRE(panel.x.tics.size() == 3U);
+    BOOST_TEST(panel.x.tics[0].text == "straight");
+    BOOST_TEST(panel.x.tics[2].text == "block 32");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
   for (const auto& entry : product_figures())
     for (const double inches : {2.0, 3.33, 7.0}) {
@@ -163,6 +184,8 @@ BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
         for (const auto& curve : panel.curves)
           if (panel.labelled && !curve.label.empty()) BOOST_TEST(inside(curve.place.box, page), entry.name);
         BOOST_TEST(panel.x.tics.size() >= 2U, entry.name);
+        BOOST_TEST(!panel.x.tics.front().text.empty(),
+                   entry.name); // each panel names its axis, as none shares it
         BOOST_TEST(panel.y.tics.size() >= 2U, entry.name);
       }
     }
