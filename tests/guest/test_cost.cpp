@@ -96,7 +96,12 @@ BOOST_AUTO_TEST_CASE(a_second_measurement_gives_the_same) {
   for (const char* operation : {op_start, op_read, op_stop, op_reset, op_cycle})
     for (const char* route : {route_perf, route_recount, route_papi})
       for (const std::size_t events : {1U, 2U, 4U})
-        BOOST_TEST(std::abs(of(again, operation, route, events) - of(operation, route, events)) < 10);
+        BOOST_TEST_CONTEXT(operation << " of " << events << " by " << route) {
+          // The kernel's way through a call differs by a few branches from time to time: medians by up to ten
+          // instructions were seen, of thousands.
+          const double first = of(operation, route, events);
+          BOOST_TEST(std::abs(of(again, operation, route, events) - first) < 16 + first / 500);
+        }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
