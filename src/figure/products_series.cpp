@@ -112,8 +112,12 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
   const bool enough =
       std::ranges::any_of(panel.series, [&](const Series& s) { return s.samples.size() >= least; });
   std::vector<std::string> who;
-  for (const auto& witness : witnesses_)
-    who.push_back(show_witness(witness));
+  for (const auto& witness :
+       witnesses_) { // beside the whole machine, one without a part is named by its curve
+    const auto whole = witness.substr(0, witness.find('~'));
+    if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
+      who.push_back(show_witness(witness));
+  }
   witnesses_.clear();
   if (!enough) return;
   panel.title = fmt::format("{}, {}", subject, fmt::join(who, " and "));
