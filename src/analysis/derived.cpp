@@ -125,7 +125,7 @@ std::optional<Quantity> derived(const Products& group, const Product& product, c
     who.clear();
     const Metrics& metrics = metrics_of(group, product);
     for (const auto& [key, values] : metrics)
-      if (!for_comparison(metrics, key.first) && std::ranges::find(who, key.first) == who.end())
+      if (!values.for_comparison && std::ranges::find(who, key.first) == who.end())
         who.push_back(key.first);
     std::ranges::stable_sort(who, {}, preference);
   }

@@ -37,6 +37,26 @@ void finish(Repetitions& all) {
   if (!values.empty()) all.summary = summarise(values);
 }
 
+/// Whether a witness is a machine without some part, and the whole machine is among `all`.
+bool lacks_a_part(const std::string& witness, const std::set<std::string>& all) {
+  const auto tilde = witness.find('~');
+  if (tilde == std::string::npos) return false;
+  const std::string whole = witness.substr(0, tilde);
+  return all.contains(whole) || (whole == "model:host" && all.contains("model"));
+}
+
+/// The group decides, not the product: a study that was interrupted, or a run that failed, may leave a
+/// product without the whole machine's values.
+void mark_for_comparison(Products& group) {
+  std::set<std::string> witnesses;
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, all] : metrics)
+      witnesses.insert(who.first);
+  for (auto& [product, metrics] : group.of)
+    for (auto& [who, all] : metrics)
+      all.for_comparison = lacks_a_part(who.first, witnesses);
+}
+
 std::int64_t whole_param(const result::Observation& o, const std::string& name) {
   const auto found = o.params.find(name);
   const auto* const whole = found == o.params.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
@@ -115,10 +135,12 @@ std::vector<Products> products(const result::Results& results) {
   for (const auto& o : results.observations)
     if (const auto product = product_of(o.kernel, o.params))
       take(group_of(groups, results, o.run).of[*product][{o.witness, o.metric}], o);
-  for (auto& group : groups)
+  for (auto& group : groups) {
     for (auto& [product, metrics] : group.of)
       for (auto& [who, all] : metrics)
         finish(all);
+    mark_for_comparison(group);
+  }
   add_ceilings(groups, results);
   std::ranges::stable_partition(groups, [](const Products& group) { return !group.published; });
   return groups;
@@ -129,23 +151,13 @@ int preference(const std::string& witness) {
   return static_cast<int>(std::ranges::find(order, witness) - order.begin());
 }
 
-bool for_comparison(const Metrics& metrics, const std::string& witness) {
-  const auto tilde = witness.find('~');
-  if (tilde == std::string::npos) return false;
-  const std::string whole = witness.substr(0, tilde);
-  return std::ranges::any_of(metrics, [&](const auto& of) {
-    const std::string& who = of.first.first;
-    return who == whole || (whole == "model:host" && who == "model");
-  });
-}
-
 const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                const std::string& witness) {
   const Repetitions* best = nullptr;
   int rank = 0;
   for (const auto& [who, all] : metrics) {
     if (who.second != metric || !all.summary || (!witness.empty() && who.first != witness)) continue;
-    if (witness.empty() && for_comparison(metrics, who.first)) continue;
+    if (witness.empty() && all.for_comparison) continue;
     if (best && preference(who.first) >= rank) continue;
     best = &all;
     rank = preference(who.first);

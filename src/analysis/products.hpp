@@ -26,6 +26,10 @@ struct Repetitions {
   std::optional<Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
   std::size_t flagged = 0;
+  /// By the model of a machine without some part ("model:X~no-tlb") in a group where the whole machine
+  /// answers too: it explains the other and stands for nothing by itself, not even where the other has no
+  /// value.
+  bool for_comparison = false;
 };
 
 using Metrics = std::map<std::pair<std::string, std::string>, Repetitions>; ///< by (witness, metric)
@@ -67,11 +71,8 @@ struct Products {
 
 /// Who is asked first: counted before published before modelled, this machine's model before another's.
 [[nodiscard]] int preference(const std::string& witness);
-/// Whether a witness is a machine's model without some part ("model:X~no-tlb") beside that of the whole
-/// machine: it explains the other and stands for nothing by itself. Where nobody asked for the whole machine,
-/// it does.
-[[nodiscard]] bool for_comparison(const Metrics& metrics, const std::string& witness);
-/// The values behind a metric by the preferred witness that has any, or by that one witness.
+/// The values behind a metric by the preferred witness that has any (none that is for comparison only), or by
+/// that one witness.
 [[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                              const std::string& witness = {});
 /// Their mean.

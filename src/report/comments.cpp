@@ -19,7 +19,7 @@ std::vector<std::string> models_of(const Products& group) {
   std::vector<std::string> names;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, values] : metrics)
-      if (who.first.starts_with("model") && !for_comparison(metrics, who.first) &&
+      if (who.first.starts_with("model") && !values.for_comparison &&
           std::ranges::find(names, who.first) == names.end())
         names.push_back(who.first);
   return names;
