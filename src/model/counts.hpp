@@ -20,6 +20,9 @@ enum class Cause : unsigned {
   refill      ///< the rest of a longer line, read because only a part was written back
 };
 inline constexpr std::size_t causes = 7;
+[[nodiscard]] constexpr std::size_t number(Cause cause) {
+  return static_cast<std::size_t>(cause);
+}
 
 /// Per-cause and per-level counts. All are numbers of lines, not of bytes.
 struct LevelCounts {

@@ -1,5 +1,7 @@
 #include "model/hierarchy.hpp"
 
+#include "model/wide_lookup.hpp"
+
 #include <algorithm>
 
 namespace recount::model {
@@ -7,10 +9,6 @@ namespace recount::model {
 namespace {
 
 constexpr unsigned page_shift_of_prefetch = 12; // a prefetcher does not leave the 4 KiB page
-
-constexpr std::size_t number(Cause cause) {
-  return static_cast<std::size_t>(cause);
-}
 
 } // namespace
 
@@ -22,9 +20,14 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
                          static_cast<std::uint64_t>(level.line), level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
   shift_ = levels_.front().shift();
+  first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
   newest_.fill(Level::empty);
-  const auto sets = static_cast<std::uint64_t>(machine_.levels.front().sets());
-  newest_mask_ = std::min<std::uint64_t>(newest_.size(), sets & -sets) - 1;
+  newest_pages_.fill(no_page);
+  const auto mask_of = [](std::int64_t sets, std::size_t places) {
+    return std::min<std::uint64_t>(places, static_cast<std::uint64_t>(sets & -sets)) - 1;
+  };
+  newest_mask_ = mask_of(machine_.levels.front().sets(), newest_.size());
+  if (machine_.tlb) newest_page_mask_ = mask_of(machine_.tlb->levels.front().sets(), newest_pages_.size());
   if (!machine_.family.empty()) distances_.emplace(machine_);
   simple_ = !distances_ && std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
@@ -54,10 +57,26 @@ void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
   }
 }
 
+template <Cause cause>
+RECOUNT_BY_EIGHT void Hierarchy::look_wide(std::uint64_t line, std::uint64_t address) {
+  constexpr bool store = cause == Cause::store;
+  if (!wide::use(levels_.front().wide().eight(line), line, store)) bring(address, cause, store);
+}
+template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_t address);
+template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
+
 void Hierarchy::walk(std::uint64_t page) {
-  const std::uint64_t address = page_table + 8 * page;
-  newest_[address >> shift_ & newest_mask_] = Level::empty;
-  request(0, address, Cause::walk, false);
+  const std::uint64_t address = page_table + 8 * page, line = address >> shift_;
+  Level::Entry& newest = newest_[line & newest_mask_];
+  if (!simple_) {
+    newest = Level::empty;
+    request(0, address, Cause::walk, false);
+    return;
+  }
+  ++levels_.front().counts.accesses[number(Cause::walk)];
+  if (newest >> 1 == line) return;
+  newest = line << 1;
+  if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
 }
 
 // What a miss in the first of simple levels makes of all: request() and missed() without their choices.
@@ -186,102 +205,6 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line) {
   if (level.holds(next)) return;
   const bool came_dirty = request(at + 1, address, Cause::prefetch, false);
   fill(at, next, came_dirty);
-}
-
-void Hierarchy::reset_counters() {
-  for (Level& level : levels_)
-    level.counts = {};
-  if (tlb_)
-    for (Level& level : tlb_->levels)
-      level.counts = {};
-  if (distances_) distances_->reset_counters();
-  memory_ = {};
-  accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
-}
-
-void Hierarchy::clear() {
-  for (Level& level : levels_)
-    level.clear();
-  if (tlb_)
-    for (Level& level : tlb_->levels)
-      level.clear();
-  if (distances_) distances_->clear();
-  last_page_ = no_page;
-  newest_.fill(Level::empty);
-}
-
-Counts Hierarchy::counts() const {
-  Counts all;
-  for (const Level& level : levels_)
-    all.levels.push_back(level.counts);
-  if (tlb_)
-    for (const Level& level : tlb_->levels)
-      all.tlb.push_back(level.counts);
-  for (const Cause cause : {Cause::load, Cause::store})
-    all.levels.front().accesses[number(cause)] += accesses_[number(cause)];
-  if (distances_) all.distances = distances_->counts();
-  all.memory = memory_;
-  const LevelCounts& first = all.levels.front();
-  if (tlb_) // each is looked up once
-    for (const Cause cause : {Cause::load, Cause::store})
-      all.tlb.front().accesses[number(cause)] = first.accessed(cause);
-  all.loads = first.accessed(Cause::load) - crossings_[number(Cause::load)];
-  all.stores = first.accessed(Cause::store) - crossings_[number(Cause::store)];
-  return all;
-}
-
-Hierarchy::State Hierarchy::state() const {
-  State words;
-  save(words);
-  return words;
-}
-
-void Hierarchy::save(State& words) const {
-  for (const Level& level : levels_)
-    level.save(words);
-  if (tlb_)
-    for (const Level& level : tlb_->levels)
-      level.save(words);
-  if (distances_) distances_->save(words);
-}
-
-void Hierarchy::restore(const State& state) {
-  std::span<const std::uint64_t> words = state;
-  for (Level& level : levels_)
-    level.restore(words);
-  if (tlb_)
-    for (Level& level : tlb_->levels)
-      level.restore(words);
-  if (distances_) distances_->restore(words);
-  last_page_ = no_page;
-  newest_.fill(Level::empty);
-}
-
-bool Hierarchy::is(const State& state) const {
-  std::span<const std::uint64_t> words = state;
-  for (const Level& level : levels_)
-    if (!level.same(words)) return false;
-  if (tlb_)
-    for (const Level& level : tlb_->levels)
-      if (!level.same(words)) return false;
-  if (distances_ && !distances_->same(words)) return false;
-  return words.empty();
-}
-
-void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {
-  for (std::size_t at = 0; at < levels_.size(); ++at)
-    levels_[at].counts.add(later.levels[at], earlier.levels[at], times);
-  if (tlb_)
-    for (std::size_t at = 0; at < tlb_->levels.size(); ++at)
-      tlb_->levels[at].counts.add(later.tlb[at], earlier.tlb[at], times);
-  if (distances_) distances_->add(later.distances, earlier.distances, times);
-  memory_.add(later.memory, earlier.memory, times);
-  const LevelCounts &l = later.levels.front(), &e = earlier.levels.front();
-  const std::int64_t crossed[2] = {
-      l.accessed(Cause::load) - e.accessed(Cause::load) - (later.loads - earlier.loads),
-      l.accessed(Cause::store) - e.accessed(Cause::store) - (later.stores - earlier.stores)};
-  for (std::size_t i = 0; i < 2; ++i)
-    crossings_[i] += times * crossed[i];
 }
 
 } // namespace recount::model

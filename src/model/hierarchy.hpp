@@ -64,11 +64,17 @@ public:
     const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
     return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
   }
-  /// Counts accesses known to hit in the first cache and the first TLB level and to change nothing.
-  void add_hits(std::int64_t loads, std::int64_t stores) {
+  /// Counts accesses that are not counted otherwise: those of enter_wide(), and those known to hit in the
+  /// first cache and the first TLB level and to change nothing.
+  void count(std::int64_t loads, std::int64_t stores) {
     accesses_[static_cast<unsigned>(Cause::load)] += loads;
     accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
+  /// Whether enter_wide() may be used: simple levels, the first of them in vectors.
+  [[nodiscard]] bool wide() const { return simple_ && first_ == Level::Kind::wide; }
+  /// load() or store() of what lies within one line, not counted; see hierarchy_wide.hpp.
+  template <Cause cause, bool with_tlb>
+  void enter_wide(std::uint64_t address);
   /// Becomes what state() said, of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
@@ -85,23 +91,37 @@ private:
       return lines(line, last, cause);
     ++accesses_[static_cast<unsigned>(cause)];
     if (tlb_) translate(address, cause);
+    if (is_newest<store>(line)) return;
+    switch (first_) {
+    case Level::Kind::wide: return look_wide<cause>(line, address);
+    case Level::Kind::packed: return look<cause, true>(line, address);
+    case Level::Kind::other: return look<cause, false>(line, address);
+    }
+  }
+  /// Whether the line was the last to be used in its set, if it must be dirty known as dirty; from now on it
+  /// is.
+  template <bool store>
+  [[gnu::always_inline]] bool is_newest(std::uint64_t line) {
     Level::Entry& newest = newest_[line & newest_mask_];
-    if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return;
+    if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return true;
     newest = line << 1 | Level::Entry{store};
-    levels_.front().eight() ? look<cause, true>(line, address) : look<cause, false>(line, address);
+    return false;
   }
   /// Apart, so that what surrounds it keeps its registers.
   template <Cause cause, bool eight>
   [[gnu::noinline]] void look(std::uint64_t line, std::uint64_t address) {
     constexpr bool store = cause == Cause::store;
-    if (!(eight ? levels_.front().use_eight(line, store) : levels_.front().use(line, store)))
+    Level& first = levels_.front();
+    if (!(eight ? first.packed().use_eight(line, store) : first.use(line, store)))
       bring(address, cause, store);
   }
-  // The page that was looked up last is the newest of its set: to find it again changes nothing.
+  template <Cause cause>
+  void look_wide(std::uint64_t line, std::uint64_t address);
   void translate(std::uint64_t address, Cause cause) {
     const std::uint64_t page = address >> tlb_->page_shift();
-    if (page == last_page_) return;
-    last_page_ = page;
+    std::uint64_t& newest = newest_pages_[page & newest_page_mask_];
+    if (page == newest) return;
+    newest = page;
     if (!tlb_->translate(page, cause)) walk(page);
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
@@ -123,8 +143,11 @@ private:
   std::optional<Tlb> tlb_;
   std::optional<Distances> distances_; ///< of a family, in place of the level
   unsigned shift_;                     ///< log2 of the first level's line
+  Level::Kind first_;                  ///< whose use_eight() serves the first level; `other`: use()
   bool simple_; ///< all levels write back and allocate, none is exclusive or prefetches
-  std::uint64_t last_page_ = no_page;
+  /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
+  std::array<std::uint64_t, 64> newest_pages_;
+  std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place
   /// Of each group of sets of the first level, the line used last: to use it again changes nothing. 2 * line,
   /// 1 more where it is known to be dirty.
   std::array<Level::Entry, 64> newest_;

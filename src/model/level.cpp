@@ -17,12 +17,16 @@ constexpr bool ordered(Policy policy) {
 
 Level::Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
              std::uint64_t seed)
-    : is_packed_(ordered(policy) && ways <= PackedSets::most_ways),
-      eight_(policy == Policy::lru && ways == 8 && std::has_single_bit(sets)),
+    : kind_(!ordered(policy) || ways > PackedSets::most_ways ? Kind::other
+            : WideSets::supported() && WideSets::allowed     ? Kind::wide
+                                                             : Kind::packed),
+      eight_(policy == Policy::lru && (ways == 8 || (ways < 8 && kind_ == Kind::wide)) &&
+             std::has_single_bit(sets)),
       policy_(policy),
       shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
-      packed_(is_packed_ ? sets : 1, is_packed_ ? ways : 1),
-      entries_(is_packed_ ? 0 : sets * ways, empty),
+      wide_(kind_ == Kind::wide ? sets : 1, kind_ == Kind::wide ? ways : 1),
+      packed_(kind_ == Kind::packed ? sets : 1, kind_ == Kind::packed ? ways : 1),
+      entries_(kind_ == Kind::other ? sets * ways : 0, empty),
       ways_(ways),
       sets_(sets),
       power_of_two_(std::has_single_bit(sets)),
@@ -38,7 +42,8 @@ std::size_t Level::find(const Entry* set, std::uint64_t line) const {
 }
 
 bool Level::holds(std::uint64_t line) const {
-  return is_packed_ ? packed_.holds(line) : find(set_of(line), line) < ways_;
+  if (kind_ == Kind::wide) return wide_.holds(line);
+  return kind_ == Kind::packed ? packed_.holds(line) : find(set_of(line), line) < ways_;
 }
 
 bool Level::use_other(std::uint64_t line, bool dirty) {
@@ -88,7 +93,8 @@ Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
 }
 
 Level::Entry Level::remove(std::uint64_t line) {
-  if (is_packed_) return packed_.remove(line);
+  if (kind_ == Kind::wide) return wide_.remove(line);
+  if (kind_ == Kind::packed) return packed_.remove(line);
   Entry* const set = set_of(line);
   const std::size_t way = find(set, line);
   if (way == ways_) return empty;
@@ -99,12 +105,14 @@ Level::Entry Level::remove(std::uint64_t line) {
 }
 
 void Level::read(std::uint64_t set, std::span<Entry> out) const {
-  if (is_packed_) return packed_.read(set, out);
+  if (kind_ == Kind::wide) return wide_.read(set, out);
+  if (kind_ == Kind::packed) return packed_.read(set, out);
   std::ranges::copy(std::span(entries_).subspan(set * ways_, ways_), out.begin());
 }
 
 void Level::write(std::uint64_t set, std::span<const Entry> in) {
-  if (is_packed_) return packed_.write(set, in);
+  if (kind_ == Kind::wide) return wide_.write(set, in);
+  if (kind_ == Kind::packed) return packed_.write(set, in);
   std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(set * ways_));
 }
 
@@ -124,10 +132,10 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     return front;
   };
   const auto theirs = take(sets_ * ways_);
-  bool same = is_packed_ || std::ranges::equal(theirs, entries_);
+  bool same = kind_ != Kind::other || std::ranges::equal(theirs, entries_);
   std::array<Entry, PackedSets::most_ways> here;
-  for (std::uint64_t set = 0; is_packed_ && set < sets_ && same; ++set) {
-    packed_.read(set, std::span(here).first(ways_));
+  for (std::uint64_t set = 0; kind_ != Kind::other && set < sets_ && same; ++set) {
+    read(set, std::span(here).first(ways_));
     same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
   }
   return std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_ && same;
@@ -146,6 +154,7 @@ void Level::restore(std::span<const std::uint64_t>& words) {
 }
 
 void Level::clear() {
+  wide_.clear();
   packed_.clear();
   std::ranges::fill(entries_, empty);
   std::ranges::fill(trees_, 0);

@@ -4,6 +4,7 @@
 #include "model/counts.hpp"
 #include "model/machine.hpp"
 #include "model/packed_sets.hpp"
+#include "model/wide_sets.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -25,16 +26,20 @@ public:
 
   /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
-    return is_packed_ ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
+    if (kind_ == Kind::wide) return wide_.use(line, dirty, policy_ == Policy::lru);
+    return kind_ == Kind::packed ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
   }
-  /// Whether use_eight() does the same as use(), only sooner.
+  /// How the lines are kept.
+  enum class Kind { wide, packed, other };
+  [[nodiscard]] Kind kind() const { return kind_; }
+  /// Whether PackedSets::use_eight() or WideSets::eight() may serve in place of use().
   [[nodiscard]] bool eight() const { return eight_; }
-  [[gnu::always_inline]] bool use_eight(std::uint64_t line, bool dirty) {
-    return packed_.use_eight(line, dirty);
-  }
+  [[nodiscard]] PackedSets& packed() { return packed_; }
+  [[nodiscard]] WideSets& wide() { return wide_; }
   /// Takes in a line that is not there; returns the entry that had to leave, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
-    return is_packed_ ? packed_.insert(line, dirty) : insert_other(line, dirty);
+    if (kind_ == Kind::wide) return wide_.insert(line, dirty);
+    return kind_ == Kind::packed ? packed_.insert(line, dirty) : insert_other(line, dirty);
   }
   /// Takes a line out; returns its entry, or `empty` when it was not there.
   Entry remove(std::uint64_t line);
@@ -74,10 +79,11 @@ private:
   void point_away(std::uint64_t set, std::size_t way);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
-  bool is_packed_; ///< the lines are in packed_, else in entries_
-  bool eight_;     ///< packed, LRU, 8 ways, sets a power of two
+  Kind kind_;  ///< the lines are in wide_, packed_ or entries_
+  bool eight_; ///< LRU, 8 ways (wide: or fewer), sets a power of two
   Policy policy_;
   unsigned shift_;
+  WideSets wide_;
   PackedSets packed_;
   std::vector<Entry> entries_; ///< set by set
   std::size_t ways_;

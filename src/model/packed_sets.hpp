@@ -24,7 +24,7 @@ public:
         tags_(ways > 8 ? 2 : 1),
         stride_(tags_ + 1 + ways),
         sets_(sets),
-        mask_(std::has_single_bit(sets) ? sets - 1 : 0),
+        mask_(std::has_single_bit(sets) ? sets - 1 : divides),
         last_shift_(static_cast<unsigned>(4 * (ways - 1))),
         words_(sets * stride_) {
     clear();
@@ -65,11 +65,12 @@ public:
   [[nodiscard]] std::size_t ways() const { return ways_; }
 
 private:
+  static constexpr std::uint64_t divides = ~std::uint64_t{0};
   static constexpr std::uint64_t bytes = 0x0101010101010101, nibbles = 0x1111111111111111;
 
   static std::uint64_t tag_of(std::uint64_t line) { return line * 0x9e3779b97f4a7c15 >> 56; }
   [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    return mask_ != 0 ? line & mask_ : line % sets_;
+    return mask_ != divides ? line & mask_ : line % sets_;
   }
   [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.data() + index(line) * stride_; }
   [[nodiscard]] Entry* entries(std::uint64_t* set) const { return set + tags_ + 1; }
@@ -120,7 +121,7 @@ private:
 
   std::size_t ways_, tags_, stride_; ///< tags_: words of them before the order and the entries
   std::uint64_t sets_;
-  std::uint64_t mask_;  ///< of the set's number in a line's; 0 where it takes a division
+  std::uint64_t mask_;  ///< of the set's number in a line's, or `divides`
   unsigned last_shift_; ///< of the last place in the order
   std::vector<std::uint64_t> words_;
 };

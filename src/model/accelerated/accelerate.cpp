@@ -9,7 +9,7 @@ namespace recount::model {
 NestSimulation::NestSimulation(const Nest& nest, const MachineDescription& machine, const Acceleration& how)
     : program_(prepare(nest)),
       how_(how),
-      plain_((machine.tlb ? 12.0 : 5.0) * static_cast<double>(accesses(program_))) {
+      plain_((machine.tlb ? 8.0 : 4.0) * static_cast<double>(accesses(program_))) {
   if (how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
       program_.most_accesses < StrandTime::accesses)
     setwise_.emplace(machine, program_, how.limits);

@@ -34,7 +34,7 @@ public:
 private:
   Program program_;
   Acceleration how_;
-  double plain_; ///< nanoseconds that replaying is likely to take
+  double plain_; ///< nanoseconds that replaying may take at best
   std::optional<Setwise> setwise_;
 };
 

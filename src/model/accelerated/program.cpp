@@ -164,8 +164,6 @@ bool tell_turns(const Step& step, std::int64_t turns, const Environment& variabl
   return true;
 }
 
-namespace {
-
 std::int64_t accesses(const std::vector<Step>& steps, Environment& variables) {
   std::int64_t sum = 0;
   for (const Step& step : steps) {
@@ -187,8 +185,6 @@ std::int64_t accesses(const std::vector<Step>& steps, Environment& variables) {
   }
   return sum;
 }
-
-} // namespace
 
 std::int64_t accesses(const Program& program) {
   Environment variables{};

@@ -82,6 +82,9 @@ struct Program {
 
 /// Loads and stores that the program makes.
 [[nodiscard]] std::int64_t accesses(const Program& program);
+/// Loads and stores that steps make in sequence, the loops around them standing at `variables` (those of the
+/// loops inside are changed).
+[[nodiscard]] std::int64_t accesses(const std::vector<Step>& steps, Environment& variables);
 
 /// Whether every access lies within one line of `line` bytes wherever the loops stand: sizes are powers of
 /// two and divide every address.

@@ -1,6 +1,11 @@
 #include "model/accelerated/run_length.hpp"
 
+#include "model/hierarchy_wide.hpp"
+#include "model/recurrence.hpp"
+
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace recount::model {
 
@@ -14,11 +19,18 @@ struct Walker {
 
 class Runs {
 public:
-  explicit Runs(Hierarchy& caches)
+  Runs(const Program& program, Hierarchy& caches)
       : caches_(caches),
         line_(caches.machine().levels.front().line),
+        shortest_(line_),
         cuts_(caches.machine().family.empty()),
-        stores_stay_(caches.machine().levels.front().write == Write::back) {}
+        stores_stay_(caches.machine().levels.front().write == Write::back),
+        words_(static_cast<std::int64_t>(caches.state().size())),
+        pace_(program.size, Pace::unknown) {
+    for (const LevelDescription& level : caches.machine().levels)
+      shortest_ = std::min(shortest_, level.line);
+    if (caches.machine().tlb) shortest_ = std::min(shortest_, caches.machine().tlb->page);
+  }
 
   void sequence(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
@@ -30,14 +42,54 @@ public:
         leaf(step, turns);
         continue;
       }
-      for (std::int64_t turn = 0; turn < turns; ++turn) {
+      for (std::int64_t turn = 0; turn < turns;) {
         variables_[step.variable] = first + turn * step.step;
-        sequence(step.body);
+        const std::int64_t same = std::min(turns - turn, alike(step));
+        repeat(caches_, same, [&] { sequence(step.body); });
+        turn += same;
       }
     }
   }
 
 private:
+  /// Of a loop around others: whether its turns may touch the lines of the turn before.
+  enum class Pace { unknown, fast, slow };
+
+  [[nodiscard]] Pace pace(const Step& step) const {
+    const auto moves = [&](const NestLoop& loop) {
+      const std::int64_t own = loop.first.slope[step.variable];
+      return loop.last.one.slope[step.variable] != own || loop.last.other.slope[step.variable] != own;
+    };
+    const auto leaps = [&](const Stream& stream) {
+      return stream.own != 0 &&
+             (std::abs(stream.own) > shortest_ / 4 ||
+              std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % shortest_ != 0; }));
+    };
+    const bool fast = !cuts_ || !step.regular || std::ranges::any_of(step.inner, moves) ||
+                      std::ranges::any_of(step.streams, leaps);
+    return fast ? Pace::fast : Pace::slow;
+  }
+
+  /// For how many turns, this one included, the accesses of a loop's body touch the lines that they touch
+  /// now, where it is worth the comparison of whole states to know; else 1.
+  [[nodiscard]] std::int64_t alike(const Step& step) {
+    Pace& known = pace_[step.id];
+    if (known == Pace::unknown) known = pace(step);
+    if (known == Pace::fast) return 1;
+    std::int64_t alike = std::int64_t{1} << 62;
+    for (const Stream& stream : step.streams)
+      alike = std::min(alike, stays(stream.start.at(variables_), stream.own, stream.bytes, shortest_));
+    return alike >= 3 && 4 * accesses(step.body, variables_) >= words_ ? alike : 1;
+  }
+
+  /// For how many turns an access stays in the line (of `line` bytes) that it is in; 1 when it crosses lines.
+  static std::int64_t stays(std::int64_t address, std::int64_t step, unsigned bytes, std::int64_t line) {
+    const std::int64_t first = address & (line - 1), last = first + bytes - 1;
+    if (last >= line) return 1;
+    if (step > 0) return (line - 1 - last) / step + 1;
+    return step < 0 ? first / -step + 1 : std::int64_t{1} << 62;
+  }
+
   void leaf(const Step& step, std::int64_t turns) {
     walkers_.clear();
     std::int64_t stores = 0, least = line_;
@@ -48,9 +100,9 @@ private:
       least = std::min(least, line_ / std::max<std::int64_t>(1, std::abs(access.own)));
     }
     const std::int64_t loads = static_cast<std::int64_t>(walkers_.size()) - stores;
-    const bool cut = cuts_ && least >= 4 && (stores == 0 || stores_stay_);
+    if (!cuts_ || least < 4 || (stores > 0 && !stores_stay_)) return all_turns(turns, loads, stores);
     while (turns > 0) {
-      const std::int64_t run = cut ? std::min(turns, calm()) : 1;
+      const std::int64_t run = std::min(turns, calm());
       turn();
       --turns;
       if (run < 3) continue;
@@ -58,7 +110,7 @@ private:
       turn();
       --turns;
       if (caches_.first_misses() != before) continue;
-      caches_.add_hits((run - 2) * loads, (run - 2) * stores);
+      caches_.count((run - 2) * loads, (run - 2) * stores);
       for (Walker& walker : walkers_)
         walker.address += walker.step * (run - 2);
       turns -= run - 2;
@@ -68,13 +120,44 @@ private:
   /// For how many turns every access stays in the line it is in; 1 when one crosses lines.
   [[nodiscard]] std::int64_t calm() const {
     std::int64_t calm = std::int64_t{1} << 62;
-    for (const Walker& walker : walkers_) {
-      const std::int64_t first = walker.address & (line_ - 1), last = first + walker.bytes - 1;
-      if (last >= line_) return 1;
-      if (walker.step > 0) calm = std::min(calm, (line_ - 1 - last) / walker.step + 1);
-      if (walker.step < 0) calm = std::min(calm, first / -walker.step + 1);
-    }
+    for (const Walker& walker : walkers_)
+      calm = std::min(calm, stays(walker.address, walker.step, walker.bytes, line_));
     return calm;
+  }
+
+  /// Access by access; few walkers in registers.
+  void all_turns(std::int64_t turns, std::int64_t loads, std::int64_t stores) {
+    const bool within = caches_.wide() && std::ranges::all_of(walkers_, [&](const Walker& walker) {
+                          return std::has_single_bit(walker.bytes) && walker.bytes <= line_ &&
+                                 (walker.address | walker.step) % walker.bytes == 0;
+                        });
+    if (!within || walkers_.size() > 4) {
+      while (turns-- > 0)
+        turn();
+      return;
+    }
+    const bool tlb = caches_.machine().tlb.has_value();
+    switch (walkers_.size()) {
+    case 1: tlb ? few_turns<1, true>(turns) : few_turns<1, false>(turns); break;
+    case 2: tlb ? few_turns<2, true>(turns) : few_turns<2, false>(turns); break;
+    case 3: tlb ? few_turns<3, true>(turns) : few_turns<3, false>(turns); break;
+    default: tlb ? few_turns<4, true>(turns) : few_turns<4, false>(turns);
+    }
+    caches_.count(turns * loads, turns * stores);
+  }
+  template <std::size_t size, bool tlb>
+  RECOUNT_BY_EIGHT void few_turns(std::int64_t turns) {
+    std::array<Walker, size> walkers;
+    std::ranges::copy(walkers_, walkers.begin());
+    for (; turns > 0; --turns)
+      for (Walker& walker : walkers) {
+        const auto address = static_cast<std::uint64_t>(walker.address);
+        if (walker.store)
+          caches_.enter_wide<Cause::store, tlb>(address);
+        else
+          caches_.enter_wide<Cause::load, tlb>(address);
+        walker.address += walker.step;
+      }
   }
 
   void turn() {
@@ -89,8 +172,10 @@ private:
   }
 
   Hierarchy& caches_;
-  std::int64_t line_;
+  std::int64_t line_, shortest_; ///< of the first level, and of any
   bool cuts_, stores_stay_;
+  std::int64_t words_;     ///< of the caches' state
+  std::vector<Pace> pace_; ///< by step
   Environment variables_{};
   std::vector<Walker> walkers_;
 };
@@ -98,7 +183,7 @@ private:
 } // namespace
 
 void replay_runs(const Program& program, Hierarchy& caches) {
-  Runs(caches).sequence(program.steps);
+  Runs(program, caches).sequence(program.steps);
 }
 
 } // namespace recount::model

@@ -1,6 +1,8 @@
 #include "model/accelerated/setwise.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <ctime>
 
 namespace recount::model {
 
@@ -13,6 +15,13 @@ bool apart(const MachineDescription& machine, std::size_t at) {
     if (next.line != level.line || next.sets() % level.sets() != 0) return false;
   }
   return true;
+}
+
+/// Of this thread, in nanoseconds: whatever else runs here does not change what pays.
+double processor_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
 }
 
 unsigned log2_of(std::int64_t n) {
@@ -88,16 +97,6 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
   }
 }
 
-double Setwise::spent() const {
-  double sum = 0;
-  for (const Stage& stage : stages_) {
-    const StageEffort& effort = stage.effort();
-    sum += 150 * static_cast<double>(effort.lookups) + 8 * static_cast<double>(effort.events) +
-           100 * static_cast<double>(effort.pieces);
-  }
-  return sum;
-}
-
 /// What other levels remember may go; strands cannot.
 bool Setwise::make_room(std::size_t at) {
   if (strands_.bytes() > limits_.bytes / 8 * 5) return false;
@@ -106,16 +105,17 @@ bool Setwise::make_room(std::size_t at) {
   return true;
 }
 
-bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, double worth) {
+bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state,
+                        const Budget& budget) {
   Stage& stage = stages_[at];
   const Place& place = places_[at];
   const std::size_t ways = stage.shape().rules.ways;
   const auto sets = static_cast<std::size_t>(stage.shape().sets);
-  const double before = spent();
   // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
   // between.
   const bool sequenced = stage.shape().apart && at > tlbs_;
-  double until_last = 0;
+  const double before = processor_time() - budget.start;
+  double until_last = before;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
     if (sequencer_.bytes() > limits_.bytes / 8) sequencer_.forget();
@@ -129,10 +129,12 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
       });
     in[set] = {};
     if (!make_room(at)) return false;
-    // The first sets meet everything for the first time: the last one tells more of those to come, once it
-    // was worth a try.
-    const double now = spent() - before, last = now - until_last;
-    if (now > 1e8 && now > worth / 4 && now + last * static_cast<double>(sets - set - 1) > worth)
+    // The first sets meet everything for the first time, and a single one may be slow by chance: neither the
+    // last one nor their mean alone tells of those to come.
+    const double now = processor_time() - budget.start,
+                 each = std::min(now - until_last, (now - before) / static_cast<double>(set + 1));
+    if (now > 1e8 && now > budget.worth / 8 &&
+        now + each * static_cast<double>(sets - set - 1) > budget.worth)
       return false;
     until_last = now;
   }
@@ -140,6 +142,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
 }
 
 bool Setwise::run(Hierarchy& caches, double worth) {
+  const Budget budget{processor_time(), worth};
   Hierarchy::State state = caches.state();
   std::vector<SetCounts> before;
   for (const Stage& stage : stages_)
@@ -158,7 +161,7 @@ bool Setwise::run(Hierarchy& caches, double worth) {
       }
     }
     out.assign(at + 1 < stages_.size() ? static_cast<std::size_t>(stages_[at + 1].shape().sets) : 0, {});
-    if (!run_level(at, in, out, state, worth)) return false;
+    if (!run_level(at, in, out, state, budget)) return false;
     in.swap(out);
   }
   Counts none = caches.counts();

@@ -33,7 +33,7 @@ public:
 
   /// Simulates the nest from and to the hierarchy's state, adding to its counts. What was remembered stays
   /// for further runs. False, and nothing changed, when it gave up: for want of memory, or because it is not
-  /// likely to be faster than `worth` nanoseconds.
+  /// likely to take less than `worth` nanoseconds of this thread's processor time.
   bool run(Hierarchy& caches, double worth);
 
   [[nodiscard]] const std::deque<Stage>& stages() const { return stages_; }
@@ -41,14 +41,16 @@ public:
 
 private:
   using Inputs = std::vector<std::vector<StrandAt>>; ///< by set
-  struct Place {                                     ///< of a level among the words of Hierarchy::state()
+  struct Budget {                                    ///< nanoseconds of processor time
+    double start = 0, worth = 0;
+  };
+  struct Place { ///< of a level among the words of Hierarchy::state()
     std::size_t entries = 0, trees = 0;
     bool plru = false;
   };
 
   bool make_room(std::size_t at);
-  bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, double worth);
-  [[nodiscard]] double spent() const;
+  bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, const Budget& budget);
 
   const Program& program_;
   SetwiseLimits limits_;

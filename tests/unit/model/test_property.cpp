@@ -43,6 +43,7 @@ void run_cases(bool plain) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(2 * seed + (plain ? 1 : 0));
     const MachineDescription machine = random_machine(chance, plain);
+    WideSets::allowed = seed % 3 != 0; // sets are kept in another way where this processor has no vectors
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
       const auto trace = random_trace(chance, 400);
       Hierarchy model(machine);
@@ -65,6 +66,7 @@ void run_cases(bool plain) {
       if (!same(model.counts(), second)) return;
     }
   }
+  WideSets::allowed = true;
 }
 
 } // namespace

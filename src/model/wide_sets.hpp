@@ -1,0 +1,66 @@
+// Sets of up to 16 ordered places, looked up and reordered by vector instructions.
+#pragma once
+
+#include <boost/align/aligned_allocator.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recount::model {
+
+/// As PackedSets, but the entries themselves stand in order: newest first, empty places last. A set is one or
+/// two vectors of eight entries (8 to 16 ways: two), so that a look is a comparison and a reordering a
+/// permutation. Only where supported(). Not thread-safe. An entry is 2 * line + dirty.
+class WideSets {
+public:
+  using Entry = std::uint64_t;
+  static constexpr Entry empty = ~Entry{0};
+  static constexpr std::size_t most_ways = 16;
+
+  /// Whether this processor has the instructions (AVX-512F).
+  [[nodiscard]] static bool supported();
+  /// Whether levels that begin from now on may use such sets: tests compare both kinds. Not thread-safe.
+  static inline bool allowed = true;
+
+  WideSets(std::uint64_t sets, std::size_t ways);
+
+  /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
+  bool use(std::uint64_t line, bool dirty, bool first);
+  /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
+  Entry insert(std::uint64_t line, bool dirty);
+  /// Takes a line out; returns its entry, or `empty` when it was not there.
+  Entry remove(std::uint64_t line);
+  [[nodiscard]] bool holds(std::uint64_t line) const;
+
+  /// One set's entries in order.
+  void read(std::uint64_t set, std::span<Entry> out) const;
+  void write(std::uint64_t set, std::span<const Entry> in);
+  void clear();
+
+  /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp; only of up to 8 ways where the number
+  /// of sets is a power of two.
+  [[gnu::always_inline]] [[nodiscard]] Entry* eight(std::uint64_t line) {
+    return entries_.data() + (line & mask_) * lanes;
+  }
+
+private:
+  static constexpr std::size_t lanes = 8; ///< of a vector
+  static constexpr std::uint64_t divides = ~std::uint64_t{0};
+
+  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
+    return mask_ != divides ? line & mask_ : line % sets_;
+  }
+  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index(line) * stride_; }
+  [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
+    return entries_.data() + index(line) * stride_;
+  }
+
+  std::size_t ways_, stride_; ///< stride_: entries of a set, those beyond its ways never used
+  std::uint64_t sets_, mask_; ///< mask_: of a set's number in a line's, or `divides`
+  unsigned kept_;             ///< a bit for each entry of a set's last vector that is a way
+  std::vector<Entry, boost::alignment::aligned_allocator<Entry, 64>> entries_;
+};
+
+} // namespace recount::model

@@ -1,0 +1,61 @@
+// Turns that touch the lines of the turn before, counted at once, against access by access.
+#include "model/accelerated/accelerate.hpp"
+#include "random_nest.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount::model;
+
+namespace {
+
+/// for i { for j { for k { a[i][k], b[k][j], perhaps one more } c[i][j] } }: rows of b begin alike in their
+/// lines or not.
+Nest columns(Chance& chance) {
+  const std::int64_t bytes = std::int64_t{1} << chance.from(0, 3);
+  const std::int64_t pitch = chance.one_in(4) ? bytes * chance.from(1, 100) : 64 * chance.from(1, 5);
+  const auto turns = [&](std::size_t variable, std::int64_t most) {
+    NestLoop loop;
+    loop.variable = variable;
+    loop.step = chance.one_in(6) ? 2 : 1;
+    const Affine last{chance.from(1, most), {}};
+    loop.last = {last, last};
+    return loop;
+  };
+  const auto access = [&](unsigned array, Cause cause, std::int64_t i, std::int64_t j, std::int64_t k) {
+    NestAccess one{cause, array, static_cast<unsigned>(bytes), {}};
+    one.address.constant = (1 << 20) * (array + 1) + bytes * chance.from(0, 70);
+    one.address.slope = {i, j, k};
+    return one;
+  };
+  NestLoop outer = turns(0, 4), middle = turns(1, 40), inner = turns(2, 60);
+  if (chance.one_in(8)) inner.last.other = Affine{chance.from(1, 9), {0, 1}}; // one more than the turn before
+  inner.body = {access(0, Cause::load, pitch, 0, bytes), access(1, Cause::load, 0, bytes, pitch)};
+  if (chance.one_in(3))
+    inner.body.push_back(access(3, chance.one_in(2) ? Cause::store : Cause::load, 0,
+                                chance.one_in(2) ? -bytes : 0, chance.one_in(2) ? pitch : 0));
+  middle.body = {inner, access(2, Cause::store, pitch, bytes, 0)};
+  outer.body = {middle};
+  return {{outer}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(turns)
+
+BOOST_AUTO_TEST_CASE(turns_on_the_same_lines_count_as_access_by_access) {
+  Acceleration how;
+  how.setwise = false;
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 2; ++seed) {
+    Chance chance(seed);
+    const MachineDescription machine = random_machine(chance, chance.one_in(3));
+    const Nest nest = columns(chance);
+    Hierarchy fast(machine), plain(machine);
+    NestSimulation(nest, machine, how).run(fast);
+    PlainNest(plain).run(nest.nodes);
+    BOOST_TEST((fast.counts() == plain.counts()), "seed " << seed << " on " << describe(machine));
+    BOOST_TEST(fast.is(plain.state()), "seed " << seed << " on " << describe(machine));
+    if (!(fast.counts() == plain.counts())) return;
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
