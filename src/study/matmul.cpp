@@ -154,7 +154,9 @@ private:
     const std::string machine = machine_of(name);
     if (machine.find('~') != std::string::npos) return;
     const auto described = model::machine(machine);
-    if (described.tlb) add("model:" + machine + "~no-tlb", {"PAPI_L1_DCM", "PAPI_L2_DCM"});
+    const std::string bare = "model:" + machine + "~no-tlb";
+    if (described.tlb && std::ranges::find(plan_.witnesses, bare) == plan_.witnesses.end())
+      add(bare, {"PAPI_L1_DCM", "PAPI_L2_DCM"});
   }
 
   void write_settings() {

@@ -36,6 +36,9 @@ struct MatmulPlan {
 /// The metrics that the study asks of a witness ("perf", "model:i7-9700").
 [[nodiscard]] std::vector<std::string> matmul_metrics(const std::string& witness);
 
+/// The machine that a model's witness stands for ("host" for "model"), as model::machine() takes it.
+[[nodiscard]] std::string modelled_machine(const std::string& witness);
+
 /// Chooses points, witnesses and runs: each repetition of each point a process, shuffled within its round;
 /// the model last, with and without parts of the machine where a published table or a cliff is to be
 /// explained. `java_missing`: why there is no Java; empty: there is. Throws recount::Error (bad_input).
@@ -47,8 +50,8 @@ using StepTime = std::function<double(const sweep::Job&)>;
 /// By one small product of the job's loops, run here: within 0.1 s; 1e-9 where it cannot run.
 [[nodiscard]] double time_a_step(const sweep::Job& job);
 
-/// How long the jobs will take, roughly: `step_time` is asked once for each kind of loops, and scaled.
-/// `parallel` as in sweep::Execution.
+/// How long the jobs will take, roughly: timed ones by `step_time`, which is asked once for each kind of
+/// loops, and scaled; the model's by simulated_seconds(). `parallel` as in sweep::Execution.
 [[nodiscard]] std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel,
                                                        const StepTime& step_time = time_a_step);
 

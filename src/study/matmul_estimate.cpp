@@ -1,6 +1,8 @@
-// How long a matrix study will take: small products are timed, large ones scaled.
+// How long a matrix study will take: small products are timed, large ones scaled; simulated ones stand in a
+// table.
 #include "kernel/kernel.hpp"
 #include "study/matmul.hpp"
+#include "study/matmul_simulated.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
@@ -15,8 +17,8 @@ namespace {
 constexpr std::int64_t probe_size = 160; ///< its matrices fit every second-level cache
 constexpr double start_of_a_run = 0.03;  ///< seconds: a process, memory, a corner multiplied
 constexpr double library_step = 5e-11;   ///< seconds a step of dgemm
-constexpr double simulated_step = 1e-9;  ///< and of the model, which skips what recurs
 constexpr double command_start = 0.2;
+constexpr double longest = 9e9; ///< seconds: more are not told apart, and hardly fit into nanoseconds
 
 std::string word(const result::Params& point, const std::string& name) {
   const auto found = point.find(name);
@@ -54,7 +56,7 @@ public:
   explicit Estimate(const StepTime& step_time) : step_time_(step_time) {}
 
   double seconds(const sweep::Job& job) {
-    if (!witness::find(job.witness).native) return start_of_a_run + simulated(job);
+    if (!witness::find(job.witness).native) return start_of_a_run + simulated_seconds(job);
     if (job.kernel == "bandwidth" || job.kernel == "peak") return 0.3;
     const bool command = job.kernel == "external";
     const double n = whole(job.point, "n");
@@ -64,10 +66,6 @@ public:
   }
 
 private:
-  static double simulated(const sweep::Job& job) {
-    return job.kernel == "peak" ? 0 : steps(job.point) * simulated_step;
-  }
-
   /// Asked once for each kind of loops.
   double step(const sweep::Job& job) {
     const auto [place, fresh] = steps_.try_emplace(loops(job), 0.0);
@@ -102,8 +100,8 @@ std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, in
   double timed = 0, modelled = 0;
   for (const auto& job : jobs)
     (witness::find(job.witness).native ? timed : modelled) += estimate.seconds(job);
-  return std::chrono::nanoseconds(
-      static_cast<std::int64_t>(1e9 * (timed + modelled / std::max(1, parallel))));
+  const double seconds = timed + modelled / std::max(1, parallel);
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest)));
 }
 
 } // namespace recount::study

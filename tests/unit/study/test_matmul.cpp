@@ -108,6 +108,15 @@ BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
   BOOST_TEST((plan_matmul(r, "").settings != plan.settings)); // not the file to resume
 }
 
+BOOST_AUTO_TEST_CASE(a_machine_without_a_part_runs_once_though_asked_for) {
+  auto r = request({"report"}, true);
+  r.witnesses = {"model:i7-9700", "model:i7-9700~no-tlb"};
+  std::set<std::string> runs;
+  for (const auto& job : plan_matmul(r, "").jobs)
+    BOOST_TEST(runs.insert(job.kernel + result::describe(job.point) + job.witness).second);
+  BOOST_TEST(!runs.empty());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_told) {
   const auto plan = plan_matmul(request({"report"}, true), "there is no javac");
   BOOST_TEST(plan.skipped.at("Java") == "there is no javac");
