@@ -1,4 +1,5 @@
 // The matrix study: its points, its runs, what is left out.
+#include "kernel/kernel.hpp"
 #include "study/matmul.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 using namespace recount;
 using namespace recount::study;
@@ -145,6 +147,33 @@ BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
   BOOST_TEST(estimate_matmul(half, 2, even).count() < estimate_matmul(plan.jobs, 2, even).count());
   BOOST_TEST(estimate_matmul({}, 2, even).count() == 0);
   BOOST_TEST(time_a_step(plan.jobs.front()) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_model_is_announced_by_what_its_machine_allows) {
+  const StepTime never = [](const sweep::Job&) -> double { throw std::logic_error("nothing is timed"); };
+  const auto seconds = [&](const std::string& variant, std::int64_t n, const std::string& machine,
+                           std::size_t times = 1, int parallel = 1) {
+    const auto& kernel = kernel::find("matmul");
+    const std::string witness = "model:" + machine;
+    const sweep::Job job{"matmul", kernel::complete(kernel, {{"variant", variant}, {"n", n}}), 0, witness,
+                         matmul_metrics(witness)};
+    return 1e-9 *
+           static_cast<double>(estimate_matmul(std::vector<sweep::Job>(times, job), parallel, never).count());
+  };
+  for (const char* variant : {"ijk", "ijk-mem", "ikj", "transposed", "blocked"}) {
+    // Below an inclusive third level every access is replayed.
+    BOOST_TEST(20 * seconds(variant, 3000, "i7-9700~no-tlb") < seconds(variant, 3000, "i7-9700-l3~no-tlb"));
+    BOOST_TEST(3 * seconds(variant, 3000, "i7-9700") < seconds(variant, 3000, "i7-9700-l3"));
+    for (const char* machine : {"i7-9700", "i7-9700~no-tlb", "i7-9700-l3"}) {
+      for (std::int64_t n = 600; n < 3000; n += 400)
+        BOOST_TEST(seconds(variant, n, machine) < seconds(variant, n + 400, machine));
+      BOOST_TEST(seconds(variant, 1000, machine) < 1.1 * seconds(variant, 1001, machine));
+      BOOST_TEST(seconds(variant, 1024, machine) < 1.1 * seconds(variant, 1032, machine));
+    }
+    BOOST_TEST(seconds(variant, 1000, "i7-9700", 4, 2) == 2 * seconds(variant, 1000, "i7-9700"),
+               boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(seconds(variant, 1 << 20, "i7-9700-l3", 9) > 1e9); // and no less than nothing
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
