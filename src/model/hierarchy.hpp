@@ -64,17 +64,25 @@ public:
     const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
     return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
   }
-  /// Counts accesses that are not counted otherwise: those of enter_wide(), and those known to hit in the
-  /// first cache and the first TLB level and to change nothing.
+  /// Counts accesses that are not counted otherwise: those of enter() and enter_wide(), and those known to
+  /// hit in the first cache and the first TLB level and to change nothing.
   void count(std::int64_t loads, std::int64_t stores) {
     accesses_[static_cast<unsigned>(Cause::load)] += loads;
     accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
-  /// Whether enter_wide() may be used: simple levels, the first of them in vectors.
-  [[nodiscard]] bool wide() const { return simple_ && first_ == Level::Kind::wide; }
-  /// load() or store() of what lies within one line, not counted; see hierarchy_wide.hpp.
+  /// How an access within one line may go in, not counted: by enter_wide(), by enter(), or (`other`) by
+  /// load() and store() alone.
+  [[nodiscard]] Level::Kind entrance() const { return simple_ ? first_ : Level::Kind::other; }
   template <Cause cause, bool with_tlb>
-  void enter_wide(std::uint64_t address);
+  [[gnu::always_inline]] void enter(std::uint64_t address) {
+    constexpr bool store = cause == Cause::store;
+    const std::uint64_t line = address >> shift_;
+    if constexpr (with_tlb) translate(address, cause);
+    if (!is_newest<store>(line) && !levels_.front().packed().use_eight(line, store))
+      bring(address, cause, store);
+  }
+  template <Cause cause, bool with_tlb>
+  void enter_wide(std::uint64_t address); ///< in hierarchy_wide.hpp
   /// Becomes what state() said, of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }

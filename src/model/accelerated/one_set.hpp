@@ -61,7 +61,6 @@ public:
   }
 
 private:
-  static constexpr std::size_t number(Cause cause) { return static_cast<std::size_t>(cause); }
   static StrandEvent ask(Cause cause, bool writes, std::uint32_t count = 1) {
     StrandEvent e;
     e.cause = cause;

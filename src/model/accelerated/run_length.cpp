@@ -125,39 +125,58 @@ private:
     return calm;
   }
 
-  /// Access by access; few walkers in registers.
+  /// Access by access.
   void all_turns(std::int64_t turns, std::int64_t loads, std::int64_t stores) {
-    const bool within = caches_.wide() && std::ranges::all_of(walkers_, [&](const Walker& walker) {
-                          return std::has_single_bit(walker.bytes) && walker.bytes <= line_ &&
-                                 (walker.address | walker.step) % walker.bytes == 0;
-                        });
-    if (!within || walkers_.size() > 4) {
+    const Level::Kind entrance = caches_.entrance();
+    const bool within =
+        entrance != Level::Kind::other && std::ranges::all_of(walkers_, [&](const Walker& w) {
+          return std::has_single_bit(w.bytes) && w.bytes <= line_ && (w.address | w.step) % w.bytes == 0;
+        });
+    const bool wide = entrance == Level::Kind::wide;
+    switch (within ? walkers_.size() : 0) {
+    case 1: wide ? wide_turns<1>(turns) : packed_turns<1>(turns); break;
+    case 2: wide ? wide_turns<2>(turns) : packed_turns<2>(turns); break;
+    case 3: wide ? wide_turns<3>(turns) : packed_turns<3>(turns); break;
+    case 4: wide ? wide_turns<4>(turns) : packed_turns<4>(turns); break;
+    default:
       while (turns-- > 0)
         turn();
       return;
     }
-    const bool tlb = caches_.machine().tlb.has_value();
-    switch (walkers_.size()) {
-    case 1: tlb ? few_turns<1, true>(turns) : few_turns<1, false>(turns); break;
-    case 2: tlb ? few_turns<2, true>(turns) : few_turns<2, false>(turns); break;
-    case 3: tlb ? few_turns<3, true>(turns) : few_turns<3, false>(turns); break;
-    default: tlb ? few_turns<4, true>(turns) : few_turns<4, false>(turns);
-    }
     caches_.count(turns * loads, turns * stores);
   }
-  template <std::size_t size, bool tlb>
-  RECOUNT_BY_EIGHT void few_turns(std::int64_t turns) {
+
+  /// A few walkers, in registers; each goes in by one of two.
+  template <std::size_t size, class Load, class Store>
+  [[gnu::always_inline]] void few_turns(std::int64_t turns, Load&& load, Store&& store) {
     std::array<Walker, size> walkers;
     std::ranges::copy(walkers_, walkers.begin());
     for (; turns > 0; --turns)
       for (Walker& walker : walkers) {
         const auto address = static_cast<std::uint64_t>(walker.address);
-        if (walker.store)
-          caches_.enter_wide<Cause::store, tlb>(address);
-        else
-          caches_.enter_wide<Cause::load, tlb>(address);
+        walker.store ? store(address) : load(address);
         walker.address += walker.step;
       }
+  }
+  template <std::size_t size>
+  void packed_turns(std::int64_t turns) {
+    caches_.machine().tlb ? packed_turns<size, true>(turns) : packed_turns<size, false>(turns);
+  }
+  template <std::size_t size, bool tlb>
+  void packed_turns(std::int64_t turns) {
+    few_turns<size>(
+        turns, [&](std::uint64_t address) { caches_.enter<Cause::load, tlb>(address); },
+        [&](std::uint64_t address) { caches_.enter<Cause::store, tlb>(address); });
+  }
+  template <std::size_t size>
+  void wide_turns(std::int64_t turns) {
+    caches_.machine().tlb ? wide_turns<size, true>(turns) : wide_turns<size, false>(turns);
+  }
+  template <std::size_t size, bool tlb>
+  RECOUNT_BY_EIGHT void wide_turns(std::int64_t turns) {
+    few_turns<size>(
+        turns, [&](std::uint64_t address) RECOUNT_BY_EIGHT { caches_.enter_wide<Cause::load, tlb>(address); },
+        [&](std::uint64_t address) RECOUNT_BY_EIGHT { caches_.enter_wide<Cause::store, tlb>(address); });
   }
 
   void turn() {
