@@ -1,7 +1,5 @@
 #include "model/accelerated/accelerate.hpp"
 
-#include "model/accelerated/run_length.hpp"
-
 #include <limits>
 
 namespace recount::model {
@@ -9,7 +7,8 @@ namespace recount::model {
 NestSimulation::NestSimulation(const Nest& nest, const MachineDescription& machine, const Acceleration& how)
     : program_(prepare(nest)),
       how_(how),
-      plain_((machine.tlb ? 8.0 : 4.0) * static_cast<double>(accesses(program_))) {
+      plain_((machine.tlb ? 8.0 : 4.0) * static_cast<double>(accesses(program_))),
+      replay_(program_) {
   if (how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
       program_.most_accesses < StrandTime::accesses)
     setwise_.emplace(machine, program_, how.limits);
@@ -20,7 +19,7 @@ void NestSimulation::run(Hierarchy& caches) {
     setwise_.reset();
   else if (setwise_)
     return;
-  replay_runs(program_, caches);
+  replay_.run(caches);
 }
 
 } // namespace recount::model

@@ -3,6 +3,7 @@
 
 #include "model/accelerated/nest.hpp"
 #include "model/accelerated/program.hpp"
+#include "model/accelerated/replay.hpp"
 #include "model/accelerated/setwise.hpp"
 #include "model/hierarchy.hpp"
 
@@ -36,6 +37,7 @@ private:
   Acceleration how_;
   double plain_; ///< nanoseconds that replaying may take at best
   std::optional<Setwise> setwise_;
+  Replay replay_;
 };
 
 } // namespace recount::model

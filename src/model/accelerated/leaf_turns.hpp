@@ -1,101 +1,41 @@
-#include "model/accelerated/run_length.hpp"
+// The turns of an innermost loop, those that only hit counted at once.
+#pragma once
 
+#include "model/accelerated/program.hpp"
 #include "model/hierarchy_wide.hpp"
-#include "model/recurrence.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <vector>
 
 namespace recount::model {
 
-namespace {
+/// For how many turns an access stays in the line (of `line` bytes) that it is in; 1 when it crosses lines.
+inline std::int64_t stays(std::int64_t address, std::int64_t step, unsigned bytes, std::int64_t line) {
+  const std::int64_t first = address & (line - 1), last = first + bytes - 1;
+  if (last >= line) return 1;
+  if (step > 0) return (line - 1 - last) / step + 1;
+  return step < 0 ? first / -step + 1 : std::int64_t{1} << 62;
+}
 
-struct Walker {
-  std::int64_t address = 0, step = 0;
-  unsigned bytes = 1;
-  bool store = false;
-};
-
-class Runs {
+/// Carries out innermost loops. Not thread-safe.
+class LeafTurns {
 public:
-  Runs(const Program& program, Hierarchy& caches)
+  explicit LeafTurns(Hierarchy& caches)
       : caches_(caches),
         line_(caches.machine().levels.front().line),
-        shortest_(line_),
         cuts_(caches.machine().family.empty()),
-        stores_stay_(caches.machine().levels.front().write == Write::back),
-        words_(static_cast<std::int64_t>(caches.state().size())),
-        pace_(program.size, Pace::unknown) {
-    for (const LevelDescription& level : caches.machine().levels)
-      shortest_ = std::min(shortest_, level.line);
-    if (caches.machine().tlb) shortest_ = std::min(shortest_, caches.machine().tlb->page);
-  }
+        stores_stay_(caches.machine().levels.front().write == Write::back) {}
 
-  void sequence(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      const std::int64_t turns = step.turns(variables_);
-      if (turns == 0) continue;
-      const std::int64_t first = step.bare ? 0 : step.first.at(variables_);
-      if (!step.bare) variables_[step.variable] = first;
-      if (step.leaf) {
-        leaf(step, turns);
-        continue;
-      }
-      for (std::int64_t turn = 0; turn < turns;) {
-        variables_[step.variable] = first + turn * step.step;
-        const std::int64_t same = std::min(turns - turn, alike(step));
-        repeat(caches_, same, [&] { sequence(step.body); });
-        turn += same;
-      }
-    }
-  }
-
-private:
-  /// Of a loop around others: whether its turns may touch the lines of the turn before.
-  enum class Pace { unknown, fast, slow };
-
-  [[nodiscard]] Pace pace(const Step& step) const {
-    const auto moves = [&](const NestLoop& loop) {
-      const std::int64_t own = loop.first.slope[step.variable];
-      return loop.last.one.slope[step.variable] != own || loop.last.other.slope[step.variable] != own;
-    };
-    const auto leaps = [&](const Stream& stream) {
-      return stream.own != 0 &&
-             (std::abs(stream.own) > shortest_ / 4 ||
-              std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % shortest_ != 0; }));
-    };
-    const bool fast = !cuts_ || !step.regular || std::ranges::any_of(step.inner, moves) ||
-                      std::ranges::any_of(step.streams, leaps);
-    return fast ? Pace::fast : Pace::slow;
-  }
-
-  /// For how many turns, this one included, the accesses of a loop's body touch the lines that they touch
-  /// now, where it is worth the comparison of whole states to know; else 1.
-  [[nodiscard]] std::int64_t alike(const Step& step) {
-    Pace& known = pace_[step.id];
-    if (known == Pace::unknown) known = pace(step);
-    if (known == Pace::fast) return 1;
-    std::int64_t alike = std::int64_t{1} << 62;
-    for (const Stream& stream : step.streams)
-      alike = std::min(alike, stays(stream.start.at(variables_), stream.own, stream.bytes, shortest_));
-    return alike >= 3 && 4 * accesses(step.body, variables_) >= words_ ? alike : 1;
-  }
-
-  /// For how many turns an access stays in the line (of `line` bytes) that it is in; 1 when it crosses lines.
-  static std::int64_t stays(std::int64_t address, std::int64_t step, unsigned bytes, std::int64_t line) {
-    const std::int64_t first = address & (line - 1), last = first + bytes - 1;
-    if (last >= line) return 1;
-    if (step > 0) return (line - 1 - last) / step + 1;
-    return step < 0 ? first / -step + 1 : std::int64_t{1} << 62;
-  }
-
-  void leaf(const Step& step, std::int64_t turns) {
+  /// `turns` turns of a leaf, the loops around it and its own first turn standing at `variables`.
+  void run(const Step& step, std::int64_t turns, const Environment& variables) {
     walkers_.clear();
     std::int64_t stores = 0, least = line_;
     for (const LeafAccess& access : step.accesses) {
       walkers_.push_back(
-          {access.start.at(variables_), access.own, access.bytes, access.cause == Cause::store});
+          {access.start.at(variables), access.own, access.bytes, access.cause == Cause::store});
       stores += walkers_.back().store ? 1 : 0;
       least = std::min(least, line_ / std::max<std::int64_t>(1, std::abs(access.own)));
     }
@@ -116,6 +56,13 @@ private:
       turns -= run - 2;
     }
   }
+
+private:
+  struct Walker {
+    std::int64_t address = 0, step = 0;
+    unsigned bytes = 1;
+    bool store = false;
+  };
 
   /// For how many turns every access stays in the line it is in; 1 when one crosses lines.
   [[nodiscard]] std::int64_t calm() const {
@@ -191,18 +138,9 @@ private:
   }
 
   Hierarchy& caches_;
-  std::int64_t line_, shortest_; ///< of the first level, and of any
+  std::int64_t line_; ///< of the first level
   bool cuts_, stores_stay_;
-  std::int64_t words_;     ///< of the caches' state
-  std::vector<Pace> pace_; ///< by step
-  Environment variables_{};
   std::vector<Walker> walkers_;
 };
-
-} // namespace
-
-void replay_runs(const Program& program, Hierarchy& caches) {
-  Runs(program, caches).sequence(program.steps);
-}
 
 } // namespace recount::model

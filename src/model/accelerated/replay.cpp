@@ -1,0 +1,136 @@
+#include "model/accelerated/replay.hpp"
+
+#include "model/accelerated/leaf_turns.hpp"
+#include "model/recurrence.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace recount::model {
+
+class Replay::Runs {
+public:
+  Runs(Replay& replay, Hierarchy& caches)
+      : replay_(replay),
+        caches_(caches),
+        leaf_(caches),
+        words_(static_cast<std::int64_t>(caches.state().size())),
+        pace_(replay.program_.size, Pace::unknown) {
+    shortest_ = caches.machine().levels.front().line;
+    for (const LevelDescription& level : caches.machine().levels)
+      shortest_ = std::min(shortest_, level.line);
+    if (caches.machine().tlb) shortest_ = std::min(shortest_, caches.machine().tlb->page);
+  }
+
+  /// The whole program, or what is left of it where an earlier run is met.
+  void program() {
+    for (const Step& step : replay_.program_.steps)
+      if (step.leaf)
+        leaf(step);
+      else if (outermost(step))
+        return;
+    if (replay_.complete_) return;
+    replay_.end_ = caches_.state();
+    replay_.counts_ = caches_.counts();
+    replay_.complete_ = true;
+  }
+
+private:
+  void leaf(const Step& step) {
+    const std::int64_t turns = step.turns(variables_);
+    if (turns == 0) return;
+    if (!step.bare) variables_[step.variable] = step.first.at(variables_);
+    leaf_.run(step, turns, variables_);
+  }
+  /// True: what is left of the program has been counted too.
+  bool outermost(const Step& step) {
+    const std::int64_t turns = step.turns(variables_);
+    const std::int64_t first = step.first.at(variables_);
+    for (std::int64_t turn = 0; turn < turns;) {
+      turn += stretch(step, first, turn, turns - turn);
+      if (std::has_single_bit(static_cast<std::uint64_t>(turn)) && worth(step) && met(step.id, turn))
+        return true;
+    }
+    return false;
+  }
+  void sequence(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      if (step.leaf) {
+        leaf(step);
+        continue;
+      }
+      const std::int64_t turns = step.turns(variables_);
+      const std::int64_t first = step.first.at(variables_);
+      for (std::int64_t turn = 0; turn < turns;)
+        turn += stretch(step, first, turn, turns - turn);
+    }
+  }
+  /// The next turns of a loop, one or all that are alike; returns how many.
+  std::int64_t stretch(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
+    variables_[step.variable] = first + turn * step.step;
+    const std::int64_t same = std::min(most, alike(step));
+    repeat(caches_, same, [&] { sequence(step.body); });
+    return same;
+  }
+
+  /// After `turn` turns of an outermost loop: whether an earlier run stood here in the same state. Then its
+  /// end is this one's.
+  bool met(std::size_t step, std::int64_t turn) {
+    if (!replay_.complete_) {
+      replay_.marks_.push_back({step, turn, caches_.state(), caches_.counts()});
+      return false;
+    }
+    const auto mark =
+        std::ranges::find_if(replay_.marks_, [&](const Mark& m) { return m.step == step && m.turn == turn; });
+    if (mark == replay_.marks_.end() || !caches_.is(mark->state)) return false;
+    caches_.add(replay_.counts_, mark->counts, 1);
+    caches_.restore(replay_.end_);
+    return true;
+  }
+
+  /// Of a loop around others: whether its turns may touch the lines of the turn before.
+  enum class Pace { unknown, fast, slow };
+
+  [[nodiscard]] Pace pace(const Step& step) const {
+    const auto moves = [&](const NestLoop& loop) {
+      const std::int64_t own = loop.first.slope[step.variable];
+      return loop.last.one.slope[step.variable] != own || loop.last.other.slope[step.variable] != own;
+    };
+    const auto leaps = [&](const Stream& stream) {
+      return stream.own != 0 &&
+             (std::abs(stream.own) > shortest_ / 4 ||
+              std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % shortest_ != 0; }));
+    };
+    const bool fast = !caches_.machine().family.empty() || !step.regular ||
+                      std::ranges::any_of(step.inner, moves) || std::ranges::any_of(step.streams, leaps);
+    return fast ? Pace::fast : Pace::slow;
+  }
+
+  /// For how many turns, this one included, the accesses of a loop's body touch the lines that they touch
+  /// now, where it is worth the comparison of whole states to know; else 1.
+  [[nodiscard]] std::int64_t alike(const Step& step) {
+    Pace& known = pace_[step.id];
+    if (known == Pace::unknown) known = pace(step);
+    if (known == Pace::fast) return 1;
+    std::int64_t alike = std::int64_t{1} << 62;
+    for (const Stream& stream : step.streams)
+      alike = std::min(alike, stays(stream.start.at(variables_), stream.own, stream.bytes, shortest_));
+    return alike >= 3 && worth(step) ? alike : 1;
+  }
+
+  /// Whether a turn takes longer than to compare whole states.
+  [[nodiscard]] bool worth(const Step& step) { return 4 * accesses(step.body, variables_) >= words_; }
+
+  Replay& replay_;
+  Hierarchy& caches_;
+  LeafTurns leaf_;
+  std::int64_t words_, shortest_; ///< of the caches' state; bytes of the shortest line
+  std::vector<Pace> pace_;        ///< by step
+  Environment variables_{};
+};
+
+void Replay::run(Hierarchy& caches) {
+  Runs(*this, caches).program();
+}
+
+} // namespace recount::model
