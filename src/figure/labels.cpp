@@ -43,7 +43,7 @@ public:
       for (const Vec& p : curves_[i].line)
         near = std::min(near, std::max(0.0, distance(p, box) - field_.marker));
       if (near < field_.gap * 0.5) return {};
-      (i == self ? own : other) = std::min(i == self ? own : other, near);
+      (together(i, self) ? own : other) = std::min(together(i, self) ? own : other, near);
     }
     // What the label belongs to must be plain: its own line is the nearest by far enough, or a leader ends
     // where no other line is.
@@ -53,10 +53,14 @@ public:
   }
 
 private:
+  [[nodiscard]] bool together(std::size_t i, std::size_t self) const {
+    return i == self || (curves_[i].group != 0 && curves_[i].group == curves_[self].group);
+  }
+
   [[nodiscard]] bool alone(std::size_t self, Vec anchor) const {
     const Box spot = box_around(anchor, 0, 0);
     for (std::size_t i = 0; i < curves_.size(); ++i) {
-      if (i != self && to_line(curves_[i].line, spot) < field_.marker + clear) return false;
+      if (!together(i, self) && to_line(curves_[i].line, spot) < field_.marker + clear) return false;
     }
     return true;
   }
@@ -91,6 +95,7 @@ std::vector<std::pair<Vec, double>> anchors(const std::vector<Vec>& line) {
 
 std::vector<Candidate> candidates(std::size_t self, const std::vector<Labelled>& curves, const Field& field) {
   const auto& curve = curves[self];
+  if (!curve.named) return {{{box_around(curve.line.front(), 0, 0), {}}, 0}};
   const Judge judge(curves, field);
   const double off = field.marker + field.gap;
   const double w = curve.width, h = curve.height;

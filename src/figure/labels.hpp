@@ -12,6 +12,8 @@ namespace recount::figure {
 struct Labelled {
   std::vector<Vec> line;
   double width = 0, height = 0;
+  bool named = true; ///< false: it wants none
+  int group = 0;     ///< curves of one group (not 0) may stand for one another: a label may be taken for any
 };
 
 /// What is there already.

@@ -61,7 +61,8 @@ private:
       while (last + 1 < panel_.series.size() && look_.curves[last + 1].linetype == look_.curves[i].linetype)
         ++last;
       names.resize(last + 1);
-      names[i] = panel_.series[i].label + (last > i ? " – " + panel_.series[last].label : "");
+      names[i] = panel_.series[i].label +
+                 (last > i && !panel_.series[last].label.empty() ? " – " + panel_.series[last].label : "");
       wide = std::max(wide, canvas_.wide(names[i]));
       i = last;
     }
@@ -226,11 +227,15 @@ private:
       for (const auto& s : series.samples) {
         if (!std::isnan(s.y)) curve.line.push_back(at(s));
       }
-      const bool named = series.look != Series::Look::level; // a level has its note
-      curve.width = named ? canvas_.wide(attempt.compact ? series.compact : series.label) : 0.1;
-      curve.height = !named          ? 0.1
-                     : canvas_.cells ? 7.5
-                                     : text_size * 0.82; // capitals and digits, hardly a descender
+      curve.named = series.look != Series::Look::level && !series.label.empty(); // a level has its note
+      // Who has no name stands for the one of its colour that has.
+      if (std::ranges::any_of(panel_.series, [&](const Series& other) {
+            return other.linetype == series.linetype && other.look != Series::Look::level &&
+                   other.label.empty();
+          }))
+        curve.group = series.linetype;
+      curve.width = canvas_.wide(attempt.compact ? series.compact : series.label);
+      curve.height = canvas_.cells ? 7.5 : text_size * 0.82; // capitals and digits, hardly a descender
       curves.push_back(std::move(curve));
     }
     const Box& p = look_.plot;

@@ -131,17 +131,18 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
       if (model.empty()) continue;
       for (const Products& group : groups) {
         if (group.published) continue;
-        series.label = loops_name(loops) + ", model";
+        series.label = ""; // dashed beside the published curve, where not upon it
         sheet.add(panel, series, group, points_of(published, loops),
                   metric_teller("PAPI_L1_DCM", 1e-6, model));
         if (loops.variant != "ijk") continue;
-        series.label = loops_name(loops) + ", model without TLB";
-        series.compact = loops_name(loops) + ", no TLB";
+        series.label = loops_name(loops) + " without TLB";
+        series.compact = "no TLB";
         series.linetype = 0;
         sheet.add(panel, series, group, points_of(published, loops),
                   metric_teller("PAPI_L1_DCM", 1e-6, model + "~no-tlb"));
       }
     }
+    sheet.remarks.push_back("solid: published");
     sheet.finish(std::move(panel), "PAPI_L1_DCM", 2);
   }
 }

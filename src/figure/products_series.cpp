@@ -85,6 +85,7 @@ std::vector<Product> in_order(std::vector<Product> loops) {
 
 void ProductSheet::add(Panel& panel, Series series, const Products& group,
                        const std::vector<std::pair<double, Product>>& points, const Teller& teller) {
+  bool here = false; // else a described machine alone answers, which the title names
   for (const auto& [x, product] : points) {
     const auto told = teller(group, product);
     if (!told) continue;
@@ -92,6 +93,7 @@ void ProductSheet::add(Panel& panel, Series series, const Products& group,
     series.band = series.band || told->high > told->low;
     series.modelled = series.modelled || is_model(told->witness);
     witnesses_.insert(told->witness);
+    here = here || !told->witness.starts_with("model:");
     if (is_model(told->witness)) {
       modelled_ = true;
       continue;
@@ -104,7 +106,7 @@ void ProductSheet::add(Panel& panel, Series series, const Products& group,
   if (series.samples.empty()) return;
   std::ranges::sort(series.samples, {}, &Sample::x);
   if (series.compact.empty()) series.compact = series.label;
-  machines_.insert(machine_text(group));
+  if (here) machines_.insert(machine_text(group));
   panel.series.push_back(std::move(series));
 }
 

@@ -13,7 +13,7 @@ struct Sample {
 };
 
 struct Series {
-  std::string label, compact; ///< the same in fewer characters
+  std::string label, compact; ///< compact: the same in fewer characters. None: another's says enough
   std::vector<Sample> samples;
   bool modelled = false; ///< drawn dashed with open markers, and called so
   bool band = false;     ///< several repetitions stand behind the points

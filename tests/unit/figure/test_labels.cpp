@@ -83,6 +83,15 @@ BOOST_AUTO_TEST_CASE(curves_that_coincide_cannot_be_told_apart_by_labels) {
   BOOST_TEST(!place_labels({curve, curve}, page).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(one_label_serves_a_group_that_coincides) {
+  std::vector<Labelled> curves{{{{10, 20}, {150, 60}}, 30, 7}, {{{10, 20}, {150, 60}}, 0, 0, false}};
+  BOOST_TEST(!place_labels(curves, page).has_value());
+  curves[0].group = curves[1].group = 1;
+  const auto places = place_labels(curves, page);
+  BOOST_REQUIRE(places.has_value());
+  BOOST_TEST(inside((*places)[0].box, page.area));
+}
+
 BOOST_AUTO_TEST_CASE(more_labels_than_room_is_no_answer) {
   const Field small{{0, 0, 40, 20}, {}, 1.6, 1.3};
   const std::vector<Labelled> curves(4, {{{2, 10}, {38, 10}}, 30, 6});
