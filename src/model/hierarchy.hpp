@@ -64,6 +64,8 @@ public:
     const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
     return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
   }
+  /// Page walks so far.
+  [[nodiscard]] std::int64_t walks() const { return levels_.front().counts.accessed(Cause::walk); }
   /// Counts accesses that are not counted otherwise: those of enter() and enter_wide(), and those known to
   /// hit in the first cache and the first TLB level and to change nothing.
   void count(std::int64_t loads, std::int64_t stores) {

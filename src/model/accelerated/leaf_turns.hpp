@@ -27,7 +27,8 @@ public:
       : caches_(caches),
         line_(caches.machine().levels.front().line),
         cuts_(caches.machine().family.empty()),
-        stores_stay_(caches.machine().levels.front().write == Write::back) {}
+        stores_stay_(caches.machine().levels.front().write == Write::back),
+        kept_(lines_kept(caches)) {}
 
   /// `turns` turns of a leaf, the loops around it and its own first turn standing at `variables`.
   void run(const Step& step, std::int64_t turns, const Environment& variables) {
@@ -41,19 +42,28 @@ public:
     }
     const std::int64_t loads = static_cast<std::int64_t>(walkers_.size()) - stores;
     if (!cuts_ || least < 4 || (stores > 0 && !stores_stay_)) return all_turns(turns, loads, stores);
+    const bool all_kept = walkers_.size() <= kept_;
     while (turns > 0) {
-      const std::int64_t run = std::min(turns, calm());
+      std::int64_t run = std::min(turns, calm());
+      turns -= run;
+      const std::int64_t walks = caches_.walks();
       turn();
-      --turns;
-      if (run < 3) continue;
-      const std::int64_t before = caches_.first_misses();
-      turn();
-      --turns;
-      if (caches_.first_misses() != before) continue;
-      caches_.count((run - 2) * loads, (run - 2) * stores);
+      // What a turn used last is there still, in the order in which the next one would leave it.
+      bool still = all_kept && caches_.walks() == walks;
+      --run;
+      if (!still && run > 0) {
+        const std::int64_t before = caches_.first_misses();
+        turn();
+        --run;
+        still = caches_.first_misses() == before;
+      }
+      if (!still) {
+        turns += run;
+        continue;
+      }
+      caches_.count(run * loads, run * stores);
       for (Walker& walker : walkers_)
-        walker.address += walker.step * (run - 2);
-      turns -= run - 2;
+        walker.address += walker.step * run;
     }
   }
 
@@ -63,6 +73,19 @@ private:
     unsigned bytes = 1;
     bool store = false;
   };
+
+  /// So many lines and pages used one after the other are in the first cache and TLB level for certain, in
+  /// order of use, if no walk came between. Where accesses may enter(), the first level is LRU.
+  static std::size_t lines_kept(const Hierarchy& caches) {
+    const MachineDescription& machine = caches.machine();
+    if (caches.entrance() == Level::Kind::other ||
+        !std::ranges::all_of(machine.levels, [](const LevelDescription& level) {
+          return level.inclusion == Inclusion::non_inclusive;
+        }))
+      return 0;
+    const std::int64_t ways = machine.levels.front().ways;
+    return static_cast<std::size_t>(machine.tlb ? std::min(ways, machine.tlb->levels.front().ways) : ways);
+  }
 
   /// For how many turns every access stays in the line it is in; 1 when one crosses lines.
   [[nodiscard]] std::int64_t calm() const {
@@ -140,6 +163,7 @@ private:
   Hierarchy& caches_;
   std::int64_t line_; ///< of the first level
   bool cuts_, stores_stay_;
+  std::size_t kept_;
   std::vector<Walker> walkers_;
 };
 
