@@ -1,14 +1,42 @@
 #include "model/accelerated/accelerate.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace recount::model {
 
+namespace {
+
+/// Nanoseconds that a replayed access takes, as measured for matrix products.
+struct Pace {
+  double in_rows = 1.2;                 ///< several turns on a line
+  double in_columns = 4, walking = 8.0; ///< with TLBs
+};
+
+bool in_rows(const Step& step, std::int64_t line) {
+  return std::ranges::all_of(step.body, [&](const Step& inner) { return in_rows(inner, line); }) &&
+         std::ranges::all_of(step.accesses,
+                             [&](const LeafAccess& access) { return std::abs(access.own) <= line / 4; });
+}
+
+double replaying(const Program& program, const MachineDescription& machine) {
+  constexpr Pace pace;
+  double sum = 0;
+  for (const Step& step : program.steps) {
+    Environment variables{};
+    const double each = in_rows(step, machine.levels.front().line) ? pace.in_rows
+                        : machine.tlb                              ? pace.walking
+                                                                   : pace.in_columns;
+    sum += each * static_cast<double>(accesses({step}, variables));
+  }
+  return sum;
+}
+
+} // namespace
+
 NestSimulation::NestSimulation(const Nest& nest, const MachineDescription& machine, const Acceleration& how)
-    : program_(prepare(nest)),
-      how_(how),
-      plain_((machine.tlb ? 8.0 : 4.0) * static_cast<double>(accesses(program_))),
-      replay_(program_) {
+    : program_(prepare(nest)), how_(how), plain_(replaying(program_, machine)), replay_(program_) {
   if (how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
       program_.most_accesses < StrandTime::accesses)
     setwise_.emplace(machine, program_, how.limits);
