@@ -125,8 +125,7 @@ std::optional<Quantity> derived(const Products& group, const Product& product, c
     who.clear();
     const Metrics& metrics = metrics_of(group, product);
     for (const auto& [key, values] : metrics)
-      if (!values.for_comparison && std::ranges::find(who, key.first) == who.end())
-        who.push_back(key.first);
+      if (!values.for_comparison && std::ranges::find(who, key.first) == who.end()) who.push_back(key.first);
     std::ranges::stable_sort(who, {}, preference);
   }
   for (const auto& name_of_witness : who)
