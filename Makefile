@@ -28,7 +28,7 @@ help:
 	@echo 'make demo       install what is missing, build, measure this machine, draw it (into demo/)'
 	@echo 'make test       install what is missing, build, run every test'
 	@echo 'make test-guest run recount on an emulated arm64 machine with a PMU, against exact counts (Debian)'
-	@echo 'make bench      compare the cost of counting by perf_event and by PAPI, and of a sweep; time the model, hold it against published counts'
+	@echo 'make bench      compare the cost of counting by perf_event and by PAPI, and of a sweep; time the model, hold it against published counts; about half an hour'
 	@echo 'make install    install the program, its pages and its data (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make deps       install what is missing with apt-get; elsewhere print the names'
 	@echo 'make lint       check the manual pages; make format-check: the formatting; make format mends it'
