@@ -143,8 +143,9 @@ class Latex {
 public:
   explicit Latex(const Document& document) {
     text_ = preamble;
-    text_ += "\\title{" + latex_text(document.title) + "}\n\\author{" + latex_text(document.subtitle) +
-             "}\n\\date{}\n\\begin{document}\n\\maketitle\n";
+    text_ += "\\title{" + latex_text(document.title) + "}\n" + // an author's line does not break by itself
+             "\\author{\\parbox{0.9\\textwidth}{\\centering\\small " + latex_text(document.subtitle) +
+             "}}\n\\date{}\n\\begin{document}\n\\maketitle\n";
     for (const Block& block : document.blocks)
       std::visit(*this, block);
     text_ += "\\end{document}\n";
