@@ -104,6 +104,7 @@ BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
   BOOST_TEST(holds(html, "default-src 'none'"));
   BOOST_TEST(holds(tex, "\\includegraphics[width=0.72\\linewidth]{figure.pdf}"));
   BOOST_TEST(holds(tex, "words & words \\\\"));
+  BOOST_TEST(holds(tex, "\\author{\\parbox{")); // names of many files: alone, an author's line does not break
 }
 
 BOOST_AUTO_TEST_CASE(powers_are_raised) {
