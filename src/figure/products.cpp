@@ -116,6 +116,7 @@ void speed_up_figure(ProductSheet& sheet, const Groups& groups) {
 
 /// A published table and the model of its machine, with and without the TLB.
 void published_figure(ProductSheet& sheet, const Groups& groups) {
+  bool solid = false;
   for (const Products& published : groups) {
     if (!published.published || !published.run) continue;
     Panel panel = size_panel("L1 misses (10^6)");
@@ -127,11 +128,14 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
       Series series;
       series.label = loops_name(loops);
       series.linetype = linetype_of(loops);
+      const std::size_t before = panel.series.size();
       sheet.add(panel, series, published, points_of(published, loops), metric_teller("PAPI_L1_DCM", 1e-6));
+      const bool named = panel.series.size() > before;
+      solid = solid || named;
       if (model.empty()) continue;
       for (const Products& group : groups) {
         if (group.published) continue;
-        series.label = ""; // dashed beside the published curve, where not upon it
+        if (named) series.label = ""; // dashed beside the published curve, where not upon it
         sheet.add(panel, series, group, points_of(published, loops),
                   metric_teller("PAPI_L1_DCM", 1e-6, model));
         if (loops.variant != "ijk") continue;
@@ -142,9 +146,9 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
                   metric_teller("PAPI_L1_DCM", 1e-6, model + "~no-tlb"));
       }
     }
-    sheet.remarks.push_back("solid: published");
     sheet.finish(std::move(panel), "PAPI_L1_DCM", 2);
   }
+  if (solid) sheet.remarks.emplace_back("solid: published");
 }
 
 struct FigureOfProducts {

@@ -93,7 +93,7 @@ void ProductSheet::add(Panel& panel, Series series, const Products& group,
     series.band = series.band || told->high > told->low;
     series.modelled = series.modelled || is_model(told->witness);
     witnesses_.insert(told->witness);
-    here = here || !told->witness.starts_with("model:");
+    here = here || !told->witness.starts_with("model:") || told->witness.starts_with("model:host");
     if (is_model(told->witness)) {
       modelled_ = true;
       continue;

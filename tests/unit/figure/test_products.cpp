@@ -150,6 +150,39 @@ BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
   BOOST_TEST(compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
+  auto results = study();
+  results.observations.clear();
+  result::Run table = results.runs[0];
+  table.id = "P";
+  table.host = "t.csv";
+  table.versions = {{"published", "t.csv"}, {"machine", "some"}};
+  results.runs.push_back(table);
+  for (const std::int64_t n : {600, 1000})
+    for (const char* witness : {"published", "model:some", "model:some~no-tlb"}) {
+      results.observations.push_back(seen("ijk", n, witness, "PAPI_L1_DCM", static_cast<double>(n) * 1e6));
+      if (std::string(witness) == "published") results.observations.back().run = "P";
+    }
+  const auto labels = [&](const Sheet& sheet) {
+    std::vector<std::string> all;
+    for (const Series& s : sheet.panels.at(0).series)
+      all.push_back(s.label);
+    return all;
+  };
+  const Sheet both = compose_products("matmul-published", results, {});
+  BOOST_TEST(labels(both) == (std::vector<std::string>{"simple", "", "simple without TLB"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(said(both, "solid: published"));
+  BOOST_TEST(!said(both, "Some CPU")); // nothing of it came from this machine
+  // A table of other columns: the model's curve has the name to itself.
+  for (auto& o : results.observations)
+    if (o.witness == "published") o.metric = "PAPI_L2_DCM";
+  const Sheet alone = compose_products("matmul-published", results, {});
+  BOOST_TEST(labels(alone) == (std::vector<std::string>{"simple", "simple without TLB"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(!said(alone, "solid"));
+}
+
 BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
   auto results = study();
   results.observations.clear();
