@@ -11,7 +11,7 @@
 namespace recount::model {
 
 /// As PackedSets, but the entries themselves stand in order: newest first, empty places last. A set is one or
-/// two vectors of eight entries (8 to 16 ways: two), so that a look is a comparison and a reordering a
+/// two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
 /// permutation. Only where supported(). Not thread-safe. An entry is 2 * line + dirty.
 class WideSets {
 public:
