@@ -1,4 +1,4 @@
-#include "cli/command.hpp"
+#include "command/command.hpp"
 
 namespace recount::cli {
 

@@ -1,6 +1,6 @@
 // recount events: which events there are, searched, and what a name encodes to.
-#include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
 #include "event/list.hpp"
 #include "event/nearest.hpp"
 #include "event/sysfs.hpp"

@@ -1,6 +1,6 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
-#include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
 #include "process/child.hpp"
 
 #include <recount/error.hpp>

@@ -1,7 +1,7 @@
 // recount plot: figures from results files.
-#include "cli/command.hpp"
-#include "cli/terminal_size.hpp"
-#include "figure/figure.hpp"
+#include "command/command.hpp"
+#include "command/terminal_size.hpp"
+#include "plot/figure.hpp"
 #include "result/read.hpp"
 
 #include <recount/error.hpp>

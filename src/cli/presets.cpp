@@ -2,8 +2,8 @@
 // there.
 #include "cli/presets.hpp"
 
-#include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
 #include "preset/document.hpp"
 #include "preset/here.hpp"
 

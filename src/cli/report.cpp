@@ -1,6 +1,6 @@
 // recount report: a written report from results files.
-#include "cli/command.hpp"
-#include "cli/sweep_options.hpp"
+#include "command/command.hpp"
+#include "sweep/options.hpp"
 #include "report/publish.hpp"
 #include "result/read.hpp"
 

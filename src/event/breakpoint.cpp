@@ -1,7 +1,7 @@
 #include "event/breakpoint.hpp"
 
 #include "event/domain.hpp"
-#include "event/number.hpp"
+#include "base/number.hpp"
 
 #include <recount/error.hpp>
 

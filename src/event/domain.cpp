@@ -1,6 +1,6 @@
 #include "event/domain.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 namespace recount {
 

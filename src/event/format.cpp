@@ -1,7 +1,7 @@
 #include "event/format.hpp"
 
-#include "event/number.hpp"
-#include "host/text.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "event/encode.hpp"
 #include "event/generic_prose.hpp"
-#include "event/glob.hpp"
+#include "base/glob.hpp"
 #include "event/nearest.hpp"
 
 #include <recount/error.hpp>

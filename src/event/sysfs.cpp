@@ -4,8 +4,8 @@
 #include "event/format.hpp"
 #include "event/hybrid.hpp"
 #include "event/nearest.hpp"
-#include "event/number.hpp"
-#include "host/text.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,5 +1,5 @@
 #include "host/cgroup.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <limits>

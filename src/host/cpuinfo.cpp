@@ -1,5 +1,5 @@
 #include "host/cpuinfo.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "host/disturbance.hpp"
 #include "host/cgroup.hpp"
 #include "host/machine.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>

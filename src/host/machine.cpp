@@ -1,5 +1,5 @@
 #include "host/machine.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <cstring>
 #include <gnu/libc-version.h>

@@ -1,5 +1,5 @@
 #include "host/permission.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #include "host/pmu.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Caches as sysfs and as the CPU's own CPUID leaves state them: hwloc's view is usually one of the two.
 #include "host/machine.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include "host/sysctl.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The families of blocks, as data.
-#include "kernel/block_kernel.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 
 namespace recount::kernel {
 

@@ -1,5 +1,5 @@
 // The kernels by name, and points completed with defaults.
-#include "kernel/block_kernel.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/provoked.hpp"
 #include "model/nearest.hpp"

@@ -1,5 +1,5 @@
 // Where metrics come from.
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "metric/metric.hpp"
 #include "metric/shipped_data.hpp" // made from data/recount.metrics by the build
 

@@ -1,6 +1,6 @@
 #include "model/level.hpp"
 
-#include "model/random.hpp"
+#include "base/random.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "model/machine.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "model/family.hpp"
 #include "model/nearest.hpp"
 #include "model/shipped.hpp"

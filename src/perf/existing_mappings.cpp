@@ -1,5 +1,5 @@
 // What a process has mapped already, from /proc/PID/maps (proc(5)).
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "perf/maps_line.hpp"
 
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 #include "perf/sample_open.hpp"
 
 #include "event/sysfs.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "perf/errno_hints.hpp"
 #include "process/threads.hpp"
 

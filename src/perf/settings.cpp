@@ -4,7 +4,7 @@
 #include "event/sysfs.hpp"
 #include "host/permission.hpp"
 #include "host/sysctl.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 #include "profile/annotation.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "symbol/demangle.hpp"
 
 #include <algorithm>

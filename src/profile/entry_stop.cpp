@@ -1,6 +1,6 @@
 #include "profile/entry_stop.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,6 +1,6 @@
 // What a reader should know before anything else.
-#include "analysis/derived.hpp"
-#include "analysis/figures_of_speech.hpp"
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
 #include "report/whole.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Which machine and which software: what a number is worth nothing without.
-#include "analysis/figures_of_speech.hpp"
+#include "base/format.hpp"
 #include "kernel/command_line.hpp"
 #include "report/whole.hpp"
 

@@ -1,7 +1,7 @@
 // How the numbers were made, what they mean, and what was not counted.
-#include "analysis/caches_record.hpp"
-#include "analysis/derived.hpp"
-#include "analysis/figures_of_speech.hpp"
+#include "caches/infer/record.hpp"
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
 #include "report/whole.hpp"
 
 #include <fmt/format.h>

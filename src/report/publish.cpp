@@ -1,9 +1,9 @@
 #include "report/publish.hpp"
 
-#include "figure/output.hpp"
+#include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
-#include "report/formats.hpp"
+#include "document/formats.hpp"
 
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>

@@ -1,8 +1,8 @@
 #include "report/whole.hpp"
 
-#include "analysis/derived.hpp"
-#include "analysis/figures_of_speech.hpp"
-#include "report/products.hpp"
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
+#include "matmul/sections.hpp"
 
 #include <recount/error.hpp>
 

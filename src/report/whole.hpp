@@ -1,8 +1,8 @@
 // The whole report: what results files say, in the order in which a reader asks.
 #pragma once
 
-#include "figure/figure.hpp"
-#include "report/document.hpp"
+#include "plot/figure.hpp"
+#include "document/document.hpp"
 #include "result/read.hpp"
 
 #include <functional>

@@ -1,5 +1,5 @@
 #include "sweep/cpu.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <sched.h>

@@ -1,6 +1,6 @@
 #include "sweep/header.hpp"
 #include "host/machine.hpp"
-#include "kernel/ceilings.hpp"
+#include "kernel/matmul/ceilings.hpp"
 
 #include <dlfcn.h>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "symbol/kernel_symbols.hpp"
 
 #include "host/sysctl.hpp"
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "watch/sections.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 
 #include <recount/error.hpp>
 

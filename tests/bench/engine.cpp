@@ -2,7 +2,7 @@
 // taking in and writing the observations. Not a test: it prints a table and passes no judgement by exit
 // status.
 //   bench-engine RECOUNT    (the program whose runs are timed)
-#include "analysis/statistics.hpp"
+#include "statistics/statistics.hpp"
 #include "sweep/cpu.hpp"
 #include "sweep/header.hpp"
 #include "sweep/session.hpp"

@@ -4,7 +4,7 @@
 #include "kernel/kernel.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "study/published.hpp"
+#include "matmul/published.hpp"
 
 #include <recount/error.hpp>
 

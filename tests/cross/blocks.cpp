@@ -1,8 +1,8 @@
 // Calls every block of its architecture, and code that it makes itself, once with one turn and once with
 // four, and prints what it claims to count: for counts.py, which runs it under an emulator and looks at each
 // instruction. The argument is a file that takes the code made.
-#include "kernel/block.hpp"
-#include "kernel/emit.hpp"
+#include "kernel/blocks/block.hpp"
+#include "kernel/blocks/emit.hpp"
 
 #include <cinttypes>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // What the routes to the counters cost, in instructions that are the same in every run.
 #include "loop.hpp"
 
-#include "study/cost.hpp"
-#include "study/cost_routes.hpp"
+#include "cost/cost.hpp"
+#include "cost/routes.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Figures through the gnuplot of this machine, and what happens where there is none or it fails.
-#include "figure/figure.hpp"
-#include "figure/gnuplot.hpp"
-#include "figure/output.hpp"
+#include "plot/figure.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "unit/figure/synthetic.hpp"

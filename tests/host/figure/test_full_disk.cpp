@@ -1,5 +1,5 @@
 // Started by test_draw.cpp in a mount namespace of its own: draws onto a file system of 16 KiB.
-#include "figure/figure.hpp"
+#include "plot/figure.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
 // The blocks in C++: what was read off their disassembly is what is executed.
 #include "executed.hpp"
-#include "kernel/block.hpp"
+#include "kernel/blocks/block.hpp"
 #include "skip.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // A matrix product for another simulator to watch: subject VARIANT N, matrices placed as the model takes them
 // to be. With N = 0 all is done but the product.
-#include "kernel/native_matmul.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 
 #include <cstdint>
 #include <cstdio>

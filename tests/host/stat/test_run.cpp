@@ -2,7 +2,7 @@
 #include "../perf/helpers.hpp"
 #include "../perf/target.hpp"
 
-#include "host/text.hpp"
+#include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "process/waiter.hpp"

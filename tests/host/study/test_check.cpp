@@ -3,7 +3,7 @@
 #include "../witness/obstacle.hpp"
 #include "pages.hpp"
 #include "preset/natives.hpp"
-#include "study/check.hpp"
+#include "check/check.hpp"
 #include "sweep/session.hpp"
 #include "witness/witness.hpp"
 

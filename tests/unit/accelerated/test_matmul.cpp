@@ -1,8 +1,8 @@
 // The kernel matmul: its results, its accesses, its points.
 #include "../model/random_machine.hpp"
-#include "kernel/matmul.hpp"
-#include "kernel/matmul_loops.hpp"
-#include "kernel/native_matmul.hpp"
+#include "kernel/matmul/matmul.hpp"
+#include "kernel/matmul/matmul_loops.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/data/test_case.hpp>

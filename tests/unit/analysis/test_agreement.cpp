@@ -1,5 +1,5 @@
 // Synthetic observations of each kind, and the verdict that each must get.
-#include "analysis/causes.hpp"
+#include "check/causes.hpp"
 #include "trials.hpp"
 
 #include <recount/error.hpp>

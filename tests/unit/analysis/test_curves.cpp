@@ -1,4 +1,4 @@
-#include "analysis/curves.hpp"
+#include "result/curves.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
-#include "analysis/estimate.hpp"
-#include "model/random.hpp"
+#include "statistics/estimate.hpp"
+#include "base/random.hpp"
 
 #include <boost/test/unit_test.hpp>
 

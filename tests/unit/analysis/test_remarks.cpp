@@ -1,6 +1,6 @@
 // Remarks on matrix results: contradictions, speed-ups, cliffs, conflicts.
-#include "analysis/derived.hpp"
-#include "analysis/remarks.hpp"
+#include "matmul/derived.hpp"
+#include "matmul/remarks.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "analysis/statistics.hpp"
+#include "statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Trials made up for the tests.
 #pragma once
 
-#include "analysis/verdict.hpp"
+#include "check/verdict.hpp"
 
 #include <boost/test/unit_test.hpp>
 

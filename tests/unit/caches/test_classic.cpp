@@ -1,6 +1,6 @@
 // Sizes and strides of powers of two alone give the laboratory's answers, as read from its figure.
-#include "analysis/caches_classic.hpp"
-#include "study/caches_grid.hpp"
+#include "caches/infer/classic.hpp"
+#include "caches/measure/grid.hpp"
 
 #include <boost/test/unit_test.hpp>
 

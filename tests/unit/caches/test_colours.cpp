@@ -1,5 +1,5 @@
 // Pages are sorted into colours by time alone: rightly in spite of noise, or not at all.
-#include "analysis/caches_colours.hpp"
+#include "caches/infer/colours.hpp"
 
 #include <boost/test/unit_test.hpp>
 

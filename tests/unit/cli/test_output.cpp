@@ -1,5 +1,5 @@
 // Tables, sizes, wrapping, and the nearest names.
-#include "cli/output.hpp"
+#include "command/output.hpp"
 
 #include <recount/nearest.hpp>
 

@@ -1,5 +1,5 @@
 #include "event/domain.hpp"
-#include "event/glob.hpp"
+#include "base/glob.hpp"
 #include "event/nearest.hpp"
 
 #include <boost/test/unit_test.hpp>

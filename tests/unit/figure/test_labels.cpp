@@ -1,5 +1,5 @@
 // Labels of curves: beside their own line, on nothing else.
-#include "figure/labels.hpp"
+#include "plot/labels.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Everything stands on the page, at every width, for few curves and for many.
-#include "figure/layout.hpp"
-#include "figure/panels.hpp"
-#include "figure/style.hpp"
-#include "figure/terminal.hpp"
+#include "plot/layout.hpp"
+#include "plot/panels.hpp"
+#include "plot/style.hpp"
+#include "plot/terminal.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <boost/test/unit_test.hpp>

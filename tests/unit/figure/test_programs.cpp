@@ -1,6 +1,6 @@
 // The figures of programs that were watched and profiled: what stands where.
-#include "figure/over_addresses.hpp"
-#include "figure/over_time.hpp"
+#include "profile/figure.hpp"
+#include "watch/figure.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,9 +1,9 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
-#include "figure/agreement.hpp"
-#include "figure/layout.hpp"
-#include "figure/style.hpp"
-#include "figure/terminal.hpp"
-#include "study/check_results.hpp"
+#include "check/figure.hpp"
+#include "plot/layout.hpp"
+#include "plot/style.hpp"
+#include "plot/terminal.hpp"
+#include "check/results.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <recount/error.hpp>

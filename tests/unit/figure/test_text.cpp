@@ -1,6 +1,6 @@
-#include "figure/axis.hpp"
-#include "figure/format.hpp"
-#include "figure/text.hpp"
+#include "plot/axis.hpp"
+#include "plot/format.hpp"
+#include "plot/text.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 // What kernels are compared with: the vectorised build of matmul, dgemm, peak and bandwidth.
-#include "kernel/ceilings.hpp"
+#include "kernel/matmul/ceilings.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/native_ceiling.hpp"
-#include "kernel/native_matmul.hpp"
+#include "kernel/matmul/native_ceiling.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 #include "recount/error.hpp"
 
 #include "skip.hpp"

@@ -78,10 +78,10 @@ struct Written {
 };
 #define RECOUNT_BLOCK(name, feature, before, step, after, ...) {#name, step},
 const std::vector<Written> written_x86_64 = {
-#include "kernel/blocks_x86_64.def"
+#include "kernel/blocks/blocks_x86_64.def"
 };
 const std::vector<Written> written_aarch64 = {
-#include "kernel/blocks_aarch64.def"
+#include "kernel/blocks/blocks_aarch64.def"
 };
 #undef RECOUNT_BLOCK
 

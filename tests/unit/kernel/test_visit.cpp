@@ -1,6 +1,6 @@
 // visit: its places, its pointers in memory, and what the model says of them.
 #include "kernel/kernel.hpp"
-#include "kernel/pattern.hpp"
+#include "kernel/loops/pattern.hpp"
 #include "model/metrics.hpp"
 #include "recount/error.hpp"
 

@@ -1,5 +1,5 @@
 // A document in each format: nothing in its words becomes markup, whatever they are.
-#include "report/formats.hpp"
+#include "document/formats.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Published tables of matrix products: what is read, and what is refused.
-#include "study/published.hpp"
+#include "matmul/published.hpp"
 
 #include "result/line.hpp"
-#include "study/matmul.hpp"
+#include "matmul/study.hpp"
 #include "witness/witness.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,0 +1,75 @@
+#include "base/text.hpp"
+
+#include <array>
+#include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace std::string_view_literals;
+
+namespace recount::host {
+namespace {
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+} // namespace
+
+std::optional<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string text;
+  std::array<char, 4096> buffer;
+  ssize_t got = 0;
+  while ((got = ::read(fd, buffer.data(), buffer.size())) > 0)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  ::close(fd);
+  if (got < 0) return {};
+  return text;
+}
+
+std::optional<std::string> read_line(const std::string& path) {
+  auto text = read_file(path);
+  if (text) text = std::string(trim(*text));
+  return text;
+}
+
+std::optional<long long> read_number(const std::string& path) {
+  const auto text = read_line(path);
+  return text ? number<long long>(*text) : std::nullopt;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n\0"sv; // device-tree files end in NUL
+  const auto first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  while (true) {
+    const auto at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::vector<int> parse_cpu_list(std::string_view text) {
+  std::vector<int> cpus;
+  for (const auto piece : split(trim(text), ',')) {
+    const auto dash = piece.find('-');
+    const auto first = number<int>(piece.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number<int>(piece.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > 1 << 20) return {};
+    for (int cpu = *first; cpu <= *last; ++cpu)
+      cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+} // namespace recount::host

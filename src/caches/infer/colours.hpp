@@ -1,0 +1,31 @@
+// Ways and sets of a level beyond the pages, where nobody tells physical addresses: pages that contend for
+// the same sets are found by trying.
+#pragma once
+
+#include "caches/infer/sampler.hpp"
+
+#include <cstdint>
+
+namespace recount::analysis {
+
+/// What the search needs to know of the levels above, in ns a visit.
+struct ColourTask {
+  double step = 0;    ///< a visit that the level serves takes so much longer than one that the first serves
+  double penalty = 0; ///< a visit that leaves the level takes so much longer still
+  std::int64_t line = 64, page = 4096; ///< bytes
+  std::int64_t pages = 0;              ///< to try: some three times as many as the level has room for
+  std::int64_t offset = 0;             ///< in the page: of the visited line
+  std::int64_t ways_above = 0;         ///< at least one more is visited at a time, so that none stays above
+  std::int64_t lines_above = 0;        ///< of the first level
+  std::uint64_t seed = 1;
+};
+
+/// Lines at one page offset fall into as many sets of the level as there are colours of pages. Pages are
+/// added until a set overflows, taken out again while it still does, which leaves ways + 1 pages of one
+/// colour, and the other pages are tried against these; until no pages overflow any more. This is the
+/// reduction of eviction sets of Vila, Koepf and Morales, "Theory and Practice of Finding Eviction Sets",
+/// IEEE Symposium on Security and Privacy 2019. PageColours::unknown when the sampler has no glance(), no set
+/// overflows, noise hides which pages it takes, or the time for it is over.
+[[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
+
+} // namespace recount::analysis

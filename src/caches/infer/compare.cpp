@@ -1,0 +1,125 @@
+#include "caches/infer/compare.hpp"
+
+#include "base/bytes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace recount::analysis {
+
+namespace {
+
+std::string in_unit(const Property& p, double value, bool rough) {
+  const std::string about = rough ? "about " : "";
+  if (p.unit == "bytes" && p.name != "line") {
+    const double unit =
+        rough ? std::exp2(std::floor(std::log2(value)) - 4) : 1; // a rough value has no five digits
+    return about + bytes_text(std::round(value / unit) * unit);
+  }
+  if (p.unit == "bytes") return fmt::format("{:.0f} B", value);
+  if (p.unit == "ns") return fmt::format("{:.3g} ns", value);
+  return about + fmt::format("{:.0f}", value);
+}
+
+/// Why a capacity may differ.
+std::string reason_of_difference(const LevelFinding& level, const Property& p, const StatedLevel& stated,
+                                 const StatedCaches& by) {
+  const bool virtual_machine = !by.hypervisor.empty();
+  if (level.effective)
+    return fmt::format("stated {} is {}{}; this {} gets about {}, which changes with its neighbours",
+                       level.name, stated_text(p),
+                       stated.shared_by > 1 ? fmt::format(", shared by {} hardware threads", stated.shared_by)
+                                            : "",
+                       virtual_machine ? "virtual machine" : "CPU",
+                       bytes_text(std::round(*p.value / (1 << 20)) * (1 << 20)));
+  if (p.name == "capacity" && *p.value < *p.stated)
+    return virtual_machine ? "a part of it may belong to another guest on the same core, or the hypervisor "
+                             "states another CPU's"
+                           : "a part of it may be taken: by a busy hardware thread of the same core, or by "
+                             "way partitioning";
+  if (p.name == "capacity")
+    return "an exclusive level adds to the one above it, or the statement is another CPU's";
+  return virtual_machine ? "the hypervisor may state another CPU's"
+                         : "the statement and the readings cannot both be right";
+}
+
+void compare_property(const LevelFinding& level, Property& p, std::int64_t value, const StatedLevel& stated,
+                      const StatedCaches& by) {
+  if (value == 0) return;
+  p.stated = static_cast<double>(value);
+  p.stated_by = by.source;
+  if (!p.value) {
+    p.agreement = Standing::not_found;
+    return;
+  }
+  const double off = std::abs(*p.value - *p.stated);
+  if (off <= p.tolerance * *p.value + 1e-9) {
+    p.agreement = Standing::agrees;
+    return;
+  }
+  p.agreement = Standing::differs;
+  p.remark = reason_of_difference(level, p, stated, by);
+}
+
+std::string text_of(const Property& p) {
+  std::vector<std::string> sentences = p.words;
+  if (!p.value) sentences.push_back(fmt::format("Unknown: {}.", p.unknown));
+  if (p.value && p.routes.size() > 1) {
+    std::vector<std::string> ways;
+    for (const Route& route : p.routes)
+      ways.push_back(fmt::format("{}: {}", route.name, in_unit(p, route.value, false)));
+    sentences.push_back(fmt::format("Routes: {}.", fmt::join(ways, "; ")));
+  }
+  if (p.value && !p.against.empty())
+    sentences.push_back(fmt::format("It would have been contradicted by {}.", p.against));
+  if (p.agreement == Standing::agrees)
+    sentences.push_back(fmt::format("{} states {}: agrees.", p.stated_by, stated_text(p)));
+  if (p.agreement == Standing::differs)
+    sentences.push_back(fmt::format("{} states {}: differs; {}.", p.stated_by, stated_text(p), p.remark));
+  if (p.agreement == Standing::not_found)
+    sentences.push_back(fmt::format("{} states {}.", p.stated_by, stated_text(p)));
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
+
+void add_paragraph(std::vector<Paragraph>& all, const std::string& level, const Property& p) {
+  all.push_back({fmt::format("{} {}: {}", level, p.name, value_text(p)), text_of(p)});
+}
+
+} // namespace
+
+std::string value_text(const Property& p) {
+  return p.value ? in_unit(p, *p.value, p.tolerance > 0.05) : "unknown";
+}
+
+std::string stated_text(const Property& p) {
+  if (!p.stated) return "-";
+  return *p.stated < 0 ? "full" : in_unit(p, *p.stated, false);
+}
+
+void compare(Caches& found, const StatedCaches& by) {
+  for (LevelFinding& level : found.levels) {
+    const auto stated = std::ranges::find(by.levels, level.name, &StatedLevel::name);
+    if (stated == by.levels.end()) continue;
+    const bool full = stated->ways < 0 && stated->line > 0;
+    compare_property(level, level.capacity, stated->size, *stated, by);
+    compare_property(level, level.line, stated->line, *stated, by);
+    compare_property(level, level.ways, full ? stated->size / stated->line : stated->ways, *stated, by);
+  }
+}
+
+std::vector<Paragraph> justification(const Caches& found) {
+  std::vector<Paragraph> all;
+  for (const LevelFinding& level : found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty})
+      if (p->value || p->unit != "ns") add_paragraph(all, level.name, *p);
+  for (const TlbFinding& tlb : found.tlbs)
+    for (const Property* p : {&tlb.entries, &tlb.cost})
+      if (p->value) add_paragraph(all, tlb.name, *p);
+  if (found.memory.value) add_paragraph(all, "memory", found.memory);
+  return all;
+}
+
+} // namespace recount::analysis

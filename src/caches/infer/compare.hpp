@@ -1,0 +1,43 @@
+// What was found beside what is stated. Comparing comes after finding: an inference has no access to it.
+#pragma once
+
+#include "caches/infer/inference.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// One level as somebody states it; 0: not stated.
+struct StatedLevel {
+  std::string name; ///< "L1d"
+  std::int64_t size = 0, line = 0;
+  std::int64_t ways = 0; ///< -1: fully associative
+  int shared_by = 1;     ///< hardware threads
+};
+
+/// What is stated of a machine, and by whom.
+struct StatedCaches {
+  std::string source; ///< "hwloc", "machine i7-9700"
+  std::vector<StatedLevel> levels;
+  std::string hypervisor; ///< of the machine that was looked at; empty: none seen
+  std::string otherwise;  ///< who states something else, and what; empty: nobody
+};
+
+/// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
+void compare(Caches& found, const StatedCaches& stated);
+
+/// The written justification: a paragraph for each property that was found or looked for, and how it stands
+/// to what is stated. Plain sentences, from the readings.
+struct Paragraph {
+  std::string title; ///< "L1d capacity: 48 KiB"
+  std::string text;
+};
+[[nodiscard]] std::vector<Paragraph> justification(const Caches& found);
+
+/// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB".
+[[nodiscard]] std::string value_text(const Property& property);
+[[nodiscard]] std::string stated_text(const Property& property);
+
+} // namespace recount::analysis

@@ -1,0 +1,117 @@
+#include "caches/infer/findings.hpp"
+
+#include "caches/infer/record.hpp"
+#include "model/machine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+
+namespace recount::analysis {
+
+namespace {
+
+constexpr const char* sources_note = "stated_by";
+constexpr const char* otherwise_note = "stated_otherwise";
+constexpr const char* shared_note = "shared_by "; // and the level
+
+std::string note_of(const result::Run& run, const std::string& name) {
+  const auto found = run.plan.find(name);
+  return found == run.plan.end() ? std::string() : found->second;
+}
+
+int whole(const std::string& text, int fallback) {
+  int value = fallback;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+StatedCaches stated_by_machine(const std::string& name) {
+  const auto machine = model::machine(name);
+  StatedCaches stated{"machine " + machine.name, {}, {}, {}};
+  for (const auto& level : machine.levels)
+    stated.levels.push_back({level.name, level.size, level.line, level.ways, 1});
+  return stated;
+}
+
+std::string classic_title(const ClassicReading& reading) {
+  return fmt::format("{} by sizes and strides of powers of two: capacity {}, line {}, ways {}", reading.level,
+                     classic_capacity_text(reading), classic_line_text(reading), classic_ways_text(reading));
+}
+
+std::string classic_text(const ClassicReading& reading) {
+  std::vector<std::string> sentences = reading.words;
+  for (const auto& [name, unknown] :
+       {std::pair("capacity", reading.capacity.unknown), std::pair("line", reading.line.unknown),
+        std::pair("number of ways", reading.ways.unknown)})
+    if (!unknown.empty()) sentences.push_back(fmt::format("The {} remains unknown: {}.", name, unknown));
+  return fmt::format("{}", fmt::join(sentences, " "));
+}
+
+} // namespace
+
+void note_stated(result::Run& run, const StatedNotes& notes) {
+  if (!notes.sources.empty()) run.plan[sources_note] = notes.sources;
+  if (!notes.otherwise.empty()) run.plan[otherwise_note] = notes.otherwise;
+  for (const auto& [level, threads] : notes.shared_by)
+    run.plan[shared_note + level] = std::to_string(threads);
+}
+
+StatedCaches stated_on_record(const result::Run& run, const std::string& machine) {
+  if (!machine.empty()) return stated_by_machine(machine);
+  const std::string witness = note_of(run, "witness");
+  if (witness.starts_with("model:")) return stated_by_machine(witness.substr(6));
+  const std::string sources = note_of(run, sources_note);
+  StatedCaches stated{sources.empty() ? "hwloc" : sources, {}, run.virtualised, note_of(run, otherwise_note)};
+  for (const auto& cache : run.caches)
+    stated.levels.push_back(
+        {cache.level, cache.size, cache.line, cache.ways, whole(note_of(run, shared_note + cache.level), 1)});
+  return stated;
+}
+
+CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
+                                  const std::string& machine) {
+  RecordSampler sampler(results, run);
+  CachesFindings all;
+  all.found = infer_caches(sampler);
+  all.stated = stated_on_record(run, machine);
+  compare(all.found, all.stated);
+  all.rows = grid_rows(results, run);
+  all.classic = classic_readings(all.rows);
+  all.cpu_model = run.cpu;
+  if (const std::string cpu = note_of(run, "cpu"); !cpu.empty()) all.cpu = whole(cpu, 0);
+  return all;
+}
+
+std::vector<Paragraph> justification(const CachesFindings& findings) {
+  std::vector<Paragraph> all = justification(findings.found);
+  for (const ClassicReading& reading : findings.classic)
+    all.push_back({classic_title(reading), classic_text(reading)});
+  if (!findings.stated.otherwise.empty())
+    all.push_back({"Who states what", fmt::format("{} agree with one another; otherwise states {}.",
+                                                  findings.stated.source, findings.stated.otherwise)});
+  return all;
+}
+
+std::vector<std::string> summary_lines(const Caches& found) {
+  std::vector<std::string> lines;
+  for (const LevelFinding& level : found.levels) {
+    std::vector<std::string> parts;
+    const auto add = [&](const Property& p, const char* format) {
+      if (p.value) parts.push_back(fmt::format(fmt::runtime(format), value_text(p)));
+    };
+    add(level.capacity, "{}");
+    add(level.ways, "{} ways");
+    add(level.line, "lines of {}");
+    add(level.latency, "hit {}");
+    add(level.penalty, "miss + {}");
+    lines.push_back(
+        fmt::format("{}: {}", level.name,
+                    parts.empty() ? std::string("unknown") : fmt::format("{}", fmt::join(parts, ", "))));
+  }
+  return lines;
+}
+
+} // namespace recount::analysis

@@ -1,0 +1,78 @@
+#include "caches/infer/classic.hpp"
+#include "caches/infer/record.hpp"
+#include "result/curves.hpp"
+#include "statistics/statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace recount::analysis {
+
+namespace {
+
+constexpr std::size_t grid_levels = 3;
+
+struct GridCell {
+  std::vector<double> ns, cycles;
+  std::array<std::vector<double>, grid_levels> misses;
+  std::string counted_by;
+};
+
+std::int64_t power_of_two(const result::Observation& o, const std::string& name) {
+  const auto found = o.params.find(name);
+  if (found == o.params.end()) return 0;
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  return number != nullptr && *number > 0 && std::has_single_bit(static_cast<std::uint64_t>(*number))
+             ? *number
+             : 0;
+}
+
+bool is_cycles(const std::string& metric) {
+  return metric == "PAPI_TOT_CYC";
+}
+
+void take(GridCell& cell, const result::Observation& o) {
+  if (o.metric == "seconds" && o.witness == "clock") {
+    if (const auto ns = ns_per_access(o)) cell.ns.push_back(*ns);
+    return;
+  }
+  const auto each = per_access(o);
+  if (!each) return;
+  if (is_cycles(o.metric)) cell.cycles.push_back(*each);
+  for (std::size_t level = 0; level < grid_levels; ++level) {
+    if (o.metric != miss_metric(level)) continue;
+    if (cell.counted_by.empty()) cell.counted_by = o.witness;
+    if (cell.counted_by == o.witness) cell.misses[level].push_back(*each); // one witness at a time
+  }
+}
+
+} // namespace
+
+std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run) {
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, GridCell> cells;
+  const bool record = is_record(run);
+  for (const auto& o : results.observations) {
+    if (o.run != run.id || (o.kernel != "stride" && o.kernel != "chase")) continue;
+    if (record && is_probe(o)) continue;
+    const std::int64_t size = power_of_two(o, "size"), stride = power_of_two(o, "stride");
+    if (size > 0 && stride > 0 && stride <= size) take(cells[{o.kernel, size, stride}], o);
+  }
+  std::vector<GridRow> rows;
+  for (const auto& [key, cell] : cells) {
+    GridRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.counted_by, {}, {}, {}};
+    if (!cell.ns.empty()) row.ns = *std::ranges::min_element(cell.ns); // disturbances only add time
+    if (!cell.cycles.empty()) row.cycles = median(cell.cycles);
+    for (const auto& misses : cell.misses)
+      row.misses.push_back(misses.empty() ? std::nullopt : std::optional(median(misses)));
+    while (!row.misses.empty() && !row.misses.back())
+      row.misses.pop_back();
+    if (row.ns || row.cycles || !row.misses.empty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+} // namespace recount::analysis

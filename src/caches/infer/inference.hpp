@@ -1,0 +1,94 @@
+// The caches of a machine as found from readings, each property with its evidence.
+#pragma once
+
+#include "caches/infer/geometry.hpp"
+#include "caches/infer/sampler.hpp"
+#include "caches/infer/survey.hpp"
+#include "caches/infer/translation.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// high: two independent routes agree, or a simulation is exact; medium: one route, clear; low: an estimate.
+enum class Confidence { none, low, medium, high };
+[[nodiscard]] std::string to_string(Confidence confidence);
+
+/// One reading that a conclusion rests on.
+struct EvidencePoint {
+  std::string at; ///< "48 KiB at stride 64"
+  double value = 0;
+};
+
+/// One way to a value.
+struct Route {
+  std::string name; ///< a clause: "the largest working set that stays"
+  double value = 0;
+};
+
+/// How a found value stands to the stated one.
+enum class Standing { not_stated, agrees, differs, not_found };
+[[nodiscard]] std::string to_string(Standing agreement);
+
+/// A property of a cache: a value with its evidence, or the reason why there is none.
+struct Property {
+  std::string name; ///< "capacity", "line", "ways", "latency", "penalty", "entries", "cost"
+  std::string unit; ///< "bytes", "lines", "ns", "pages"
+  std::optional<double> value;
+  double tolerance = 0; ///< the truth lies within value x (1 - tolerance ... 1 + tolerance)
+  std::string unknown;  ///< why there is no value; empty when there is one
+  Confidence confidence = Confidence::none;
+  std::vector<Route> routes;
+  std::string quantity;              ///< what the points are: "misses of L1 an access"
+  std::vector<EvidencePoint> points; ///< the readings around the decision
+  std::string threshold;             ///< what separates them
+  std::string against;               ///< what would have contradicted the conclusion
+  std::vector<std::string> words;    ///< the argument, in sentences
+  // Filled in by compare(); inference itself never sees them.
+  std::optional<double> stated;
+  std::string stated_by; ///< "hwloc", "machine i7-9700"
+  Standing agreement = Standing::not_stated;
+  std::string remark; ///< the reason of a difference
+};
+
+/// One level of data cache.
+struct LevelFinding {
+  std::string name;    ///< "L1d", "L2", "L3"
+  std::string measure; ///< what stands for leaving it: "PAPI_L1_DCM: ..." in words
+  Property capacity, line, ways, latency, penalty;
+  bool effective = false; ///< shared or far away: what this machine gets of it, not what is built in
+  Geometry geometry;      ///< the steps, for figures; empty where other ways were taken
+};
+
+struct TlbFinding {
+  std::string name; ///< "L1 DTLB", "L2 DTLB"
+  Property entries, cost;
+};
+
+/// Everything that was found.
+struct Caches {
+  std::string witness;
+  bool modelled = false;
+  std::vector<LevelFinding> levels; ///< from the core outwards
+  std::vector<TlbFinding> tlbs;
+  Property memory;                 ///< latency beyond the last level
+  std::vector<SizePoint> curve;    ///< time against working set; empty without a clock
+  std::vector<std::string> method; ///< how it was measured, and what changed from level to level and why
+  std::size_t readings = 0;
+};
+
+/// Told what is being looked for: "ways of L1d".
+using Stage = std::function<void(const std::string&)>;
+
+/// Infers the caches from whatever the sampler can tell: misses, time, or both. What is stated by the system
+/// has no way in. Throws what the sampler throws, and nothing for want of evidence.
+[[nodiscard]] Caches infer_caches(Sampler& sampler, const Stage& stage = {});
+
+/// Whether the first level, on which all else rests, is not known: noise may be the reason, and more readings
+/// the remedy. Pure.
+[[nodiscard]] bool worth_another_look(const Caches& found);
+
+} // namespace recount::analysis

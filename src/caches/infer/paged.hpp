@@ -1,0 +1,23 @@
+// A level whose sets lie beyond the pages, by time: capacity and ways where pages lie anywhere.
+#pragma once
+
+#include "caches/infer/inference.hpp"
+#include "caches/infer/colours.hpp"
+
+namespace recount::analysis {
+
+/// What is known of the levels above when it is looked at.
+struct PagedTask {
+  std::size_t level = 1; ///< 0: the first
+  double first_hit = 0, hit = 0,
+         next_hit = 0; ///< ns: of the first level, of this one, of the one that serves its misses
+  std::int64_t line = 64, capacity_above = 0, ways_above = 0; ///< bytes, bytes, ways
+  std::int64_t around = 0;                                    ///< bytes: where it begins to overflow
+  bool next_is_level = true; ///< what leaves it takes much the same time at different sizes
+  const Translation* translation = nullptr;
+};
+
+/// Fills in capacity, ways and line of the level.
+void fill_from_pages(LevelFinding& level, Notebook& notebook, Sampler& sampler, const PagedTask& task);
+
+} // namespace recount::analysis

@@ -1,0 +1,30 @@
+// From what was found out of a level to properties with evidence in words.
+#pragma once
+
+#include "caches/infer/inference.hpp"
+
+namespace recount::analysis {
+
+/// Who looked at a level, and how leaving it is called.
+struct Witnessed {
+  Notebook& notebook;
+  Gauge& gauge;
+  std::string level;    ///< "L1d"
+  std::string quantity; ///< "misses of L1d an access"
+  bool exact = false;
+};
+
+/// capacity, line and ways from a geometry, in place.
+void fill_from_geometry(LevelFinding& level, const Witnessed& by);
+
+/// A property without a value.
+[[nodiscard]] Property unknown_property(const std::string& name, const std::string& unit,
+                                        const std::string& reason);
+/// A time with its argument.
+[[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
+                                     std::vector<std::string> words);
+
+/// "48 KiB (768 lines)".
+[[nodiscard]] std::string working_set_text(std::int64_t bytes, std::int64_t line);
+
+} // namespace recount::analysis

@@ -1,0 +1,197 @@
+#include "caches/infer/record.hpp"
+
+#include "result/curves.hpp"
+#include "statistics/statistics.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace recount::analysis {
+
+namespace {
+
+constexpr const char* study_name = "caches";
+constexpr const char* colour_metric = "page_colour";
+constexpr const char* left_over_metric = "pages_without_colour";
+
+std::int64_t plan_number(const result::Run& run, const std::string& name) {
+  const auto found = run.plan.find(name);
+  std::int64_t value = 0;
+  if (found == run.plan.end()) throw bad_input("run " + run.id, "its plan lacks " + name);
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw bad_input("run " + run.id, fmt::format("its plan says {} = {}", name, text));
+  return value;
+}
+
+/// The order differs from round to round; the pattern is the same.
+kernel::Pattern of_any_round(kernel::Pattern pattern) {
+  pattern.seed %= seeds_a_round;
+  return pattern;
+}
+
+std::optional<std::int64_t> parameter(const result::Observation& o, const std::string& name) {
+  const auto found = o.params.find(name);
+  if (found == o.params.end()) return {};
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+void add(std::vector<std::vector<double>>& all, std::size_t at, double value) {
+  if (all.size() <= at) all.resize(at + 1);
+  all[at].push_back(value);
+}
+
+} // namespace
+
+std::map<std::string, std::string> record_plan(const Abilities& can) {
+  const auto text = [](auto number) { return std::to_string(number); };
+  return {{"study", study_name},
+          {"witness", can.witness},
+          {"times", text(can.times ? 1 : 0)},
+          {"counted", text(can.counted)},
+          {"counted_tlbs", text(can.counted_tlbs)},
+          {"exact", text(can.exact ? 1 : 0)},
+          {"contiguous", text(can.contiguous ? 1 : 0)},
+          {"page", text(can.page)},
+          {"most_bytes", text(can.most_bytes)},
+          {"at_once", text(can.at_once)}};
+}
+
+bool is_record(const result::Run& run) {
+  const auto study = run.plan.find("study");
+  return study != run.plan.end() && study->second == study_name;
+}
+
+bool is_probe(const result::Observation& o) {
+  return o.kernel == "visit" || (o.kernel == "chase" && parameter(o, "rounds").value_or(0) == 0);
+}
+
+std::string miss_metric(std::size_t level) {
+  return fmt::format("PAPI_L{}_DCM", level + 1);
+}
+std::string tlb_metric(std::size_t level) {
+  return fmt::format("MODEL_TLB{}_MISSES", level + 1);
+}
+
+void note_huge_pages(result::Observation& o, const HugePages& pages) {
+  o.placement["bytes"] = pages.asked;
+  o.placement["huge_bytes"] = pages.granted;
+}
+
+std::optional<HugePages> huge_pages_of(const result::Observation& o) {
+  const auto asked = o.placement.find("bytes"), granted = o.placement.find("huge_bytes");
+  if (asked == o.placement.end() || granted == o.placement.end()) return {};
+  return HugePages{asked->second, granted->second};
+}
+
+std::vector<result::Observation> colour_observations(const PageColours& colours, std::int64_t page) {
+  std::vector<result::Observation> all;
+  for (const auto& pages : colours.smallest) {
+    kernel::Pattern pattern = kernel::dense(std::ssize(pages), page);
+    pattern.slots = pages;
+    pattern.offset = colours.offset;
+    const auto point = kernel::to_point(pattern, 1);
+    auto& o = all.emplace_back();
+    o.kernel = point.kernel;
+    o.params = point.params;
+    o.metric = colour_metric;
+    o.value = std::int64_t{std::ssize(pages)};
+  }
+  auto& rest = all.emplace_back();
+  rest.kernel = "visit";
+  rest.params = {{"count", colours.pages}, {"stride", page}, {"offset", colours.offset}};
+  rest.metric = left_over_metric;
+  rest.reason = colours.unknown;
+  if (colours.unknown.empty()) rest.value = colours.left_over;
+  return all;
+}
+
+RecordSampler::RecordSampler(const result::Results& results, const result::Run& run) {
+  if (!is_record(run))
+    throw bad_input("run " + run.id, "holds no readings of recount caches",
+                    "record some: recount caches -o FILE");
+  abilities_.witness = run.plan.contains("witness") ? run.plan.at("witness") : "";
+  abilities_.times = plan_number(run, "times") != 0;
+  abilities_.counted = static_cast<std::size_t>(plan_number(run, "counted"));
+  abilities_.counted_tlbs = static_cast<std::size_t>(plan_number(run, "counted_tlbs"));
+  abilities_.exact = plan_number(run, "exact") != 0;
+  abilities_.contiguous = plan_number(run, "contiguous") != 0;
+  abilities_.page = plan_number(run, "page");
+  abilities_.most_bytes = plan_number(run, "most_bytes");
+  abilities_.at_once = static_cast<std::size_t>(plan_number(run, "at_once"));
+  if (abilities_.page < 64 || abilities_.at_once < 1 || abilities_.at_once > 1000 || abilities_.counted > 8 ||
+      abilities_.counted_tlbs > 8 || abilities_.most_bytes > std::int64_t{1} << 40)
+    throw bad_input("run " + run.id, "its plan states abilities that no witness has");
+  for (const auto& observation : results.observations)
+    if (observation.run == run.id) take_reference(observation);
+  for (const auto& observation : results.observations)
+    if (observation.run == run.id) take(observation);
+}
+
+void RecordSampler::take_reference(const result::Observation& o) {
+  if (o.metric != reference_metric || !is_probe(o)) return;
+  const auto seconds = result::as_double(o.value);
+  if (!seconds || *seconds <= 0) return;
+  if (base_ == 0) base_ = *seconds;
+  references_[{kernel::to_pattern(o.kernel, o.params), o.repetition}] = *seconds;
+}
+
+void RecordSampler::take(const result::Observation& o) {
+  if (!is_probe(o)) return;
+  if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
+  if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
+  if (o.metric == reference_metric) return;
+  const auto pattern = kernel::to_pattern(o.kernel, o.params);
+  Rounds& rounds = rounds_[of_any_round(pattern)];
+  const auto each = o.metric == "seconds" ? ns_per_access(o) : per_access(o);
+  if (!each) {
+    if (o.metric == "seconds") rounds.why = o.reason;
+    return;
+  }
+  if (o.metric == "seconds") {
+    const auto beside = references_.find({pattern, o.repetition});
+    const double reference = beside == references_.end() ? 0 : beside->second;
+    rounds.ns.push_back(at_clock_of(base_, reference, pattern, *each));
+  }
+  for (std::size_t level = 0; level < abilities_.counted; ++level)
+    if (o.metric == miss_metric(level)) add(rounds.misses, level, *each);
+  for (std::size_t level = 0; level < abilities_.counted_tlbs; ++level)
+    if (o.metric == tlb_metric(level)) add(rounds.translations, level, *each);
+}
+
+void RecordSampler::take_colours(const result::Observation& o) {
+  if (!colours_) colours_.emplace();
+  const auto value = result::as_double(o.value);
+  if (!value) {
+    colours_->unknown = o.reason;
+  } else if (o.metric == colour_metric) {
+    colours_->smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
+  } else {
+    colours_->left_over = static_cast<std::int64_t>(*value);
+    colours_->pages = parameter(o, "count").value_or(0);
+    colours_->offset = parameter(o, "offset").value_or(0);
+  }
+}
+
+std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patterns) {
+  std::vector<Reading> all;
+  for (const auto& pattern : patterns) {
+    const auto found = rounds_.find(of_any_round(pattern));
+    if (found == rounds_.end()) {
+      all.emplace_back();
+      continue;
+    }
+    const Rounds& rounds = found->second;
+    auto& reading = all.emplace_back(summarised(pattern, rounds.ns, rounds.misses));
+    if (!reading.ns) reading.why = rounds.why;
+    for (const auto& of_level : rounds.translations)
+      reading.translations.push_back(of_level.empty() ? std::nullopt : std::optional(median(of_level)));
+  }
+  return all;
+}
+
+} // namespace recount::analysis

@@ -1,0 +1,96 @@
+// Where inference gets its numbers: any witness that can say what a pattern of visits costs.
+#pragma once
+
+#include "kernel/loops/pattern.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// What one pattern costs once the caches are warm, per visit.
+struct Reading {
+  std::optional<double> ns;                        ///< absent: no clock, or not on record
+  std::string why;                                 ///< why there is no time; empty: nobody says
+  std::vector<std::optional<double>> misses;       ///< of each counted level, from the core outwards
+  std::vector<std::optional<double>> translations; ///< misses of each counted data TLB
+};
+
+/// What a sampler can tell.
+struct Abilities {
+  std::string witness;          ///< "model:i7-9700", "clock", "papi"
+  bool times = false;           ///< Reading::ns
+  std::size_t counted = 0;      ///< levels whose misses are counted
+  std::size_t counted_tlbs = 0; ///< data TLBs whose misses are counted
+  bool exact = false;           ///< counts without noise
+  bool contiguous = false;      ///< sets are chosen by the addresses of the pattern, also beyond a page
+  std::int64_t page = 4096;     ///< bytes
+  std::int64_t most_bytes = 0;  ///< largest extent of a dense pattern
+  std::size_t at_once = 1;      ///< readings that are best asked for together
+};
+
+/// Pages by the sets of a level that their lines fall into, found by trying.
+struct PageColours {
+  std::int64_t offset = 0;    ///< in the page, of the line that was visited in each
+  std::int64_t pages = 0;     ///< tried in all
+  std::int64_t left_over = 0; ///< of them, in no colour: too few of their kind to overflow a set
+  std::string unknown;        ///< why there are none; empty: there are
+  /// A colour each: pages of which one line each, at `offset`, overflow a set and stay without any one of
+  /// them.
+  std::vector<std::vector<std::int64_t>> smallest;
+};
+
+/// Large pages of the patterns that want them.
+struct HugePages {
+  std::int64_t asked = 0, granted = 0; ///< bytes
+};
+
+/// One source of readings. Not thread-safe.
+class Sampler {
+public:
+  Sampler() = default;
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+  virtual ~Sampler() = default;
+  [[nodiscard]] virtual const Abilities& abilities() const = 0;
+  /// One reading a pattern, in their order; patterns asked for together are measured interleaved.
+  [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns) = 0;
+  /// A quick look at the time of a cycle through such places, in ns a visit, for searches of thousands of
+  /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one short look, which
+  /// noise may lengthen.
+  [[nodiscard]] virtual double glance(std::span<const std::uint64_t> places, bool quickly = false) {
+    static_cast<void>(places);
+    static_cast<void>(quickly);
+    return -1;
+  }
+  /// Whether large pages were granted, once a pattern has asked for them. Nothing: none did, or it is not on
+  /// record.
+  [[nodiscard]] virtual std::optional<HugePages> huge_pages() const { return {}; }
+  /// Whether the time that may be spent is over: searches end, and readings not yet taken have no value.
+  [[nodiscard]] virtual bool out_of_time() const { return false; }
+  /// Page colours found in an earlier inference, where this is a record of one.
+  [[nodiscard]] virtual std::optional<PageColours> colours() { return {}; }
+  /// Puts them on record, where there is one to keep.
+  virtual void keep(const PageColours& colours) { static_cast<void>(colours); }
+};
+
+/// A pattern is visited in another order each round, which is its seed plus so many for each round before.
+inline constexpr std::int64_t seeds_a_round = 1000;
+
+/// Why a search or a reading was given up once Sampler::out_of_time().
+inline constexpr const char* gave_up = "out of time because of noise";
+
+/// What a visit would have taken at another clock rate of the core: `reference` is what the same chain of
+/// arithmetic took beside it, `base` at that other rate, in the same unit. Patterns that reach levels shared
+/// with other cores are left as they are: these levels have clocks of their own. Pure.
+[[nodiscard]] double at_clock_of(double base, double reference, const kernel::Pattern& pattern, double ns);
+
+/// One reading from what was measured in several rounds (per visit): of times the least where the pattern
+/// fits caches that nobody shares, since disturbances only add, else the median; of counts the median.
+[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
+                                 std::span<const std::vector<double>> misses);
+
+} // namespace recount::analysis

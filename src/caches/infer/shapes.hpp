@@ -1,0 +1,54 @@
+// Which caches are consistent with what was seen: hypotheses that the evidence must rule out. Pure.
+#pragma once
+
+#include "caches/infer/search.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// A set-associative cache: an address belongs to set (address / line) mod sets.
+struct Shape {
+  std::int64_t line = 0, ways = 0, sets = 0;
+  [[nodiscard]] std::int64_t way_bytes() const { return line * sets; }
+  [[nodiscard]] std::int64_t capacity() const { return line * sets * ways; }
+  bool operator==(const Shape&) const = default;
+};
+
+/// How many lines `stride` bytes apart stay: all up to lines.stays, no more lines.leaves (0: never seen).
+struct Conflict {
+  std::int64_t stride = 0;
+  Boundary lines;
+};
+
+/// What the levels above do to a level's evidence: lines that are multiples of `period` apart fall into one
+/// set of each of them, and no more than `ways` such lines stay there.
+struct Inner {
+  std::int64_t ways = 0, period = 1;
+};
+
+/// How many lines at that stride stay in the cache.
+[[nodiscard]] std::int64_t lines_that_stay(const Shape& shape, std::int64_t stride);
+
+/// Whether lines at these places, bytes from a line's start, all find room in their sets.
+[[nodiscard]] bool has_room(const Shape& shape, std::span<const std::uint64_t> places);
+
+/// Every shape with a capacity in [least, most] bytes that agrees with all conflicts. Fewer lines than the
+/// levels above hold are never seen to leave, unless the level is inclusive.
+/// `outliers`: conflicts that may disagree, where noise can spoil one.
+[[nodiscard]] std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t least, std::int64_t most,
+                                                   const std::vector<Conflict>& conflicts, const Inner& inner,
+                                                   std::size_t outliers = 0);
+
+/// Strides for conflicts that tell such shapes apart: multiples of inner.period by powers of two, and if
+/// the capacity is known exactly (`least` == `most`) one that every shape of it must map to a single set.
+[[nodiscard]] std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t least,
+                                                        std::int64_t most, const Inner& inner);
+
+/// Least common multiple; 0 when it exceeds 2^44, further than any pattern reaches.
+[[nodiscard]] std::int64_t common_multiple(std::int64_t a, std::int64_t b);
+
+} // namespace recount::analysis

@@ -1,0 +1,79 @@
+#include "caches/infer/survey.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recount::analysis {
+
+namespace {
+
+constexpr std::int64_t survey_from = 2048, survey_line = 64; ///< bytes; longer lines than that only help
+constexpr std::int64_t survey_huge_from = std::int64_t{8}
+                                          << 20; ///< bytes from which large pages are asked for
+constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
+constexpr double flat_most = 1.1;
+constexpr std::size_t floor_points = 4;
+constexpr double floor_spread = 1.01;
+
+} // namespace
+
+kernel::Pattern survey_pattern(std::int64_t bytes) {
+  kernel::Pattern pattern = kernel::dense(bytes / survey_line, survey_line);
+  pattern.huge = bytes > survey_huge_from;
+  return pattern;
+}
+
+std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
+  std::vector<kernel::Pattern> patterns;
+  double size = survey_from;
+  while (size <= static_cast<double>(most)) {
+    patterns.push_back(survey_pattern(std::llround(size / 1024) * 1024));
+    // Four sizes an octave, two where they take longer, one where they take longest.
+    const int steps = size < static_cast<double>(survey_huge_from)   ? 4
+                      : size < static_cast<double>(survey_wide_from) ? 2
+                                                                     : 1;
+    size *= std::exp2(1.0 / steps);
+  }
+  if (patterns.empty() || patterns.back().count * survey_line < most - most / 8)
+    patterns.push_back(survey_pattern(most));
+  const auto readings = notebook.read(patterns);
+  std::vector<SizePoint> curve;
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const double ns = time_of(readings[i], "no time was taken over a range of sizes");
+    const std::int64_t bytes = patterns[i].count * survey_line;
+    if (curve.empty() || curve.back().bytes != bytes) curve.push_back({bytes, ns});
+  }
+  return curve;
+}
+
+std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
+  std::optional<Plateau> best;
+  double least = flat_most;
+  for (std::size_t i = 0; i + 2 < curve.size(); ++i) {
+    if (curve[i].bytes < from || curve[i + 2].bytes > to) continue;
+    const auto [low, high] = std::minmax({curve[i].ns, curve[i + 1].ns, curve[i + 2].ns});
+    if (high / low >= least) continue;
+    least = high / low;
+    best = {curve[i].bytes, curve[i + 2].bytes, low};
+  }
+  return best;
+}
+
+double floor_of(const std::vector<SizePoint>& curve) {
+  std::vector<double> ns;
+  for (const SizePoint& point : curve)
+    ns.push_back(point.ns);
+  std::ranges::sort(ns);
+  for (std::size_t i = 0; i + floor_points <= ns.size(); ++i)
+    if (ns[i + floor_points - 1] <= floor_spread * ns[i]) return ns[i];
+  return ns.front();
+}
+
+std::int64_t first_above(const std::vector<SizePoint>& curve, double limit) {
+  std::int64_t first = 0;
+  for (auto point = curve.rbegin(); point != curve.rend() && point->ns > limit; ++point)
+    first = point->bytes;
+  return first;
+}
+
+} // namespace recount::analysis

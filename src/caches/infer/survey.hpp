@@ -1,0 +1,39 @@
+// The curve of access time against the size of the working set, and its plateaus.
+#pragma once
+
+#include "caches/infer/notebook.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace recount::analysis {
+
+/// One dense working set.
+struct SizePoint {
+  std::int64_t bytes = 0;
+  double ns = 0; ///< an access
+};
+
+/// A stretch of sizes over which the time hardly changes.
+struct Plateau {
+  std::int64_t from = 0, to = 0; ///< bytes
+  double ns = 0;
+};
+
+/// Times of dense working sets from 2 KiB to `most` bytes, by rising size. Throws Unknown where time is not
+/// told.
+[[nodiscard]] std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most);
+/// The pattern of one of its points.
+[[nodiscard]] kernel::Pattern survey_pattern(std::int64_t bytes);
+
+/// The flattest stretch of at least three points with sizes in [from, to]; nothing when times there differ by
+/// more than a tenth everywhere.
+[[nodiscard]] std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from,
+                                              std::int64_t to);
+/// The least time that several points share: one alone that is less is an error. Of a curve that is not
+/// empty.
+[[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);
+/// The first size from which on every time exceeds `limit` ns; 0: there is none.
+[[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
+
+} // namespace recount::analysis

@@ -1,0 +1,69 @@
+// TLBs as properties.
+#include "caches/infer/properties.hpp"
+#include "caches/infer/steps.hpp"
+
+#include <fmt/format.h>
+
+namespace recount::analysis {
+
+namespace {
+
+/// Where a TLB ends: at the first page too many when the cost then jumps; where it rises gradually, as it
+/// does when the sets are chosen by a hash or translations are nested, at half of the rise.
+struct TlbEnd {
+  std::int64_t entries = 0;
+  bool sharp = false;
+};
+
+TlbEnd end_of(const TranslationLevel& level) {
+  const bool near_half = level.half == 0 || level.half <= level.pages.stays + level.pages.stays / 3;
+  return {near_half ? level.pages.stays : level.half,
+          near_half && 16 * (level.pages.leaves - level.pages.stays) <= level.pages.stays};
+}
+
+Property entries_of(const Translation& translation, std::size_t i, bool exact) {
+  const TranslationLevel& level = translation.levels[i];
+  const TlbEnd end = end_of(level);
+  Property p = unknown_property("entries", "pages", {});
+  p.value = static_cast<double>(end.entries);
+  p.tolerance = exact ? 0 : end.sharp ? 0.03 : 0.25;
+  p.confidence = exact ? Confidence::high : end.sharp ? Confidence::medium : Confidence::low;
+  p.quantity = exact ? "misses" : "ns that a page costs beyond its line";
+  for (const PagePoint& point : translation.curve)
+    if (point.pages > end.entries / 3 && point.pages < 3 * end.entries)
+      p.points.push_back({fmt::format("{} pages", point.pages), point.cost});
+  p.threshold = exact ? "a single miss in a pass" : "4 % ... 10 % of the step, and half of it";
+  p.against = "fewer pages that cost as much, or more that cost nothing";
+  p.routes = {{"most pages that cost nothing", static_cast<double>(level.pages.stays)}};
+  if (level.half > 0) p.routes.push_back({"pages at half of the rise", static_cast<double>(level.half)});
+  p.words.push_back(fmt::format(
+      "One line a page, against as many lines side by side: up to {} pages cost nothing{}, {} do.",
+      level.pages.stays, i == 0 ? "" : " more than the TLB before", level.pages.leaves));
+  if (!exact && !end.sharp)
+    p.words.push_back(fmt::format("The cost then rises gradually, as in a TLB whose sets are chosen by a "
+                                  "hash or under nested translation; half of it is reached "
+                                  "at about {} pages.",
+                                  level.half));
+  return p;
+}
+
+} // namespace
+
+std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact) {
+  std::vector<TlbFinding> findings;
+  for (std::size_t i = 0; i < translation.levels.size(); ++i) {
+    const auto& cost = translation.levels[i].cost;
+    TlbFinding finding{fmt::format("L{} DTLB", i + 1), entries_of(translation, i, exact), {}};
+    if (cost)
+      finding.cost = time_property(
+          "cost", *cost, Confidence::medium,
+          {fmt::format("{} takes {:.2f} ns.",
+                       i == 0 ? "A miss that the next TLB serves" : "A walk of the page tables", *cost)});
+    else
+      finding.cost = unknown_property("cost", "ns", "misses are counted here, no time is taken");
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+} // namespace recount::analysis

@@ -1,0 +1,266 @@
+#include "caches/measure/native.hpp"
+
+#include "caches/infer/record.hpp"
+#include "result/curves.hpp"
+#include "kernel/native.hpp"
+#include "caches/measure/slices.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <numeric>
+#include <unistd.h>
+
+namespace recount::study {
+
+using kernel::Pattern;
+
+namespace {
+
+constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
+
+constexpr int most_tries = 4; ///< of slices that something disturbs
+
+constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
+
+/// A pattern is visited often and in short slices while it fits caches of its own: the least of many slices
+/// is free of interruptions. Beyond, one slice of a few milliseconds a round.
+struct Effort {
+  int rounds = 6, slices = 3;
+  double slice_ns = 40'000;
+};
+
+Effort effort_for(const Pattern& pattern) {
+  if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000};
+  return {};
+}
+
+/// What is laid out, as an instance that witnesses can observe.
+class LaidInstance : public kernel::Instance {
+public:
+  LaidInstance(void* start, std::int64_t steps) : context_{start, steps, nullptr} {}
+  kernel::Region region() override { return {kernel::native::recount_kernel_chase, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
+
+private:
+  kernel::native::Chase context_;
+};
+
+std::chrono::nanoseconds thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+} // namespace
+
+/// A pattern while it is measured.
+struct NativeSampler::Laid {
+  const Pattern* pattern = nullptr;
+  Pattern now; ///< with the seed of this round
+  std::vector<std::uint64_t> places;
+  std::int64_t extent = 0;
+  Effort effort;
+  Taken* taken = nullptr;
+};
+
+analysis::Abilities native_abilities(const NativeOptions& options) {
+  analysis::Abilities can;
+  can.witness = options.witness;
+  can.times = true;
+  can.counted = options.metrics.size();
+  can.page = ::sysconf(_SC_PAGESIZE);
+  can.most_bytes = options.most_bytes;
+  can.at_once = 12;
+  return can;
+}
+
+NativeSampler::NativeSampler(NativeOptions options)
+    : options_(std::move(options)),
+      abilities_(native_abilities(options_)),
+      random_(options_.seed),
+      begin_(thread_time()) {}
+
+NativeSampler::~NativeSampler() = default;
+
+kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t extent) {
+  Room& room = pattern.huge ? huge_ : small_;
+  if (room.bytes < extent + 4096) {
+    room.memory.reset();
+    room.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
+    room.memory = std::make_unique<kernel::Memory>(
+        room.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
+        "recount caches");
+    if (pattern.huge) room.granted = room.memory->placement().huge_bytes;
+  }
+  return *room.memory;
+}
+
+std::chrono::milliseconds NativeSampler::cpu_time() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(thread_time() - begin_);
+}
+
+bool NativeSampler::out_of_time() const {
+  return cpu_time() > options_.limit;
+}
+
+void NativeSampler::look_again() {
+  ++look_;
+}
+
+bool NativeSampler::wanted(const Pattern& pattern) const {
+  const auto found = taken_.find(pattern);
+  if (found == taken_.end()) return true;
+  return !settled_ && found->second.look < look_ && kernel::extent(pattern) <= private_bytes &&
+         !out_of_time();
+}
+
+/// Puts on record that there was no time for it.
+void NativeSampler::refuse(const Pattern& pattern) {
+  Taken& taken = taken_[pattern];
+  taken.misses.resize(options_.metrics.size());
+  taken.why = analysis::gave_up;
+  if (!options_.observed) return;
+  result::Observation o;
+  const auto point = kernel::to_point(pattern, 1);
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.witness = "clock";
+  o.metric = "seconds";
+  o.reason = taken.why;
+  options_.observed(o);
+}
+
+std::vector<analysis::Reading> NativeSampler::read(std::span<const Pattern> patterns) {
+  std::vector<Pattern> fresh;
+  std::ranges::copy_if(patterns, std::back_inserter(fresh), [&](const Pattern& p) { return wanted(p); });
+  if (out_of_time())
+    std::ranges::for_each(fresh, [&](const Pattern& pattern) { refuse(pattern); });
+  else
+    measure_all(fresh);
+  std::vector<analysis::Reading> readings;
+  for (const Pattern& pattern : patterns) {
+    const Taken& taken = taken_.at(pattern);
+    auto& reading = readings.emplace_back(analysis::summarised(pattern, taken.ns, taken.misses));
+    if (!reading.ns) reading.why = taken.why;
+  }
+  return readings;
+}
+
+void NativeSampler::measure_all(std::span<const Pattern> patterns) {
+  std::vector<Laid> all;
+  int rounds = 0;
+  for (const Pattern& pattern : patterns) {
+    Taken& taken = taken_[pattern];
+    taken.misses.resize(options_.metrics.size());
+    taken.look = look_;
+    all.push_back(
+        {&pattern, pattern, kernel::places(pattern), kernel::extent(pattern), effort_for(pattern), &taken});
+    rounds = std::max(rounds, all.back().effort.rounds);
+  }
+  // The largest first, so that memory is mapped once.
+  for (const bool huge : {false, true}) {
+    const Laid* largest = nullptr;
+    for (const Laid& laid : all)
+      if (laid.pattern->huge == huge && (!largest || laid.extent > largest->extent)) largest = &laid;
+    if (largest) memory_for(*largest->pattern, largest->extent);
+  }
+  std::vector<Laid*> order;
+  for (Laid& laid : all)
+    order.push_back(&laid);
+  for (int round = 0; round < rounds && (round == 0 || !out_of_time()); ++round) {
+    std::shuffle(order.begin(), order.end(), random_);
+    for (Laid* laid : order)
+      if (round < laid->effort.rounds) measure(*laid, laid->taken->rounds++);
+  }
+}
+
+void NativeSampler::measure(Laid& laid, int round) {
+  // Another order each round: replacement that only approximates the order of use can settle, in some orders,
+  // on throwing out again and again what would have room.
+  if (round > 0 && laid.pattern->visits() <= reordered_visits) {
+    laid.now = *laid.pattern;
+    laid.now.seed += round * analysis::seeds_a_round;
+    laid.places = kernel::places(laid.now);
+  }
+  std::byte* const base = memory_for(*laid.pattern, laid.extent).data() + laid.pattern->offset;
+  kernel::link(base, laid.places);
+  void* const start = base + laid.places.front();
+  time(laid, round, start);
+  if (!options_.metrics.empty()) count(laid, round, start);
+}
+
+void NativeSampler::time(Laid& laid, int round, void* start) {
+  const std::int64_t visits = laid.pattern->visits();
+  const bool small = laid.effort.slices > 1;
+  void* at = start;
+  // Laying the pointers out has warmed what can be warm; a pass more lets the order of use settle.
+  const double pass = small ? follow(at, visits) : 50.0 * static_cast<double>(visits);
+  const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
+  std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
+  steps = small ? std::max(steps, visits) : std::min(steps, visits);
+  const auto [best, reference] = follow_in_slices(at, steps, laid.effort.slices, small ? most_tries : 1);
+  const bool has_reference = laid.extent <= private_bytes;
+  if (base_ == 0 && has_reference) base_ = reference;
+  result::Observation o;
+  const auto point = kernel::to_point(laid.now, std::max<std::int64_t>(1, steps / visits));
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.repetition = round;
+  o.witness = "clock";
+  o.metric = analysis::reference_metric;
+  o.value = reference;
+  if (options_.observed && has_reference) options_.observed(o);
+  o.metric = "seconds";
+  o.value = best / 1e9;
+  o.accesses = steps;
+  if (const auto pages = huge_pages(); pages && laid.pattern->huge) analysis::note_huge_pages(o, *pages);
+  // As a reader of the record will have it.
+  laid.taken->ns.push_back(
+      analysis::at_clock_of(base_, reference, *laid.pattern, analysis::ns_per_access(o).value_or(0)));
+  if (options_.observed) options_.observed(o);
+}
+
+void NativeSampler::count(Laid& laid, int round, void* start) {
+  const std::int64_t visits = laid.pattern->visits();
+  const std::int64_t passes = std::max<std::int64_t>(1, 20'000 / visits);
+  LaidInstance instance(start, passes * visits);
+  instance.region()();
+  const auto point = kernel::to_point(laid.now, passes);
+  const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
+  const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
+  for (std::size_t level = 0; level < all.size(); ++level) {
+    if (const auto each = analysis::per_access(all[level])) laid.taken->misses[level].push_back(*each);
+    if (options_.observed) options_.observed(all[level]);
+  }
+}
+
+void NativeSampler::keep(const analysis::PageColours& colours) {
+  colours_ = colours;
+  if (!options_.observed) return;
+  for (auto& observation : analysis::colour_observations(colours, abilities_.page)) {
+    observation.witness = "clock";
+    options_.observed(observation);
+  }
+}
+
+std::optional<analysis::HugePages> NativeSampler::huge_pages() const {
+  if (!huge_.memory) return {};
+  return analysis::HugePages{huge_.bytes, huge_.granted};
+}
+
+double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
+  if (settled_) return -1;
+  Pattern whole = kernel::dense(1, 64);
+  std::byte* const base = memory_for(whole, static_cast<std::int64_t>(std::ranges::max(places)) + 8).data();
+  kernel::link(base, places);
+  void* at = base + places.front();
+  const auto visits = static_cast<std::int64_t>(places.size());
+  static_cast<void>(follow(at, 3 * visits));
+  const std::int64_t steps = std::max<std::int64_t>(2 * visits, quickly ? 500 : 1500);
+  const auto [best, reference] = follow_in_slices(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
+  const double each = best / static_cast<double>(steps);
+  return base_ > 0 ? each * base_ / reference : each;
+}
+
+} // namespace recount::study

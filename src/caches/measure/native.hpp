@@ -1,0 +1,89 @@
+// The clock and the counters as sources of readings: patterns laid out in memory and visited.
+#pragma once
+
+#include "caches/infer/sampler.hpp"
+#include "kernel/memory.hpp"
+#include "result/observation.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace recount::study {
+
+/// How a NativeSampler measures.
+struct NativeOptions {
+  std::string witness = "clock";    ///< "clock", "perf" or "papi"; with the last two, time is taken as well
+  std::vector<std::string> metrics; ///< misses of each level, from the core outwards; none for the clock
+  std::int64_t most_bytes = 0;      ///< largest extent of a pattern
+  std::uint64_t seed = 1;           ///< of the order of measuring
+  std::chrono::milliseconds limit = std::chrono::minutes(10); ///< of CPU time; then nothing more is measured
+  /// Called with each observation as it is made (its run is left empty); may be absent.
+  std::function<void(const result::Observation&)> observed;
+};
+
+/// What such a sampler will be able to tell, without making one.
+[[nodiscard]] analysis::Abilities native_abilities(const NativeOptions& options);
+
+/// Visits patterns in memory of its own: every pattern once a round, in a new random order each round, so
+/// that a burst of noise cannot spoil one of them, and with the clock rate of the core taken beside each
+/// time. Measures with the calling thread, which should be pinned.
+class NativeSampler : public analysis::Sampler {
+public:
+  /// Throws recount::Error when the memory cannot be had.
+  explicit NativeSampler(NativeOptions options);
+  ~NativeSampler() override;
+  [[nodiscard]] const analysis::Abilities& abilities() const override { return abilities_; }
+  std::vector<analysis::Reading> read(std::span<const kernel::Pattern> patterns) override;
+  /// A quick look at the time alone, ns a visit, for searches of thousands of steps; not an observation.
+  double glance(std::span<const std::uint64_t> places, bool quickly) override;
+  void keep(const analysis::PageColours& colours) override;
+  [[nodiscard]] std::optional<analysis::HugePages> huge_pages() const override;
+  [[nodiscard]] bool out_of_time() const override;
+  std::optional<analysis::PageColours> colours() override { return colours_; }
+
+  /// From now on patterns that fit private caches are measured anew when they are first asked for again: more
+  /// rounds beside those taken.
+  void look_again();
+  /// From now on nothing is measured again, and nothing is searched: what is on record counts.
+  void keep_to_record() { settled_ = true; }
+  /// Of the thread since it was made: what others take of its CPU does not count.
+  [[nodiscard]] std::chrono::milliseconds cpu_time() const;
+
+private:
+  struct Laid;
+  struct Taken {
+    std::vector<double> ns;                  ///< a round, per visit, at one clock rate
+    std::vector<std::vector<double>> misses; ///< of a level, a round, per visit
+    int rounds = 0, look = 0;                ///< so far; in which look the last ones
+    std::string why;                         ///< there is nothing
+  };
+  struct Room {
+    std::unique_ptr<kernel::Memory> memory;
+    std::int64_t bytes = 0, granted = 0; ///< in large pages
+  };
+  kernel::Memory& memory_for(const kernel::Pattern& pattern, std::int64_t extent);
+  [[nodiscard]] bool wanted(const kernel::Pattern& pattern) const;
+  void refuse(const kernel::Pattern& pattern);
+  void measure_all(std::span<const kernel::Pattern> patterns);
+  void measure(Laid& laid, int round);
+  void time(Laid& laid, int round, void* start);
+  void count(Laid& laid, int round, void* start);
+
+  NativeOptions options_;
+  analysis::Abilities abilities_;
+  Room small_, huge_;
+  std::mt19937_64 random_;
+  std::chrono::nanoseconds begin_; ///< CPU time of the thread
+  double base_ = 0;                ///< the reference beside the first time, seconds
+  int look_ = 0;
+  bool settled_ = false;
+  std::map<kernel::Pattern, Taken> taken_;
+  std::optional<analysis::PageColours> colours_;
+};
+
+} // namespace recount::study

@@ -1,0 +1,249 @@
+// recount caches: what a machine's caches are, found and proved by readings.
+#include "caches/view/output.hpp"
+#include "caches/infer/record.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/progress.hpp"
+#include "host/cgroup.hpp"
+#include "model/machine.hpp"
+#include "result/write.hpp"
+#include "caches/measure/study.hpp"
+#include "sweep/header.hpp"
+#include "sweep/range.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <memory>
+#include <recount/error.hpp>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+
+using CachesClock = std::chrono::steady_clock;
+
+struct CachesArguments {
+  std::vector<std::string> from;
+  std::string witness, machine, cpu, seed, output, most;
+  bool grid = false, rows = false, json = false, quiet = false, brief = false;
+};
+
+constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
+                       least_most = std::int64_t{8} << 20;
+
+/// Counters that count misses here, else the clock.
+std::string default_witness() {
+  for (const char* name : {"perf", "papi"})
+    if (!study::miss_metrics(name).empty()) return name;
+  return "clock";
+}
+
+std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
+  if (a.most.empty())
+    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, least_most, usual_most);
+  const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
+  if (bytes < least_most || bytes > std::int64_t{1} << 36)
+    throw bad_input("--max-size " + a.most, "is not from 8M to 64G");
+  if (!modelled && bytes > host::memory_available())
+    throw bad_input("--max-size " + a.most,
+                    fmt::format("is more than the available memory, {} bytes", host::memory_available()));
+  return bytes;
+}
+
+std::vector<std::optional<int>> cpus_of(const CachesArguments& a) {
+  if (!a.cpu.empty()) return {parse_cpu(a.cpu)};
+  auto kinds = one_of_each_kind();
+  if (kinds.size() > 1) return kinds;
+  return {parse_cpu("")};
+}
+
+/// One line on a terminal, written over itself.
+class StageLine {
+public:
+  explicit StageLine(bool quiet)
+      : shown_(!quiet), terminal_(::isatty(STDERR_FILENO) == 1), begin_(CachesClock::now()) {}
+  void show(const std::string& stage) const {
+    if (!shown_) return;
+    const double seconds = std::chrono::duration<double>(CachesClock::now() - begin_).count();
+    fmt::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? "\r" : "", seconds, stage,
+               terminal_ ? "\033[K" : "\n");
+  }
+  void clear() const {
+    if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
+  }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(CachesClock::now() - begin_).count();
+  }
+
+private:
+  bool shown_, terminal_;
+  CachesClock::time_point begin_;
+};
+
+/// What was measured is of no use without the rest: another remedy than that of a sweep.
+bool keep_reading(const CachesArguments& a, const study::CachesTask& task, const std::string& run,
+                  const study::CachesListener& listener) {
+  try {
+    return take_readings(task, run, listener);
+  } catch (const Error& error) {
+    const Problem& p = error.problem();
+    if (a.output.empty() || p.subject != a.output) throw;
+    throw Error(error.kind(), {p.subject, p.cause, p.setting, "choose another place and measure again"});
+  }
+}
+
+/// Measures on one CPU; nothing when a signal ended it.
+std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
+                                   result::Writer* writer) {
+  study::CachesTask task;
+  task.witness = a.witness.empty() ? default_witness() : a.witness;
+  const bool modelled = task.witness.starts_with("model");
+  if (!modelled) {
+    const auto& witness = witness::find(task.witness);
+    if (witness.name != "clock") task.metrics = study::miss_metrics(task.witness);
+    if (witness.name != "clock" && task.metrics.empty())
+      throw unavailable("--witness " + task.witness,
+                        "it counts no misses here: " + witness.missing({analysis::miss_metric(0)}), {},
+                        "--witness clock needs no counters");
+    task.cpu = cpu;
+  }
+  task.most_bytes = most_bytes(a, modelled);
+  task.seed = seed;
+  task.grid = a.grid || a.rows;
+  result::Results results;
+  result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION, task.cpu);
+  header.seed = seed;
+  header.plan = record_plan(caches_abilities(task));
+  if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
+  if (!task.witness.starts_with("model:")) note_stated(header, who_states(header, task.cpu));
+  if (writer != nullptr) writer->write(header);
+  results.runs.push_back(header);
+  const StageLine line(a.quiet);
+  study::CachesListener listener;
+  listener.stage = [&](const std::string& stage) { line.show(stage); };
+  listener.stop = [] { return stop_signal() != 0; };
+  listener.observation = [&](const result::Observation& observation) {
+    if (writer != nullptr) writer->write(observation);
+    results.observations.push_back(observation);
+  };
+  const bool ended = keep_reading(a, task, header.id, listener);
+  line.clear();
+  if (!ended) return {};
+  return ShownCaches{analysis::findings_on_record(results, header, a.machine), line.seconds()};
+}
+
+std::vector<ShownCaches> from_record(const CachesArguments& a) {
+  const auto results = result::read(a.from);
+  for (const auto& warning : results.warnings)
+    fmt::print(stderr, "recount caches: warning: {}\n", warning);
+  std::vector<ShownCaches> all;
+  for (const auto& run : results.runs)
+    if (analysis::is_record(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
+  if (all.empty())
+    throw bad_input(a.from.front(), "holds no readings of recount caches",
+                    "record some: recount caches -o FILE");
+  return all;
+}
+
+void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
+  if (a.json) {
+    fmt::print("{}", caches_json(all));
+    return;
+  }
+  for (const auto& shown : all) {
+    const auto& found = shown.all.found;
+    const std::string where = found.modelled  ? "simulated, not measured"
+                              : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
+                                              : "not pinned";
+    fmt::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", found.witness, where,
+               shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds)
+                                 : "",
+               caches_table(shown));
+    if (!a.brief) fmt::print("\n{}", caches_reasons(shown));
+    if (a.rows) fmt::print("\n{}", caches_rows(shown));
+  }
+}
+
+void check_arguments(const CachesArguments& a) {
+  if (!a.witness.empty()) {
+    const auto& witness = witness::find(a.witness);
+    if (witness.name == "both") throw bad_input("--witness both", "one witness at a time", "perf or papi");
+    if (a.witness.starts_with("model:")) static_cast<void>(model::machine(a.witness.substr(6)));
+  }
+  if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
+  if (a.json && a.output == "-")
+    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  if (!a.from.empty() &&
+      (!a.output.empty() || !a.witness.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
+    throw bad_input("--from", "takes what was measured before",
+                    "leave out -o, --witness, --cpu, --grid and --max-size");
+}
+
+int run(const CachesArguments& a) {
+  check_arguments(a);
+  std::vector<ShownCaches> all;
+  if (!a.from.empty()) {
+    all = from_record(a);
+  } else {
+    const std::uint64_t seed = parse_seed(a.seed);
+    const auto cpus =
+        a.witness.starts_with("model") ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a);
+    std::unique_ptr<result::Writer> writer;
+    if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
+    catch_stop_signals();
+    for (const auto cpu : cpus) {
+      auto shown = measure(a, cpu, seed, writer.get());
+      if (!shown) return 128 + stop_signal();
+      all.push_back(std::move(*shown));
+    }
+  }
+  if (a.output != "-") print(a, all);
+  const bool any = std::ranges::any_of(all, [](const ShownCaches& shown) {
+    return std::ranges::any_of(shown.all.found.levels, [](const auto& level) {
+      return level.capacity.value || level.line.value || level.ways.value;
+    });
+  });
+  if (!any) fmt::print(stderr, "recount caches: nothing could be found out\n");
+  return any ? 0 : 3;
+}
+
+} // namespace
+
+Command caches_command() {
+  return {"caches", "find the caches of a machine and prove it with figures",
+          [](Options& options) -> std::function<int()> {
+            auto a = std::make_shared<CachesArguments>();
+            options
+                .text("--witness", a->witness, "NAME",
+                      "clock, perf, papi, model or model:NAME; default: counters that count misses here, "
+                      "else the clock")
+                .text("--machine", a->machine, "NAME",
+                      "compare with this described machine; default: with what the system states")
+                .text("--cpu", a->cpu, "N",
+                      "measure on this CPU; default: the least disturbed one, of each kind of core")
+                .text("--max-size", a->most, "SIZE",
+                      "largest working set; default: 128M, or a quarter of the available memory")
+                .text("--seed", a->seed, "N", "of the order of measuring; default: a random one")
+                .flag("--grid", a->grid,
+                      "also measure sizes and strides of powers of two, the laboratory's way")
+                .flag("--rows", a->rows, "print every row of that grid as well; measures it")
+                .text("-o,--output", a->output, "FILE", "keep every reading in FILE; - is stdout")
+                .list("--from", a->from, "FILE", "find caches in readings kept before, measure nothing")
+                .flag("-b,--brief", a->brief, "the table alone, without the reasons")
+                .flag("--json", a->json, "print JSON")
+                .flag("-q,--quiet", a->quiet, "no progress");
+            return [a] { return run(*a); };
+          }};
+}
+
+Command caches_worker_command() {
+  return {"caches-worker", "measure for recount caches",
+          [](Options&) -> std::function<int()> {
+            return [] { return study::serve_caches(STDIN_FILENO, STDOUT_FILENO); };
+          },
+          true};
+}
+
+} // namespace recount::cli

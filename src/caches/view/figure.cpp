@@ -1,0 +1,116 @@
+#include "caches/view/figure.hpp"
+
+#include "caches/infer/record.hpp"
+#include "caches/view/panels.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::figure {
+namespace {
+
+using analysis::CachesFindings;
+
+constexpr std::size_t most_caches_panels = 6;
+
+struct CachesFigure {
+  const char* name;
+  std::vector<Panel> (*panels)(const CachesFindings& findings);
+  std::vector<std::string> (*said)(const CachesFindings& findings); ///< for the small print
+  const char* lacks;                                                ///< when there is no panel
+};
+
+std::vector<Panel> misses_panels(const CachesFindings& f) {
+  std::vector<Panel> panels;
+  for (std::size_t level = 0; level < 2; ++level)
+    panels.push_back(misses_panel(f, level));
+  return panels;
+}
+
+/// Properties that a reader wants beside the summary's curves.
+std::vector<std::string> found_lines(const CachesFindings& f) {
+  return summary_lines(f.found);
+}
+
+const std::vector<CachesFigure>& caches_figures() {
+  static const std::vector<CachesFigure> all{
+      {"caches",
+       [](const CachesFindings& f) {
+         std::vector<Panel> panels{latency_panel(f), line_panel(f), ways_panel(f)};
+         panels.push_back(f.found.modelled || !misses_panel(f, 0).series.empty()
+                              ? misses_panel(f, 0)
+                              : stopwatch_panel(f, "chase"));
+         return panels;
+       },
+       found_lines, "nothing was found out"},
+      {"caches-latency", [](const CachesFindings& f) { return std::vector{latency_panel(f)}; }, found_lines,
+       "no times are on record"},
+      {"caches-ways", [](const CachesFindings& f) { return std::vector{ways_panel(f)}; }, hidden_ways,
+       "no lines at conflicting strides are on record"},
+      {"caches-line", [](const CachesFindings& f) { return std::vector{line_panel(f)}; },
+       [](const CachesFindings&) { return std::vector<std::string>{}; }, "no pairs of touches are on record"},
+      {"caches-stopwatch",
+       [](const CachesFindings& f) {
+         return std::vector{stopwatch_panel(f, "stride"), stopwatch_panel(f, "chase")};
+       },
+       [](const CachesFindings& f) { return classic_lines(f, false); },
+       "no times of sizes and strides are on record: recount caches --grid -o FILE"},
+      {"caches-misses", misses_panels, [](const CachesFindings& f) { return classic_lines(f, true); },
+       "no misses of sizes and strides are on record: recount caches --grid -o FILE, by a witness that "
+       "counts "
+       "misses or by the model"},
+  };
+  return all;
+}
+
+void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
+                  std::vector<std::string> said) {
+  const auto add = [&](const std::string& piece) {
+    if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
+      sheet.caption.push_back(piece);
+  };
+  std::string machine = run.cpu.empty() ? "unknown CPU" : run.cpu;
+  if (!run.virtualised.empty()) machine += " (virtual machine: " + run.virtualised + ")";
+  if (f.cpu) machine += fmt::format(", CPU {}", *f.cpu);
+  add(f.found.modelled ? "dashed: modelled, not measured" : machine);
+  if (!f.found.modelled) add("least time of several rounds");
+  for (const auto& line : said)
+    add(line);
+  if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
+    add("dotted: found, unless called stated");
+}
+
+} // namespace
+
+bool holds_caches(const result::Results& results) {
+  return std::ranges::any_of(results.runs, analysis::is_record);
+}
+
+Sheet compose_caches(const std::string& name, const result::Results& results) {
+  const auto figure = std::ranges::find(caches_figures(), name, &CachesFigure::name);
+  if (figure == caches_figures().end()) throw bad_input(name, "no such figure");
+  if (!holds_caches(results))
+    throw bad_input("figure " + name, "the results hold no readings of recount caches",
+                    "record some: recount caches -o FILE");
+  Sheet sheet;
+  sheet.name = name;
+  for (const auto& run : results.runs) {
+    if (!analysis::is_record(run)) continue;
+    const CachesFindings findings = analysis::findings_on_record(results, run);
+    for (Panel& panel : figure->panels(findings))
+      if (!panel.series.empty()) sheet.panels.push_back(std::move(panel));
+    describe_run(sheet, findings, run, figure->said(findings));
+  }
+  if (sheet.panels.empty()) throw bad_input("figure " + name, figure->lacks);
+  if (sheet.panels.size() > most_caches_panels)
+    throw bad_input(
+        "figure " + name,
+        fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_caches_panels),
+        "give the runs one by one");
+  return sheet;
+}
+
+} // namespace recount::figure

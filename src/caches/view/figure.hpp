@@ -1,0 +1,19 @@
+// The figures of an inference of caches, from its readings on record.
+#pragma once
+
+#include "plot/sheet.hpp"
+#include "result/read.hpp"
+
+#include <string>
+
+namespace recount::figure {
+
+/// Whether a run of recount caches is among the results.
+[[nodiscard]] bool holds_caches(const result::Results& results);
+
+/// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
+/// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results cannot fill
+/// it: no such run, no times, no grid; or when it would fill more panels than a page takes.
+[[nodiscard]] Sheet compose_caches(const std::string& name, const result::Results& results);
+
+} // namespace recount::figure

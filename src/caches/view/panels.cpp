@@ -1,0 +1,191 @@
+#include "caches/view/panels.hpp"
+
+#include "plot/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace recount::figure {
+namespace {
+
+using analysis::CachesFindings, analysis::ClassicReading, analysis::GridRow, analysis::LevelFinding;
+
+Sample sample_at(double x, double y) {
+  return {x, y, y, y};
+}
+
+std::string witness_text(const CachesFindings& f) {
+  return f.found.modelled ? fmt::format("modelled (witness {})", f.found.witness)
+                          : fmt::format("witness {}", f.found.witness);
+}
+
+/// Found and stated; one line where they agree.
+void add_marks(Panel& panel, const LevelFinding& level) {
+  const analysis::Property& p = level.capacity;
+  const bool agree = p.agreement == analysis::Standing::agrees;
+  if (p.value) panel.marks.push_back({*p.value, fmt::format("{} {}", level.name, value_text(p))});
+  if (p.stated && !agree)
+    panel.marks.push_back({*p.stated, fmt::format("{} {} stated", level.name, bytes_text(*p.stated))});
+}
+
+/// A curve for each size, by stride.
+void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel,
+               const std::function<std::optional<double>(const GridRow&)>& value, bool modelled) {
+  std::map<std::int64_t, Series> by_size;
+  for (const GridRow& row : rows) {
+    const auto y = row.kernel == kernel ? value(row) : std::nullopt;
+    if (!y) continue;
+    const auto size = static_cast<double>(row.size);
+    Series& series = by_size[row.size];
+    series.label = bytes_text(size);
+    series.compact = bytes_text(size, true);
+    series.modelled = modelled;
+    series.samples.push_back(sample_at(static_cast<double>(row.stride), *y));
+  }
+  for (auto& [size, series] : by_size)
+    if (series.samples.size() > 1) panel.series.push_back(std::move(series));
+  panel.x_title = "stride";
+  panel.ordered = true;
+  panel.series_title = "size";
+}
+
+} // namespace
+
+Panel latency_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = fmt::format("pointers in random order, {}", witness_text(f));
+  panel.x_title = "working set";
+  panel.y_title = "time per access (ns)";
+  panel.y_is_time = true;
+  if (f.found.curve.size() < 2) return panel;
+  Series series;
+  for (const auto& point : f.found.curve)
+    series.samples.push_back(sample_at(static_cast<double>(point.bytes), point.ns));
+  panel.series.push_back(std::move(series));
+  for (const LevelFinding& level : f.found.levels)
+    add_marks(panel, level);
+  return panel;
+}
+
+Panel ways_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = fmt::format("lines one stride apart, {}", witness_text(f));
+  panel.x_title = "stride";
+  panel.y_title = "lines that stay";
+  panel.y_halves = true;
+  for (const LevelFinding& level : f.found.levels) {
+    Series series;
+    for (const auto& conflict : level.geometry.conflicts)
+      if (conflict.lines.leaves != 0)
+        series.samples.push_back(
+            sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.stays)));
+    if (series.samples.size() < 2) continue;
+    std::ranges::sort(series.samples, {}, &Sample::x);
+    series.label =
+        level.ways.value ? fmt::format("{}: {} ways", level.name, value_text(level.ways)) : level.name;
+    series.compact = level.name;
+    series.modelled = f.found.modelled;
+    panel.series.push_back(std::move(series));
+    if (level.geometry.shapes.size() == 1) {
+      const auto way = static_cast<double>(level.geometry.shapes.front().way_bytes());
+      panel.marks.push_back({way, fmt::format("{} a way", bytes_text(way))});
+    }
+  }
+  return panel;
+}
+
+Panel line_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = fmt::format("pairs of touches in random blocks, {}", witness_text(f));
+  panel.x_title = "from the first touch to the second";
+  panel.y_title = "touches that leave";
+  panel.y_is_share = true;
+  for (const LevelFinding& level : f.found.levels) {
+    Series series;
+    for (const auto& pair : level.geometry.pairs)
+      series.samples.push_back(sample_at(static_cast<double>(pair.distance), pair.near_first));
+    if (series.samples.size() < 2) continue;
+    series.label = level.line.value ? fmt::format("{}: {}", level.name, value_text(level.line)) : level.name;
+    series.compact = level.name;
+    series.modelled = f.found.modelled;
+    panel.series.push_back(std::move(series));
+  }
+  if (!panel.series.empty() && f.found.levels.front().line.value)
+    panel.marks.push_back({*f.found.levels.front().line.value,
+                           fmt::format("line {}", value_text(f.found.levels.front().line))});
+  return panel;
+}
+
+Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
+  Panel panel;
+  panel.title = fmt::format("kernel {}, witness clock; by size", kernel);
+  panel.y_title = "time per access (ns)";
+  panel.y_is_time = true;
+  add_sizes(
+      panel, f.rows, kernel, [](const GridRow& row) { return row.ns; }, false);
+  return panel;
+}
+
+Panel misses_panel(const CachesFindings& f, std::size_t level) {
+  Panel panel;
+  std::string counted_by;
+  const auto misses = [&](const GridRow& row) {
+    return level < row.misses.size() ? row.misses[level] : std::nullopt;
+  };
+  // Around the capacity: curves far from it say nothing more.
+  const std::string name = level == 0 ? "L1d" : fmt::format("L{}", level + 1);
+  std::int64_t least = 0, most = std::int64_t{1} << 62;
+  for (const ClassicReading& reading : f.classic)
+    if (reading.level == name && !reading.penalty && reading.capacity.value) {
+      least = *reading.capacity.value / 4;
+      most = 4 * *reading.capacity.value;
+    }
+  add_sizes(
+      panel, f.rows, "stride",
+      [&](const GridRow& row) {
+        const auto value = misses(row);
+        if (value) counted_by = row.counted_by;
+        return row.size >= least && row.size <= most ? value : std::nullopt;
+      },
+      f.found.modelled);
+  panel.title = fmt::format("PAPI_L{}_DCM, kernel stride, {}; by size", level + 1, witness_text(f));
+  panel.y_title = "misses per access";
+  panel.y_is_share = true;
+  return panel;
+}
+
+std::vector<std::string> hidden_ways(const CachesFindings& f) {
+  std::vector<std::string> lines;
+  for (const LevelFinding& level : f.found.levels) {
+    std::int64_t least = std::int64_t{1} << 62;
+    for (const auto& conflict : level.geometry.conflicts)
+      if (conflict.lines.leaves != 0) least = std::min(least, conflict.lines.stays);
+    if (!level.geometry.conflicts.empty() && level.ways.value &&
+        static_cast<double>(least) > *level.ways.value)
+      lines.push_back(fmt::format("{}'s {} ways hide behind {} lines that stay above it", level.name,
+                                  value_text(level.ways), least));
+  }
+  return lines;
+}
+
+std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
+  std::vector<std::string> lines;
+  for (const ClassicReading& r : f.classic) {
+    if (r.curves.starts_with("Average misses") != misses || !r.capacity.value) continue;
+    std::string line = fmt::format("{}{}: {} ≤ size < {}", r.level,
+                                   misses                                        ? ""
+                                   : r.curves.find("chase") != std::string::npos ? " by chase"
+                                                                                 : " by stride",
+                                   bytes_text(static_cast<double>(*r.capacity.value)),
+                                   bytes_text(static_cast<double>(r.capacity.below)));
+    if (r.line.value) line += fmt::format(", line {} B", *r.line.value);
+    if (r.ways.value) line += fmt::format(", {} to {} ways", *r.ways.value, r.ways.below - 1);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+} // namespace recount::figure

@@ -1,0 +1,27 @@
+// The panels of such figures, each from the findings of one run. A panel without series: nothing to draw.
+#pragma once
+
+#include "caches/infer/findings.hpp"
+#include "plot/sheet.hpp"
+
+#include <vector>
+
+namespace recount::figure {
+
+/// Time against the working set, with what was found and what is stated.
+[[nodiscard]] Panel latency_panel(const analysis::CachesFindings& findings);
+/// Lines that stay against their stride: the ways are where it no longer falls.
+[[nodiscard]] Panel ways_panel(const analysis::CachesFindings& findings);
+/// Touches that leave against the distance of the second from the first.
+[[nodiscard]] Panel line_panel(const analysis::CachesFindings& findings);
+/// Mean access time against the stride, a curve a size, for a kernel.
+[[nodiscard]] Panel stopwatch_panel(const analysis::CachesFindings& findings, const std::string& kernel);
+/// Average misses against the stride, a curve a size around the capacity; level 0 is L1.
+[[nodiscard]] Panel misses_panel(const analysis::CachesFindings& findings, std::size_t level);
+/// Levels whose ways the curves of ways_panel() do not show, and why.
+[[nodiscard]] std::vector<std::string> hidden_ways(const analysis::CachesFindings& findings);
+/// What the grid's curves say of misses, or of times: "L1d: 32 KiB (less than 64 KiB), line 64 B, 8 ways
+/// ...".
+[[nodiscard]] std::vector<std::string> classic_lines(const analysis::CachesFindings& findings, bool misses);
+
+} // namespace recount::figure

@@ -1,0 +1,167 @@
+// The caches of a machine: as found from readings on record, with the argument, beside what is stated.
+#include "caches/infer/findings.hpp"
+#include "caches/infer/record.hpp"
+#include "base/format.hpp"
+#include "matmul/sections.hpp"
+#include "report/whole.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace recount::report {
+namespace {
+
+using namespace analysis;
+
+/// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
+/// the results call it: then nothing is stated beside.
+CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
+  std::string& witness = run.plan["witness"];
+  if (witness.starts_with("model:") && !shipped_machine(witness.substr(6))) {
+    witness = "model";
+    run.caches.clear();
+    run.plan["stated_by"] = "nobody";
+  }
+  return findings_on_record(results, run, machine);
+}
+
+std::string witness_text(const Caches& found) {
+  return show_witness(found.witness);
+}
+
+Table findings_table(const CachesFindings& found) {
+  Table table{
+      fmt::format("Caches as found from {} readings, {}, beside what {} states", found.found.readings,
+                  witness_text(found.found), found.stated.source),
+      {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
+      {}};
+  const auto rows = [&](std::string level, std::initializer_list<const Property*> properties) {
+    for (const Property* p : properties) {
+      if (!p->value && p->unknown.empty()) continue;
+      table.rows.push_back({level, p->name, value_text(*p), stated_text(*p),
+                            p->agreement == Standing::not_stated ? "" : to_string(p->agreement),
+                            p->value ? to_string(p->confidence) : ""});
+      level.clear();
+    }
+  };
+  for (const auto& level : found.found.levels)
+    rows(level.name + (level.effective ? " (effective)" : ""),
+         {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
+  for (const auto& tlb : found.found.tlbs)
+    rows(tlb.name, {&tlb.entries, &tlb.cost});
+  if (found.found.memory.value) rows("memory", {&found.found.memory});
+  return table;
+}
+
+/// Every difference once, or that there is none.
+Paragraph comparison_text(const CachesFindings& found) {
+  std::vector<std::string> differences;
+  std::size_t agree = 0;
+  for (const auto& level : found.found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      if (p->agreement == Standing::agrees) ++agree;
+      if (p->agreement == Standing::differs)
+        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
+                                          value_text(*p), stated_text(*p), p->remark));
+    }
+  std::string text =
+      fmt::format("Against the specification ({}): {} properties agree", found.stated.source, agree);
+  text += differences.empty()
+              ? " and none differs."
+              : fmt::format(", {} differ. {}.", differences.size(), fmt::join(differences, ". "));
+  return {text};
+}
+
+/// The readings of a record that make a curve of time against size: chases over lines side by side, all
+/// rounds of a size together.
+Part dense_chases(const Part& part, const std::string& run) {
+  auto own = std::make_shared<result::Results>();
+  own->runs = part.results->runs;
+  std::map<std::int64_t, int> rounds;
+  const auto whole = [](const result::Observation& o, const char* name) {
+    const auto found = o.params.find(name);
+    const auto* number = found == o.params.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    return number ? *number : std::int64_t{0};
+  };
+  constexpr std::int64_t side_by_side = 64;
+  for (const auto& o : part.results->observations) {
+    if (o.run != run || o.kernel != "chase" || whole(o, "stride") != side_by_side || o.metric != "seconds")
+      continue;
+    auto& kept = own->observations.emplace_back(o);
+    kept.params = {{"size", whole(o, "size")}, {"stride", side_by_side}};
+    kept.repetition = rounds[whole(o, "size")]++;
+  }
+  return {part.machine, part.published, own};
+}
+
+void tell(std::vector<Block>& blocks, const CachesFindings& found) {
+  blocks.emplace_back(findings_table(found));
+  blocks.emplace_back(comparison_text(found));
+  for (const auto& argument : justification(found)) {
+    blocks.emplace_back(Heading{argument.title, 2});
+    blocks.emplace_back(Paragraph{argument.text});
+  }
+  if (found.found.method.empty()) return;
+  blocks.emplace_back(Heading{"How the readings were taken, and what changes from level to level", 2});
+  blocks.emplace_back(List{found.found.method});
+}
+
+} // namespace
+
+std::vector<Block> caches_section(const std::vector<Part>& parts, const std::string& machine,
+                                  Gallery& gallery) {
+  if (!machine.empty()) static_cast<void>(model::machine(machine));
+  std::vector<Block> blocks;
+  for (const Part& part : parts) {
+    for (const auto& run : part.results->runs) {
+      if (!is_record(run)) continue;
+      tell(blocks, found_in(*part.results, run, machine));
+      const Part readings = dense_chases(part, run.id);
+      if (auto picture = gallery.add("working-set", readings)) blocks.emplace_back(std::move(*picture));
+    }
+  }
+  return under("Caches", std::move(blocks));
+}
+
+std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& gallery) {
+  std::vector<Block> blocks;
+  for (const Part& part : parts) {
+    if (part.published) continue;
+    const auto recorded = [&](const std::string& id) {
+      const auto run = std::ranges::find(part.results->runs, id, &result::Run::id);
+      return run != part.results->runs.end() && is_record(*run);
+    };
+    // Of the readings of recount caches only its grid is a sweep. A kernel at a time: each has parameters of
+    // its own, and what it has more values of stands along the axis.
+    for (const char* kernel : {"chase", "stride"}) {
+      std::set<result::ParamValue> strides;
+      const Part sweep =
+          only(part, [&](const auto& o) { return o.kernel == kernel && !(recorded(o.run) && is_probe(o)); });
+      for (const auto& o : sweep.results->observations) {
+        if (const auto stride = o.params.find("stride"); stride != o.params.end())
+          strides.insert(stride->second);
+      }
+      const bool by_size = strides.size() < 3;
+      for (const char* figure :
+           {by_size ? "working-set" : "access-time", by_size ? "working-set-misses" : "misses"})
+        if (auto picture = gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
+    }
+  }
+  if (blocks.empty()) return blocks;
+  std::vector<Block> all;
+  all.emplace_back(Paragraph{"A working set that outgrows a level makes accesses slower, in a step. Against "
+                             "the stride: misses rise with it "
+                             "up to the length of a line, from where on every access touches a line of its "
+                             "own; and they vanish again once "
+                             "the lines that are left fit the ways of the sets that they fall into. A walk "
+                             "that a prefetcher foresees shows "
+                             "less of this in its time than a chain of dependent loads."});
+  append(all, std::move(blocks));
+  return under("Cache curves", std::move(all));
+}
+
+} // namespace recount::report

@@ -1,0 +1,91 @@
+#include "caches/view/output.hpp"
+#include "command/output.hpp"
+
+#include <fmt/format.h>
+
+namespace recount::cli {
+namespace {
+
+using analysis::Property;
+using analysis::Standing;
+
+constexpr std::size_t text_columns = 100;
+
+Style style_of(Standing agreement) {
+  switch (agreement) {
+  case Standing::agrees: return Style::good;
+  case Standing::differs: return Style::warning;
+  default: return Style::plain;
+  }
+}
+
+void add_row(Table& table, const std::string& level, const Property& p) {
+  const bool compared = p.agreement != Standing::not_stated;
+  table.add({level, p.name, value_text(p), compared ? stated_text(p) : "-",
+             compared ? paint(style_of(p.agreement), to_string(p.agreement)) : "",
+             p.value ? to_string(p.confidence) : ""});
+}
+
+void add_rows(Table& table, const std::string& level, std::initializer_list<const Property*> properties) {
+  std::string name = level;
+  for (const Property* p : properties) {
+    add_row(table, name, *p);
+    name.clear();
+  }
+}
+
+} // namespace
+
+std::string caches_table(const ShownCaches& shown) {
+  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}});
+  for (const auto& level : shown.all.found.levels)
+    add_rows(table, level.name + (level.effective ? " (effective)" : ""),
+             {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
+  for (const auto& tlb : shown.all.found.tlbs)
+    add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
+  if (shown.all.found.memory.value) add_rows(table, "memory", {&shown.all.found.memory});
+  return table.text();
+}
+
+std::string caches_rows(const ShownCaches& shown) {
+  const auto& rows = shown.all.rows;
+  if (rows.empty()) return "no grid of sizes and strides is on record\n";
+  std::size_t levels = 0;
+  bool times = false, cycles = false;
+  for (const auto& row : rows) {
+    levels = std::max(levels, row.misses.size());
+    times = times || row.ns;
+    cycles = cycles || row.cycles;
+  }
+  using enum Table::Align;
+  std::vector<Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
+  for (std::size_t level = 0; level < levels; ++level)
+    heads.push_back({fmt::format("L{} misses", level + 1), right});
+  if (cycles) heads.push_back({"cycles", right});
+  if (times) heads.push_back({"ns", right});
+  Table table(heads);
+  const auto shown_as = [](const std::optional<double>& value, const char* none) {
+    return value ? fmt::format("{:.4f}", *value) : std::string(none);
+  };
+  for (const auto& row : rows) {
+    std::vector<std::string> cells{row.kernel, show_size(row.size), show_size(row.stride)};
+    for (std::size_t level = 0; level < levels; ++level)
+      cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
+    if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
+    if (times) cells.push_back(shown_as(row.ns, "not timed"));
+    table.add(std::move(cells));
+  }
+  return "Averages an access:\n" + table.text();
+}
+
+std::string caches_reasons(const ShownCaches& shown) {
+  std::string text;
+  for (const auto& paragraph : justification(shown.all))
+    text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, text_columns, 2) + "\n";
+  text += paint(Style::strong, "How it was measured") + "\n";
+  for (const auto& sentence : shown.all.found.method)
+    text += "  " + wrap(sentence, text_columns, 2) + "\n";
+  return text;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,184 @@
+#include "check/agreement.hpp"
+
+#include "check/causes.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace recount::analysis {
+namespace {
+
+/// A count for people: whole where it is one.
+std::string count_text(double value) {
+  return std::abs(value) < 1e15 && value == std::floor(value) ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:.6g}", value);
+}
+
+class Judge {
+public:
+  explicit Judge(const Trial& trial) : trial_(trial) {
+    out_.perf = estimate(trial.perf.values);
+    out_.papi = estimate(trial.papi.values);
+    out_.difference = estimate(trial.differences);
+  }
+
+  Judgement run() {
+    if (unreadable() || uncounted() || dead() || mapping() || unstated()) return out_;
+    meaning();
+    return out_;
+  }
+
+private:
+  bool end(Verdict verdict, std::string why) {
+    out_.verdict = verdict;
+    out_.why = std::move(why);
+    return true;
+  }
+
+  /// What the row says and what PAPI does cannot even be compared.
+  bool unreadable() {
+    if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason);
+    if (trial_.perf.by_row && out_.papi)
+      return end(Verdict::mapping_differs,
+                 fmt::format("its row has no value as it is written ({}), and PAPI gives {}",
+                             trial_.perf.reason, count_text(out_.papi->median)));
+    return false;
+  }
+
+  bool uncounted() {
+    if (out_.perf || out_.papi) return false;
+    const std::string &perf = trial_.perf.reason, &papi = trial_.papi.reason;
+    if (perf == papi || papi.empty()) return end(Verdict::not_counted, perf);
+    if (perf.empty()) return end(Verdict::not_counted, papi);
+    return end(Verdict::not_counted, fmt::format("perf: {}; PAPI: {}", perf, papi));
+  }
+
+  bool dead() {
+    if (!trial_.stated) return false;
+    // No tolerance here: where the code must do something at all, nothing is not nearly that.
+    const double least = trial_.stated->value - trial_.stated->below;
+    if (least <= noise(trial_.perf) && least <= noise(trial_.papi)) return false;
+    const auto zero = [](const std::optional<Estimate>& e) { return !e || (e->low == 0 && e->high == 0); };
+    if (!zero(out_.perf) || !zero(out_.papi)) return false;
+    return end(Verdict::dead, fmt::format("reads 0, where the code must count {}", stated_text()));
+  }
+
+  /// PAPI against what the row of its table says.
+  bool mapping() {
+    if (!out_.perf || !out_.papi || !out_.difference) return false;
+    const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
+    const double share = trial_.stated ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
+    const double limit = share * larger + noise(trial_.perf) + noise(trial_.papi);
+    switch (held(*out_.difference, {-limit, limit})) {
+    case Held::inside: return false;
+    case Held::undecided:
+      return end(Verdict::unstable,
+                 fmt::format("perf less PAPI varies from {} to {}", count_text(out_.difference->low),
+                             count_text(out_.difference->high)));
+    case Held::outside: break;
+    }
+    if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
+    if (!trial_.perf.other_value.empty())
+      out_.causes = {"PAPI evaluates the formula otherwise than it is written (recount lint says where): " +
+                     trial_.perf.other_value + ", the bias included"};
+    else if (out_.papi->median == 0)
+      out_.causes = {"PAPI counts in another domain, or its event is never counted"};
+    else
+      out_.causes = {"PAPI opens other events than the row names, or another table is in force"};
+    return end(Verdict::mapping_differs,
+               fmt::format("PAPI gives {}, its row gives {}", count_text(out_.papi->median),
+                           count_text(out_.perf->median)));
+  }
+
+  bool unstated() {
+    if (trial_.stated) return false;
+    return end(Verdict::not_counted, "nobody knows what it must be: " + trial_.unstated);
+  }
+
+  void meaning() {
+    bool all_inside = true, all_outside = true;
+    for (const auto* const said : {&trial_.perf, &trial_.papi}) {
+      const auto& estimate = said == &trial_.perf ? out_.perf : out_.papi;
+      if (!estimate) continue;
+      const Held how = held(*estimate, band(*said));
+      all_inside = all_inside && how == Held::inside;
+      all_outside = all_outside && how == Held::outside;
+    }
+    const Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
+    if (all_inside)
+      end(Verdict::agrees, fmt::format("{}, stated {}", count_text(counted.median), stated_text()));
+    else if (all_outside)
+      differs(counted);
+    else
+      end(Verdict::unstable, fmt::format("varies from {} to {} around the limit of what is stated, {}",
+                                         count_text(counted.low), count_text(counted.high), stated_text()));
+  }
+
+  void differs(const Estimate& counted) {
+    const Stated& stated = *trial_.stated;
+    const double nearest =
+        counted.median > stated.value ? stated.value + stated.above : stated.value - stated.below;
+    if (nearest == 0) {
+      end(Verdict::meaning_differs,
+          fmt::format("counts {}, where the code does nothing of the kind", count_text(counted.median)));
+      return;
+    }
+    out_.factor = counted.median / nearest;
+    out_.causes = likely_causes(trial_.metric, *out_.factor);
+    end(Verdict::meaning_differs, fmt::format("counts {}, {:.3g} times what is stated, {}",
+                                              count_text(counted.median), *out_.factor, stated_text()));
+  }
+
+  [[nodiscard]] Band band(const Said& said) const {
+    const Stated& s = *trial_.stated;
+    const double room = trial_.tolerance * std::abs(s.value) + noise(said);
+    return {s.value - s.below - room, s.value + s.above + room};
+  }
+
+  [[nodiscard]] std::string stated_text() const {
+    const Stated& s = *trial_.stated;
+    if (s.below + s.above == 0) return count_text(s.value);
+    return fmt::format("{} to {}", count_text(s.value - s.below), count_text(s.value + s.above));
+  }
+
+  const Trial& trial_;
+  Judgement out_;
+};
+
+} // namespace
+
+std::string_view name_of(Verdict verdict) noexcept {
+  constexpr std::string_view names[] = {"not counted",     "agrees", "unstable",       "broken invariant",
+                                        "meaning differs", "dead",   "mapping differs"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+bool Said::counted() const {
+  return std::ranges::any_of(values, [](const auto& group) { return !group.empty(); });
+}
+
+double noise(const Said& said) {
+  double widest = 0;
+  for (const auto& [nesting, counts] : said.empty)
+    if (!counts.empty()) widest = std::max(widest, quantile(counts, 0.9) - quantile(counts, 0.1));
+  return widest;
+}
+
+std::optional<double> bias(const Said& said) {
+  std::optional<double> least;
+  for (const auto& [nesting, counts] : said.empty) {
+    if (counts.empty()) continue;
+    const double middle = median(counts);
+    least = std::min(least.value_or(middle), middle);
+  }
+  return least;
+}
+
+Judgement judge(const Trial& trial) {
+  return Judge(trial).run();
+}
+
+} // namespace recount::analysis

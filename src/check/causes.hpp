@@ -1,0 +1,29 @@
+// Why a count may differ from what the code does: known factors and their causes, as data (data/causes.txt).
+#pragma once
+
+#include "statistics/estimate.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::analysis {
+
+/// One row.
+struct Cause {
+  std::vector<std::string> presets; ///< patterns of names without "PAPI_"
+  std::vector<Band> factors;        ///< counted / expected
+  std::string text;
+};
+
+/// Reads the format that data/causes.txt explains. Throws Error (bad_input) naming the line at fault.
+[[nodiscard]] std::vector<Cause> parse_causes(std::string_view text, const std::string& file);
+/// Those built in.
+[[nodiscard]] const std::vector<Cause>& causes();
+
+/// The likely causes for a preset or event that counts `factor` times too much, most likely first, two at
+/// most.
+[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor,
+                                                     const std::vector<Cause>& all = causes());
+
+} // namespace recount::analysis

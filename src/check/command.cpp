@@ -1,0 +1,145 @@
+// recount check: does a preset count what it says? perf, PAPI and the model over kernels with known counts.
+#include "check/plot.hpp"
+#include "check/table.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/plot_file.hpp"
+#include "command/progress.hpp"
+#include "sweep/cpu.hpp"
+#include "sweep/header.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <memory>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+namespace {
+
+struct CheckArguments {
+  std::vector<std::string> names;
+  std::string table, tolerance, output, plot, cpu, seed, timeout = "60";
+  long repeat = 4;
+  bool resume = false, all = false, json = false, quiet = false;
+};
+
+std::optional<double> tolerance_of(const std::string& text) {
+  if (text.empty()) return {};
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0 && percent <= 100))
+    throw bad_input("--tolerance " + text, "is not a percentage from 0 to 100");
+  return percent / 100;
+}
+
+study::CheckOptions options_of(const CheckArguments& a) {
+  if (a.repeat < 1 || a.repeat > 1000)
+    throw bad_input("--repeat " + std::to_string(a.repeat), "is not from 1 to 1000");
+  study::CheckOptions options;
+  options.asked = a.names;
+  options.repeat = static_cast<int>(a.repeat);
+  options.tolerance = tolerance_of(a.tolerance);
+  options.seed = parse_seed(a.seed);
+  return options;
+}
+
+void check_check_outputs(const CheckArguments& a) {
+  if (a.resume && (a.output.empty() || a.output == "-"))
+    throw bad_input("--resume", "there is no file to continue",
+                    "add -o FILE, the file that the check was begun with");
+  const int takers = (a.json ? 1 : 0) + (a.plot == "-" ? 1 : 0) + (a.output == "-" ? 1 : 0);
+  if (takers > 1)
+    throw bad_input("standard output", "is wanted by more than one of --json, --plot - and -o -",
+                    "give all but one of them a file");
+  check_plot(a.plot, Dash::text);
+}
+
+sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan, std::uint64_t seed) {
+  sweep::Batch batch;
+  batch.jobs = plan.jobs;
+  batch.how.cpu = parse_cpu(a.cpu);
+  batch.how.limit = parse_timeout(a.timeout);
+  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
+  batch.header = sweep::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header.seed = seed;
+  batch.header.plan = plan.settings;
+  batch.file = a.output;
+  batch.resume = a.resume;
+  if (!a.quiet)
+    fmt::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
+               batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
+  catch_stop_signals();
+  ProgressLine line(a.quiet, "check");
+  sweep::Listener listener;
+  listener.stop = [] { return stop_signal() != 0; };
+  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
+  auto ended = sweep::conduct(batch, listener);
+  line.clear();
+  return ended;
+}
+
+int status_of(const study::Checked& checked) {
+  const auto& all = checked.verdicts;
+  if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
+  const bool any =
+      std::ranges::any_of(all, [](const auto& v) { return v.verdict != analysis::Verdict::not_counted; });
+  if (any) return 0;
+  fmt::print(stderr,
+             "recount check: nothing could be checked; recount doctor tells what can be counted here\n");
+  return 3;
+}
+
+int execute_check(const CheckArguments& a) {
+  check_check_outputs(a);
+  const study::CheckOptions options = options_of(a);
+  if (!a.table.empty()) ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+  const study::Ground ground = study::ground_here();
+  const study::CheckPlan plan = study::plan_check(ground, options);
+  sweep::Ended ended;
+  if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
+  if (ended.outcome.stopped) {
+    fmt::print(stderr, "recount check: stopped{}\n",
+               a.output.empty() ? "" : "; continue with the same command and --resume");
+    return 128 + stop_signal();
+  }
+  const study::Checked checked = study::conclude(plan, ground, options, ended.results);
+  if (a.json)
+    fmt::print("{}", check_json(checked, ground, ended));
+  else if (a.output != "-")
+    fmt::print("{}", check_table(checked, ground, {a.all, 100}));
+  std::fflush(stdout);
+  plot_check(a.plot, checked, ended.results);
+  return status_of(checked);
+}
+
+} // namespace
+
+Command check_command() {
+  return {"check",
+          "does a preset count what it says: perf, PAPI and the model over kernels with known counts",
+          [](Options& options) -> std::function<int()> {
+            const auto a = std::make_shared<CheckArguments>();
+            options
+                .words("PRESET", a->names,
+                       "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
+                       "(default: all)")
+                .text("--table", a->table, "FILE", "a preset table that is not installed yet")
+                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)")
+                .text("--tolerance", a->tolerance, "PERCENT",
+                      "how far a sound count may differ; default: each kernel's own")
+                .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")
+                .text("--seed", a->seed, "N", "of the order of the runs; default: a random one")
+                .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (60)")
+                .text("-o,--output", a->output, "FILE", "append what was counted to FILE; - is stdout")
+                .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
+                .flag("--resume", a->resume, "continue FILE, leaving out what is there")
+                .flag("-a,--all", a->all, "name every preset that was not counted")
+                .flag("--json", a->json, "print JSON")
+                .flag("-q,--quiet", a->quiet, "no progress");
+            return [a] { return execute_check(*a); };
+          }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,17 @@
+// The figure of a check: a row a preset, counted by stated.
+#pragma once
+
+#include "check/verdict.hpp"
+#include "plot/sheet.hpp"
+#include "result/read.hpp"
+
+#include <vector>
+
+namespace recount::figure {
+
+/// `results` for the small print. Throws recount::Error (bad_input) when there is no preset with a count and
+/// a stated value that is not 0.
+[[nodiscard]] Sheet compose_agreement(const std::vector<analysis::PresetVerdict>& verdicts,
+                                      const result::Results& results);
+
+} // namespace recount::figure

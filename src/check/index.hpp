@@ -1,0 +1,53 @@
+// The observations of a check, found by what they are about.
+#pragma once
+
+#include "check/agreement.hpp"
+#include "result/read.hpp"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace recount::study {
+
+/// The observations of a results file by kernel, point, metric and witness, each in the order of repetitions.
+class Index {
+public:
+  using Key = std::tuple<std::string, result::Params, std::string, std::string>;
+  using Series = std::map<int, const result::Observation*>;
+
+  explicit Index(const result::Results& results) {
+    for (const auto& o : results.observations)
+      series_[{o.kernel, o.params, o.metric, o.witness}][o.repetition] = &o;
+    for (const auto& f : results.failures)
+      failures_.emplace(std::pair(f.kernel, f.params), f.reason);
+  }
+  [[nodiscard]] const Series& of(const std::string& kernel, const result::Params& point,
+                                 const std::string& metric, const std::string& witness) const {
+    static const Series none;
+    const auto found = series_.find({kernel, point, metric, witness});
+    return found == series_.end() ? none : found->second;
+  }
+  /// Why the run there gave nothing; empty when it did.
+  [[nodiscard]] std::string failure(const std::string& kernel, const result::Params& point) const {
+    const auto found = failures_.find({kernel, point});
+    return found == failures_.end() ? "" : found->second;
+  }
+  [[nodiscard]] const std::map<Key, Series>& all() const { return series_; }
+
+private:
+  std::map<Key, Series> series_;
+  std::map<std::pair<std::string, result::Params>, std::string> failures_;
+};
+
+/// Which process made the observation of that number.
+[[nodiscard]] int process_of(int repetition);
+/// What a witness said, its values by process; `otherwise` is the reason where there is nothing at all.
+[[nodiscard]] analysis::Said said(const Index::Series& series, const std::string& otherwise);
+/// perf - papi, pass by pass, by process.
+[[nodiscard]] analysis::Groups differences(const Index::Series& perf, const Index::Series& papi);
+/// Whether the two counted executions of their own.
+[[nodiscard]] bool apart(const Index::Series& series);
+
+} // namespace recount::study

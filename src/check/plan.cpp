@@ -1,0 +1,167 @@
+#include "preset/document.hpp"
+#include "preset/standard.hpp"
+#include "result/line.hpp"
+#include "check/check.hpp"
+#include "witness/asked.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+#include <recount/nearest.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <random>
+
+namespace recount::study {
+namespace {
+
+bool proven(const Ground& ground, const std::string& metric) {
+  return std::ranges::any_of(ground.proofs, [&](const auto& proof) { return proof.preset == metric; });
+}
+
+const Candidate* candidate(const Ground& ground, const std::string& name) {
+  const auto found = std::ranges::find_if(ground.presets, [&](const Candidate& c) {
+    return preset::same_word(c.name, name) || preset::same_word(c.name, "PAPI_" + name);
+  });
+  return found == ground.presets.end() ? nullptr : &*found;
+}
+
+/// The metric after the last `=`, where it is one: names of events have = in them, too.
+std::size_t split_at(const Ground& ground, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == text.npos) return text.npos;
+  const std::string metric = text.substr(equals + 1);
+  const bool meant = metric.starts_with("PAPI_") || metric.find("::") != metric.npos ||
+                     proven(ground, metric) || candidate(ground, text.substr(0, equals));
+  return meant ? equals : text.npos;
+}
+
+Subject subject(const Ground& ground, const std::string& text) {
+  const std::size_t equals = split_at(ground, text);
+  const std::string name = text.substr(0, equals);
+  Subject it{name, name, {}};
+  if (const Candidate* const preset = candidate(ground, name)) {
+    it = {preset->name, preset->name, preset->trouble};
+  } else if (name.starts_with("PAPI_")) {
+    std::vector<std::string> names;
+    for (const auto& one : ground.presets)
+      names.push_back(one.name);
+    throw bad_input(name, "no such preset", did_you_mean(name, names, "recount presets lists them"));
+  } else {
+    static_cast<void>(encode_each(name)); // throws for a name that nobody knows
+    it.trouble = witness::ask(name).refused;
+  }
+  if (equals == text.npos) return it;
+  it.as = text.substr(equals + 1);
+  if (proven(ground, it.as)) return it;
+  std::vector<std::string> metrics;
+  for (const auto& proof : ground.proofs)
+    metrics.push_back(proof.preset);
+  throw bad_input(text, "no kernel states what " + it.as + " must count here",
+                  did_you_mean(it.as, metrics, "see recount-kernels(7)"));
+}
+
+std::vector<Subject> everything(const Ground& ground) {
+  std::vector<Subject> all;
+  for (const auto& preset : ground.presets)
+    all.push_back({preset.name, preset.name, preset.trouble});
+  for (const auto& proof : ground.proofs) {
+    const auto known = [&](const Subject& s) { return s.name == proof.preset; };
+    if (!proof.preset.starts_with("PAPI_") && std::ranges::none_of(all, known))
+      all.push_back({proof.preset, proof.preset, witness::ask(proof.preset).refused});
+  }
+  return all;
+}
+
+/// A kernel at a point, and what is counted there.
+struct Place {
+  const kernel::Kernel* kernel;
+  result::Params point;
+  std::vector<std::string> metrics, stated;
+};
+
+template <class T>
+void insert(std::vector<T>& list, const T& value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+std::vector<Place> places_of(const Ground& ground, const std::vector<Subject>& subjects) {
+  std::vector<Place> places;
+  for (const auto& proof : ground.proofs)
+    for (const Subject& s : subjects) {
+      if (s.as != proof.preset || !s.trouble.empty()) continue;
+      auto place = std::ranges::find_if(
+          places, [&](const Place& p) { return p.kernel == proof.kernel && p.point == proof.point; });
+      if (place == places.end())
+        place = places.insert(places.end(), Place{proof.kernel, proof.point, {}, {}});
+      insert(place->metrics, s.name);
+      insert(place->stated, s.as);
+    }
+  return places;
+}
+
+/// Where all presets of a relation can be counted, they are, in one place: the one that has most of them
+/// anyway.
+void add_partners(std::vector<Place>& places, const Ground& ground, const std::vector<Subject>& subjects) {
+  const auto counted = [&](const std::string& name) {
+    return std::ranges::any_of(
+        subjects, [&](const Subject& s) { return s.name == name && s.as == name && s.trouble.empty(); });
+  };
+  for (const auto& identity : ground.identities) {
+    auto members = identity.left;
+    members.insert(members.end(), identity.right.begin(), identity.right.end());
+    if (identity.kind != preset::CpuKind::any && identity.kind != ground.kind) continue;
+    if (!std::ranges::all_of(members, counted)) continue;
+    const auto has = [&](const Place& place) {
+      return std::ranges::count_if(members, [&](const std::string& name) {
+        return std::ranges::find(place.metrics, name) != place.metrics.end();
+      });
+    };
+    const auto best = std::ranges::max_element(places, {}, has);
+    if (best == places.end() || has(*best) == 0) continue;
+    for (const auto& name : members)
+      insert(best->metrics, name);
+  }
+}
+
+std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOptions& options) {
+  std::vector<sweep::Job> jobs;
+  std::mt19937_64 random(options.seed);
+  for (int repetition = 0; repetition < options.repeat; ++repetition) {
+    const std::size_t from = jobs.size();
+    for (const Place& place : places)
+      jobs.push_back({place.kernel->name(), place.point, repetition, "both", place.metrics});
+    for (std::size_t i = jobs.size(); i > from + 1; --i)
+      std::swap(jobs[i - 1], jobs[from + random() % (i - from)]);
+  }
+  for (const Place& place : places)
+    jobs.push_back({place.kernel->name(), place.point, 0, "model", place.stated});
+  return jobs;
+}
+
+std::map<std::string, std::string> settings_of(const CheckPlan& plan, const Ground& ground,
+                                               const CheckOptions& options) {
+  std::vector<std::string> names;
+  for (const Subject& s : plan.subjects)
+    if (s.trouble.empty()) names.push_back(s.as == s.name ? s.name : s.name + "=" + s.as);
+  return {{"check", fmt::format("{}", fmt::join(names, " "))},
+          {"--repeat", std::to_string(options.repeat)},
+          {"--table", ground.table}};
+}
+
+} // namespace
+
+CheckPlan plan_check(const Ground& ground, const CheckOptions& options) {
+  CheckPlan plan;
+  for (const auto& text : options.asked)
+    plan.subjects.push_back(subject(ground, text));
+  if (options.asked.empty()) plan.subjects = everything(ground);
+  auto places = places_of(ground, plan.subjects);
+  add_partners(places, ground, plan.subjects);
+  plan.jobs = jobs_of(places, options);
+  plan.settings = settings_of(plan, ground, options);
+  return plan;
+}
+
+} // namespace recount::study

@@ -1,0 +1,30 @@
+#include "check/plot.hpp"
+
+#include "command/output.hpp"
+#include "command/plot_file.hpp"
+#include "command/terminal_size.hpp"
+#include "plot/figure.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+
+void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results) {
+  if (path.empty()) return;
+  if (std::ranges::all_of(checked.verdicts,
+                          [](const auto& v) { return v.verdict == analysis::Verdict::not_counted; })) {
+    fmt::print(stderr, "recount check: no figure, since nothing was counted\n");
+    return;
+  }
+  if (path == "-") {
+    fmt::print("{}", figure::draw_agreement_text(checked.verdicts, results, terminal_size()));
+    return;
+  }
+  figure::Options options;
+  options.targets = {{*figure::format_of(path), path}};
+  tell_drawn("agreement", figure::draw_agreement(checked.verdicts, results, options));
+}
+
+} // namespace recount::cli

@@ -1,0 +1,14 @@
+// The figure of a check.
+#pragma once
+
+#include "check/check.hpp"
+
+#include <string>
+
+namespace recount::cli {
+
+/// Draws it; "-" is text on stdout. Throws Error as figure::draw() does. Nothing to draw is a remark on
+/// stderr.
+void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results);
+
+} // namespace recount::cli

@@ -1,0 +1,204 @@
+#include "check/table.hpp"
+
+#include "command/output.hpp"
+#include "kernel/kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace recount::cli {
+namespace {
+
+using analysis::Estimate, analysis::Judged, analysis::PresetVerdict, analysis::Stated, analysis::Verdict;
+
+std::string count_of(double value) {
+  if (std::abs(value) < 1e12 && (std::floor(value) == value || std::abs(value) >= 1000))
+    return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string count_of(const std::optional<Estimate>& e) {
+  return e ? count_of(e->median) : "-";
+}
+
+std::string stated_of(const std::optional<Stated>& s) {
+  if (!s) return "-";
+  if (s->below + s->above == 0) return count_of(s->value);
+  return fmt::format("{} to {}", count_of(std::max(0.0, s->value - s->below)), count_of(s->value + s->above));
+}
+
+std::string ratio_of(const Judged& j) {
+  const auto& counted = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
+  if (!counted || !j.trial.stated || j.trial.stated->value == 0) return "-";
+  return fmt::format("{:.4g}", counted->median / j.trial.stated->value);
+}
+
+std::string empty_of(const Judged& j) {
+  const auto text = [](const analysis::Said& said) {
+    const auto bias = analysis::bias(said);
+    return bias ? count_of(*bias) : std::string("-");
+  };
+  return text(j.trial.perf) + ", " + text(j.trial.papi);
+}
+
+Style style_of(Verdict verdict) {
+  if (verdict == Verdict::agrees) return Style::good;
+  if (verdict == Verdict::not_counted) return Style::faint;
+  return verdict == Verdict::unstable ? Style::warning : Style::bad;
+}
+
+std::string painted(Verdict verdict) {
+  return paint(style_of(verdict), std::string(name_of(verdict)));
+}
+
+std::string place_of(const Judged& j) {
+  const std::string point = short_point(j.trial.kernel, j.trial.point);
+  return j.trial.kernel + (point.empty() ? "" : " ") + point;
+}
+
+void add_row(Table& table, const PresetVerdict& v) {
+  if (v.trials.empty()) {
+    table.add({painted(v.verdict), v.preset});
+    return;
+  }
+  const Judged& j = v.trials.front();
+  const std::string more = v.trials.size() > 1 ? fmt::format(" (+{})", v.trials.size() - 1) : "";
+  table.add({painted(v.verdict), v.preset, count_of(j.judgement.perf), count_of(j.judgement.papi),
+             stated_of(j.trial.stated), ratio_of(j), empty_of(j), place_of(j) + more});
+}
+
+std::string interval(const char* who, const std::optional<Estimate>& e, const std::string& reason) {
+  if (!e) return fmt::format("{} did not count: {}", who, reason);
+  if (e->low == e->high) return fmt::format("{} {}", who, count_of(e->median));
+  return fmt::format("{} {} ({} to {})", who, count_of(e->median), count_of(e->low), count_of(e->high));
+}
+
+std::size_t executions(const Judged& j) {
+  const auto& e = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
+  return e ? e->n : 0;
+}
+
+void add_lines(std::string& text, const std::string& line, std::size_t columns) {
+  text += "    " + wrap(line, columns, 8) + "\n";
+}
+
+/// One kernel's evidence.
+std::string evidence(const Judged& j, std::size_t columns) {
+  std::string text;
+  add_lines(text, fmt::format("in {}: {}", place_of(j), j.judgement.why), columns);
+  add_lines(text,
+            fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
+                        interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
+                        j.trial.apart ? ", each counting its own: the counters do not suffice for both" : ""),
+            columns);
+  if (j.trial.stated)
+    add_lines(text,
+              fmt::format("the kernel must count {}: {}; {:g} % is tolerated", stated_of(j.trial.stated),
+                          j.trial.stated->form, 100 * j.trial.tolerance),
+              columns);
+  return text;
+}
+
+/// Everything that is known of what is wrong with one preset: the evidence of two kernels at most.
+std::string details(const PresetVerdict& v, std::size_t columns) {
+  constexpr std::size_t most = 2;
+  std::string text = paint(Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
+  std::vector<std::string> causes;
+  std::size_t bad = 0;
+  for (const Judged& j : v.trials) {
+    if (sound(j.judgement.verdict)) continue;
+    if (++bad <= most) text += evidence(j, columns);
+    for (const auto& cause : j.judgement.causes)
+      if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
+  }
+  if (bad > most)
+    add_lines(text, fmt::format("and likewise in {} more; --json tells all", bad - most), columns);
+  for (const auto& cause : causes)
+    add_lines(text, "likely: " + cause, columns);
+  for (const auto& relation : v.broken)
+    add_lines(text, fmt::format("{} ({})", analysis::describe(relation), relation.identity.why), columns);
+  return text;
+}
+
+/// The same reason is told once, however many presets it concerns.
+std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const PresetVerdict& v : verdicts) {
+    if (v.verdict != Verdict::not_counted) continue;
+    const auto at = std::ranges::find(reasons, v.why, &decltype(reasons)::value_type::first);
+    if (at == reasons.end())
+      reasons.push_back({v.why, {v.preset}});
+    else
+      at->second.push_back(v.preset);
+  }
+  std::string text;
+  for (const auto& [why, names] : reasons) {
+    constexpr std::size_t few = 3;
+    const bool whole = how.all || names.size() <= few;
+    const std::string who = whole ? fmt::format("{}", fmt::join(names, ", "))
+                                  : fmt::format("{} and {} others", names.front(), names.size() - 1);
+    text += "  " + wrap(who + ": " + why, how.columns, 6) + "\n";
+  }
+  return text.empty() ? text : paint(Style::strong, "Not counted") + "\n" + text;
+}
+
+std::string tally_text(const study::Checked& checked) {
+  std::map<Verdict, int> numbers;
+  for (const auto& v : checked.verdicts)
+    ++numbers[v.verdict];
+  std::vector<std::string> parts;
+  for (auto it = numbers.rbegin(); it != numbers.rend(); ++it)
+    parts.push_back(fmt::format("{}: {}", name_of(it->first), it->second));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+} // namespace
+
+std::string short_point(const std::string& kernel, const result::Params& point) {
+  result::Params some = point;
+  for (const kernel::Kernel* known : kernel::all()) {
+    if (known->name() != kernel) continue;
+    for (const auto& parameter : known->parameters())
+      if (const auto found = some.find(parameter.name);
+          found != some.end() && found->second == parameter.fallback)
+        some.erase(found);
+  }
+  return result::describe(some);
+}
+
+std::string check_table(const study::Checked& checked, const study::Ground& ground, const CheckText& how) {
+  using Align = Table::Align;
+  Table table({{"verdict"},
+               {"preset"},
+               {"perf", Align::right},
+               {"PAPI", Align::right},
+               {"stated", Align::right},
+               {"ratio", Align::right},
+               {"empty", Align::right},
+               {"kernel"}});
+  std::string wrong;
+  for (const auto& v : checked.verdicts) {
+    if (v.verdict != Verdict::not_counted) add_row(table, v);
+    if (!sound(v.verdict)) wrong += "\n" + details(v, how.columns);
+  }
+  std::string text = table.empty() ? "" : table.text();
+  text += wrong;
+  if (const std::string rest = not_counted(checked.verdicts, how); !rest.empty())
+    text += (text.empty() ? "" : "\n") + rest;
+  for (const auto& note : ground.notes)
+    text += "\n" + wrap(note, how.columns, 0) + "\n";
+  const auto& c = checked.coverage;
+  text +=
+      "\n" +
+      wrap(fmt::format("{}. Of {} standard presets user code can provoke {} to a known count; kernels here "
+                       "prove {} of them, {} were counted.",
+                       tally_text(checked), c.standard, c.provokable, c.proven, c.counted),
+           how.columns, 0) +
+      "\n";
+  return text;
+}
+
+} // namespace recount::cli

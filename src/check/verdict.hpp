@@ -1,0 +1,37 @@
+// From trials and broken relations to one verdict for each preset. Pure.
+#pragma once
+
+#include "check/agreement.hpp"
+#include "check/invariants.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// A trial and what was judged of it.
+struct Judged {
+  Trial trial;
+  Judgement judgement;
+};
+
+/// What is said of one preset, with all the evidence.
+struct PresetVerdict {
+  std::string preset;
+  Verdict verdict = Verdict::not_counted;
+  std::string why;
+  std::vector<Judged> trials; ///< the decisive one first
+  std::vector<Broken> broken; ///< relations that it is part of
+};
+
+/// Judges all trials; of several of one preset the worst verdict stands. In the order in which presets first
+/// appear. A broken relation is held against the presets in it whose own verdict is bad already; where there
+/// are none, against those that no kernel has proven; where there are none either, against all.
+[[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
+                                                  std::span<const Broken> relations);
+
+/// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
+[[nodiscard]] std::string describe(const Broken& relation);
+
+} // namespace recount::analysis

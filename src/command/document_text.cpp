@@ -1,0 +1,51 @@
+#include "command/document_text.hpp"
+
+#include "command/output.hpp"
+
+namespace recount::cli {
+namespace {
+
+class TextWriter {
+public:
+  explicit TextWriter(std::size_t columns) : columns_(columns) {}
+
+  void operator()(const report::Heading& heading) {
+    text_ += "\n" + paint(Style::strong, heading.text) + "\n";
+    if (heading.level == 1) text_ += std::string(width(heading.text), '=') + "\n";
+  }
+  void operator()(const report::Paragraph& paragraph) { text_ += wrap(paragraph.text, columns_, 0) + "\n"; }
+  void operator()(const report::List& list) {
+    for (const auto& item : list.items)
+      text_ += "  - " + wrap(item, columns_, 4) + "\n";
+  }
+  void operator()(const report::Table& table) {
+    std::vector<Table::Column> columns;
+    for (const auto& column : table.columns)
+      columns.push_back({column.head, column.number ? Table::Align::right : Table::Align::left});
+    Table made(columns);
+    for (const auto& row : table.rows)
+      made.add(row);
+    text_ += "\n" + wrap(table.caption, columns_, 0) + "\n" + made.text();
+    for (const auto& note : table.notes)
+      text_ += "  " + wrap(note, columns_, 2) + "\n";
+  }
+  void operator()(const report::Code& code) { text_ += "  " + code.text + "\n"; }
+  void operator()(const report::Picture&) {}
+
+  [[nodiscard]] std::string text() && { return std::move(text_); }
+
+private:
+  std::size_t columns_;
+  std::string text_;
+};
+
+} // namespace
+
+std::string document_text(const std::vector<report::Block>& blocks, std::size_t columns) {
+  TextWriter writer(columns);
+  for (const auto& block : blocks)
+    std::visit(writer, block);
+  return std::move(writer).text();
+}
+
+} // namespace recount::cli

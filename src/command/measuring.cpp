@@ -1,0 +1,74 @@
+#include "command/measuring.hpp"
+
+#include "base/text.hpp"
+#include "sweep/cpu.hpp"
+
+#include <charconv>
+#include <csignal>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <random>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+namespace {
+
+volatile std::sig_atomic_t stopped_by = 0;
+
+} // namespace
+
+std::uint64_t parse_seed(const std::string& text) {
+  if (text.empty()) return std::random_device{}();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw bad_input("--seed " + text, "is not a whole number");
+  return seed;
+}
+
+std::optional<int> parse_cpu(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const auto candidates = sweep::candidates();
+  if (text.empty()) {
+    const int best = sweep::best_cpu(candidates);
+    return best < 0 ? std::nullopt : std::optional(best);
+  }
+  std::vector<int> allowed;
+  for (const auto& candidate : candidates) {
+    allowed.push_back(candidate.cpu);
+    if (text == std::to_string(candidate.cpu)) return candidate.cpu;
+  }
+  throw bad_input("--cpu " + text, "is no CPU that this process may run on",
+                  fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
+}
+
+std::chrono::milliseconds parse_timeout(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
+    throw bad_input("--timeout " + text, "is not a number of seconds above 0");
+  return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+}
+
+std::vector<std::string> command_line() {
+  const std::string text = host::read_file("/proc/self/cmdline").value_or("");
+  std::vector<std::string> words;
+  for (const auto word : host::split(text, '\0'))
+    words.emplace_back(word);
+  if (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
+void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { stopped_by = number; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    ::sigaction(number, &action, nullptr);
+}
+
+int stop_signal() {
+  return stopped_by;
+}
+
+} // namespace recount::cli

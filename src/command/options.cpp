@@ -1,0 +1,194 @@
+// The one file that knows CLI11, which is slow to compile.
+#include "command/command.hpp"
+
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::cli {
+namespace {
+CLI::App& app(void* pointer) {
+  return *static_cast<CLI::App*>(pointer);
+}
+
+std::string page(const Command& command) {
+  return "recount " + command.name + " --help";
+}
+
+bool is_help(const std::string& argument) {
+  return argument == "--help" || argument == "-h";
+}
+
+/// The word that help was asked about: the one after --help, or the first argument.
+std::string help_topic_of(std::span<const std::string> arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const auto help = std::find_if(arguments.begin(), end, is_help);
+  if (help == end) return {};
+  if (help + 1 != end && !(help + 1)->starts_with("-")) return *(help + 1);
+  return arguments.front().starts_with("-") ? std::string() : arguments.front();
+}
+
+/// Moves the long options that `parser` does not know, with their values, into `rest`.
+std::vector<std::string> take_rest(const CLI::App& parser, std::span<const std::string> arguments,
+                                   std::vector<std::string>& rest) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      kept.insert(kept.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      break;
+    }
+    const auto equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    if (!name.starts_with("--") || parser.get_option_no_throw(name) != nullptr) {
+      kept.push_back(argument);
+      continue;
+    }
+    if (equals == std::string::npos && i + 1 == arguments.size()) throw bad_input(name, "needs a value");
+    rest.push_back(name);
+    rest.push_back(equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1));
+  }
+  return kept;
+}
+
+/// Moves the program to run, with its arguments, into `program`.
+std::vector<std::string> take_program(const CLI::App& parser, std::span<const std::string> arguments,
+                                      std::vector<std::string>& program) {
+  std::size_t end = 0, from = arguments.size();
+  for (; end < arguments.size(); ++end) {
+    const std::string& word = arguments[end];
+    const bool stops = word == "--";
+    if (stops || word.size() < 2 || word.front() != '-') {
+      from = end + (stops ? 1U : 0U);
+      break;
+    }
+    const bool is_long = word.starts_with("--");
+    const auto* option =
+        parser.get_option_no_throw(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+    const bool holds_value = is_long ? word.find('=') != std::string::npos : word.size() > 2;
+    if (option && option->get_expected_min() > 0 && !holds_value) ++end; // the next word is its value
+  }
+  program.assign(arguments.begin() + static_cast<std::ptrdiff_t>(std::min(from, arguments.size())),
+                 arguments.end());
+  return {arguments.begin(),
+          arguments.begin() + static_cast<std::ptrdiff_t>(std::min(end, arguments.size()))};
+}
+
+std::vector<std::string> long_names(const CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const auto* option : parser.get_options()) {
+    for (const auto& name : option->get_lnames())
+      names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// An argument that fits nothing, named with what it may have meant.
+[[noreturn]] void throw_unexpected(const CLI::App& parser, const Command& command) {
+  const std::string argument = parser.remaining().empty() ? command.name : parser.remaining().front();
+  const bool option = argument.starts_with("-");
+  throw bad_input(argument,
+                  option ? "recount " + command.name + " has no such option"
+                         : "unexpected argument of recount " + command.name,
+                  option ? did_you_mean(argument, long_names(parser), page(command)) : page(command));
+}
+
+/// CLI11 says "Could not convert: --repeat = abc"; the only options that convert are numbers.
+[[noreturn]] void throw_unconverted(std::string_view said, const Command& command) {
+  constexpr std::string_view before = "Could not convert: ", between = " = ";
+  const auto at = said.find(between);
+  if (!said.starts_with(before) || at == std::string_view::npos)
+    throw bad_input("recount " + command.name, std::string(said), page(command));
+  const std::string option(said.substr(before.size(), at - before.size()));
+  throw bad_input(option + " " + std::string(said.substr(at + between.size())), "is not a whole number",
+                  page(command));
+}
+} // namespace
+
+Options& Options::flag(const std::string& names, bool& into, const std::string& prose) {
+  app(app_).add_flag(names, into, prose);
+  return *this;
+}
+
+Options& Options::text(const std::string& names, std::string& into, const std::string& value,
+                       const std::string& prose) {
+  app(app_).add_option(names, into, prose)->type_name(value);
+  return *this;
+}
+
+Options& Options::number(const std::string& names, long& into, const std::string& value,
+                         const std::string& prose) {
+  app(app_).add_option(names, into, prose)->type_name(value);
+  return *this;
+}
+
+Options& Options::list(const std::string& names, std::vector<std::string>& into, const std::string& value,
+                       const std::string& prose) {
+  app(app_).add_option(names, into, prose)->type_name(value)->allow_extra_args(false)->take_all();
+  return *this;
+}
+
+Options& Options::words(const std::string& name, std::vector<std::string>& into, const std::string& prose) {
+  app(app_).add_option(name, into, prose)->type_name("");
+  return *this;
+}
+
+Options& Options::program(std::vector<std::string>& into, const std::string& prose) {
+  app(app_).add_option("COMMAND", into, prose)->type_name("[ARGUMENT...]");
+  program_ = &into;
+  return *this;
+}
+
+Options& Options::rest(std::vector<std::string>& into) {
+  rest_ = &into;
+  return *this;
+}
+
+Options& Options::footer(std::function<std::string()> text) {
+  app(app_).footer(std::move(text));
+  return *this;
+}
+
+Options& Options::help_topic(std::function<std::string(const std::string&)> text) {
+  topic_ = std::move(text);
+  return *this;
+}
+
+int run(const Command& command, std::span<const std::string> arguments) {
+  CLI::App parser(command.prose, "recount " + command.name);
+  parser.get_formatter()->column_width(34);
+  parser.set_help_flag("-h,--help", "print this and exit");
+  Options options(&parser);
+  const auto action = command.declare(options);
+  if (options.topic_ && !arguments.empty()) {
+    if (const auto topic = help_topic_of(arguments); !topic.empty()) {
+      fmt::print("{}", options.topic_(topic));
+      return 0;
+    }
+  }
+  std::vector<std::string> kept(arguments.begin(), arguments.end()), program;
+  if (options.program_) kept = take_program(parser, arguments, program);
+  const bool help = std::any_of(kept.begin(), std::find(kept.begin(), kept.end(), "--"), is_help);
+  if (options.rest_ && !help) kept = take_rest(parser, arguments, *options.rest_);
+  std::reverse(kept.begin(), kept.end()); // as CLI11 wants them
+  try {
+    parser.parse(kept);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", parser.help());
+    return 0;
+  } catch (const CLI::ExtrasError&) {
+    throw_unexpected(parser, command);
+  } catch (const CLI::ConversionError& e) {
+    throw_unconverted(e.what(), command);
+  } catch (const CLI::ParseError& e) {
+    throw bad_input("recount " + command.name, e.what(), page(command));
+  }
+  if (options.program_) *options.program_ = std::move(program);
+  return action();
+}
+
+} // namespace recount::cli

@@ -1,0 +1,106 @@
+#include "command/output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <sstream>
+#include <string_view>
+#include <unistd.h>
+
+namespace recount::cli {
+
+bool colour(std::FILE* stream) {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (refused && *refused) return false;
+  if (terminal && std::string_view(terminal) == "dumb") return false;
+  return ::isatty(::fileno(stream)) != 0;
+}
+
+std::string paint(Style style, const std::string& text, std::FILE* stream) {
+  if (style == Style::plain || text.empty() || !colour(stream)) return text;
+  constexpr std::array codes{"", "32", "31", "33", "2", "1"};
+  return fmt::format("\033[{}m{}\033[0m", codes[static_cast<std::size_t>(style)], text);
+}
+
+std::size_t width(const std::string& text) {
+  std::size_t points = 0;
+  bool escape = false;
+  for (const char c : text) {
+    if (c == '\033')
+      escape = true;
+    else if (escape)
+      escape = c != 'm';
+    else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U)
+      ++points;
+  }
+  return points;
+}
+
+std::string Table::text(std::FILE* stream) const {
+  std::vector<std::size_t> widths;
+  for (const auto& column : columns_)
+    widths.push_back(width(column.head));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i)
+      widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string out;
+  const auto line = [&](const auto& cell) {
+    std::string made;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string text = cell(i);
+      const std::string gap(widths[i] - width(text), ' ');
+      made += (i ? "  " : "") + (columns_[i].align == Align::right ? gap + text : text + gap);
+    }
+    made.erase(made.find_last_not_of(' ') + 1);
+    out += made + "\n";
+  };
+  const bool headed =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.head.empty(); });
+  if (headed) line([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
+  for (const auto& row : rows_)
+    line([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+  return out;
+}
+
+std::string show_size(std::int64_t bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+std::string wrap(const std::string& text, std::size_t columns, std::size_t indent) {
+  std::istringstream words(text);
+  std::string out, word;
+  std::size_t used = indent;
+  while (words >> word) {
+    const bool first = out.empty();
+    if (!first && used + 1 + width(word) > columns) {
+      out += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width(word);
+  }
+  return out;
+}
+
+std::string error_text(const Error& error) {
+  const Problem& p = error.problem();
+  std::string text = paint(Style::bad, "recount:", stderr) + " " + p.subject + ": " + p.cause + "\n";
+  if (!p.setting.empty()) text += "  setting: " + p.setting + "\n";
+  if (!p.remedy.empty()) text += "  remedy:  " + p.remedy + "\n";
+  return text;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,28 @@
+#include "command/plot_file.hpp"
+
+#include <fmt/format.h>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+
+void check_plot(const std::string& path, Dash dash) {
+  if (path.empty() || (path == "-" && dash == Dash::text) || figure::format_of(path)) return;
+  throw bad_input("--plot " + path, "no format is known by this suffix",
+                  std::string("end it in .pdf, .svg, .png, .tikz, .tex or .txt") +
+                      (dash == Dash::text ? "; or - for the terminal" : ""));
+}
+
+void tell_drawn(const std::string& figure, const figure::Drawn& drawn) {
+  for (const auto& text : drawn.warnings)
+    fmt::print(stderr, "recount: warning: {}\n", text);
+  for (const auto& file : drawn.files)
+    fmt::print(stderr, "{}: {}\n", figure, file);
+}
+
+void draw_to(const std::string& path, const std::string& figure, const result::Results& results) {
+  figure::Options options;
+  options.targets = {{*figure::format_of(path), path}};
+  tell_drawn(figure, figure::draw(figure, results, options));
+}
+
+} // namespace recount::cli

@@ -1,0 +1,20 @@
+// --plot FILE of commands that draw one figure of what they measured.
+#pragma once
+
+#include "plot/figure.hpp"
+#include "result/read.hpp"
+
+#include <string>
+
+namespace recount::cli {
+
+/// Before anything runs: throws Error (bad_input) for a path of no known format. Empty is no figure; "-" is
+/// text on stdout, where the command knows it.
+enum class Dash { file, text };
+void check_plot(const std::string& path, Dash dash = Dash::file);
+/// Tells on stderr what was drawn, and warns.
+void tell_drawn(const std::string& figure, const figure::Drawn& drawn);
+/// Draws, and tells the file on stderr. Throws Error as figure::draw() does.
+void draw_to(const std::string& path, const std::string& figure, const result::Results& results);
+
+} // namespace recount::cli

@@ -1,0 +1,18 @@
+// The clock as a probe, and whether it counts instructions.
+#pragma once
+
+#include "cost/probe.hpp"
+
+#include <optional>
+
+namespace recount::study {
+
+/// CLOCK_MONOTONIC_RAW in nanoseconds.
+[[nodiscard]] Probe clock_probe() noexcept;
+
+/// Nanoseconds an instruction, where code of very different kinds takes the same time an instruction: an
+/// emulator then advances the clock by the instructions executed. None on real machines, and where this
+/// architecture is not known.
+[[nodiscard]] std::optional<double> clock_counts_instructions();
+
+} // namespace recount::study

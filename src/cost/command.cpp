@@ -1,0 +1,214 @@
+// recount cost: what a start, a read, a stop cost by each route to the counters.
+#include "cost/cost.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "event/domain.hpp"
+#include "base/text.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <memory>
+
+namespace recount::cli {
+namespace {
+
+using study::Cost;
+using study::Costs;
+using CostJson = nlohmann::ordered_json;
+
+struct CostArguments {
+  std::vector<std::string> events;
+  std::string sizes, domain = "u";
+  long rounds = 5;
+  bool json = false;
+};
+
+std::vector<std::string> words_of(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists)
+    for (const auto word : host::split(list, ','))
+      words.emplace_back(word);
+  return words;
+}
+
+std::vector<std::size_t> sizes_of(const std::string& list) {
+  std::vector<std::size_t> sizes;
+  for (const auto word : host::split(list, ',')) {
+    std::size_t size = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+    if (error != std::errc() || end != word.data() + word.size() || size == 0 || size > 16)
+      throw bad_input("--at-once " + list, "not a list of numbers from 1 to 16", "--at-once 1,2,4");
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+study::CostOptions options_of(const CostArguments& asked) {
+  study::CostOptions options;
+  const auto domain = event::parse_domain(asked.domain);
+  if (!domain) throw bad_input("--domain " + asked.domain, "no such domain", "u, k or uk");
+  options.domain = *domain;
+  if (asked.rounds < 1 || asked.rounds > 1000)
+    throw bad_input(fmt::format("--rounds {}", asked.rounds), "not from 1 to 1000");
+  options.visits = static_cast<int>(asked.rounds);
+  options.events = words_of(asked.events);
+  if (options.events.empty()) options.events = study::cost_events(options.domain);
+  if (options.events.empty())
+    throw unavailable("recount cost", "not even an event of Linux itself can be counted here", {},
+                      "recount doctor tells why");
+  if (!asked.sizes.empty()) {
+    options.sizes = sizes_of(asked.sizes);
+  } else {
+    std::erase_if(options.sizes, [&](std::size_t size) { return size > options.events.size(); });
+  }
+  return options;
+}
+
+using Value = std::function<std::optional<double>(const Cost&)>;
+
+std::optional<double> value_at(const Costs& costs, const std::string& operation, const std::string& route,
+                               std::size_t events, const Value& value) {
+  for (const Cost& row : costs.rows)
+    if (row.operation == operation && row.route == route && row.events == events) return value(row);
+  return {};
+}
+
+/// Operations and routes in the order of the rows, each once.
+std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Cost& row : costs.rows) {
+    const std::pair line(row.operation, row.route);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<Table::Column> columns(const std::vector<std::size_t>& sizes) {
+  std::vector<Table::Column> heads{{"operation"}, {"route"}};
+  for (const std::size_t size : sizes)
+    heads.push_back({fmt::format("{} event{}", size, size == 1 ? "" : "s"), Table::Align::right});
+  return heads;
+}
+
+void print_values(const Costs& costs, const std::vector<std::size_t>& sizes, const std::string& title,
+                  const Value& value) {
+  Table table(columns(sizes));
+  std::string last;
+  for (const auto& [operation, route] : lines_of(costs)) {
+    std::vector<std::string> cells{operation == last ? "" : operation, route};
+    bool any = false;
+    for (const std::size_t size : sizes) {
+      const auto number = value_at(costs, operation, route, size, value);
+      cells.push_back(number ? fmt::format("{:.0f}", *number) : "-");
+      any = any || number;
+    }
+    if (!any) continue;
+    last = operation;
+    table.add(std::move(cells));
+  }
+  if (!table.empty()) fmt::print("{}\n\n{}\n", paint(Style::strong, title), table.text());
+}
+
+/// How much of PAPI's cost this library's is.
+void print_ratios(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
+  Table table(columns(sizes));
+  for (const auto& [operation, route] : lines_of(costs)) {
+    if (route != study::route_recount && route != study::route_user && route != study::route_value) continue;
+    std::vector<std::string> cells{operation, route};
+    bool any = false;
+    for (const std::size_t size : sizes) {
+      const auto ours = value_at(costs, operation, route, size, value);
+      const auto papi = value_at(costs, operation, study::route_papi, size, value);
+      cells.push_back(ours && papi && *papi > 0 ? fmt::format("{:.2f}", *ours / *papi) : "-");
+      any = any || cells.back() != "-";
+    }
+    if (any) table.add(std::move(cells));
+  }
+  if (!table.empty())
+    fmt::print("{}\n\n{}\n", paint(Style::strong, "Of PAPI's cost (1 is as much)"), table.text());
+}
+
+/// A line for each route and reason, whatever the number of events.
+void print_missing(const Costs& costs) {
+  std::vector<std::string> said;
+  for (const auto& m : costs.missing) {
+    const std::string line = wrap(fmt::format("{}: {}", m.route, m.reason), 100, 2);
+    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+    fmt::print("{}\n", line);
+    said.push_back(line);
+  }
+}
+
+void print(const Costs& costs, const study::CostOptions& options) {
+  fmt::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 100, 8));
+  const Value ns = [](const Cost& c) { return std::optional(c.ns); };
+  const Value all = [](const Cost& c) { return c.instructions; };
+  const Value user = [](const Cost& c) { return c.user_instructions; };
+  if (costs.ns_per_instruction)
+    print_values(costs, options.sizes,
+                 "Instructions, user mode and kernel; exact, as this machine's clock counts them", all);
+  else
+    print_values(costs, options.sizes,
+                 fmt::format("Nanoseconds, the median of {} batches", options.visits * options.batches), ns);
+  print_values(costs, options.sizes, "Instructions, user mode alone", user);
+  print_ratios(costs, options.sizes, costs.ns_per_instruction ? all : ns);
+  print_missing(costs);
+  if (!costs.no_user_instructions.empty())
+    fmt::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, 100, 2));
+}
+
+CostJson or_null(std::optional<double> value) {
+  return value ? CostJson(*value) : CostJson(nullptr);
+}
+
+void print_cost_json(const Costs& costs) {
+  CostJson rows = CostJson::array(), missing = CostJson::array();
+  for (const Cost& c : costs.rows)
+    rows.push_back({{"operation", c.operation},
+                    {"route", c.route},
+                    {"events", c.events},
+                    {"ns", {{"median", c.ns}, {"p10", c.low_ns}, {"p90", c.high_ns}}},
+                    {"instructions", or_null(c.instructions)},
+                    {"user_instructions", or_null(c.user_instructions)}});
+  for (const auto& m : costs.missing)
+    missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
+  const CostJson all{{"events", costs.events},
+                     {"ns_per_instruction", or_null(costs.ns_per_instruction)},
+                     {"no_instructions", costs.no_instructions},
+                     {"no_user_instructions", costs.no_user_instructions},
+                     {"costs", rows},
+                     {"missing", missing}};
+  fmt::print("{}\n", all.dump(2));
+}
+
+} // namespace
+
+Command cost_command() {
+  return {"cost", "tell what a start, a read, a stop cost by each route", [](Options& options) {
+            const auto asked = std::make_shared<CostArguments>();
+            options.list("-e,--event", asked->events, "NAME",
+                         "what to count, several with commas; the first four that count here");
+            options.text("--at-once", asked->sizes, "LIST", "how many of the events at once (1,2,4)");
+            options.text("--domain", asked->domain, "D", "where to count: u user mode, k kernel, uk both");
+            options.number("--rounds", asked->rounds, "N",
+                           "visits to each route; more, for a noisy machine (5)");
+            options.flag("--json", asked->json, "print one JSON object");
+            return [asked] {
+              const auto how = options_of(*asked);
+              const Costs costs = study::measure_costs(how);
+              asked->json ? print_cost_json(costs) : print(costs, how);
+              return 0;
+            };
+          }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,66 @@
+// Without a system call: the counter's register and the kernel's page about it.
+#include "cost/routes.hpp"
+
+#include <recount/error.hpp>
+#include <recount/user_read.hpp>
+
+namespace recount::study {
+namespace {
+
+/// class UserRead, one for each event.
+class UserReadRoute : public Route {
+public:
+  UserReadRoute(const std::vector<std::string>& names, Domain domain, bool times) : times_(times) {
+    for (const auto& name : names) {
+      auto& one = reads_.emplace_back(encode(name, domain));
+      one.start();
+      sink_ = one.read().value.value_or(0);
+      if (one.direct() == 0)
+        throw unavailable(name, "cannot be read in user space here", {}, "recount doctor tells why");
+      one.stop();
+    }
+  }
+
+  std::vector<Step> steps() override {
+    const auto start = [this] {
+      for (auto& one : reads_)
+        one.start();
+    };
+    const auto stop = [this] {
+      for (auto& one : reads_)
+        one.stop();
+    };
+    if (!times_)
+      return {repeated(
+          op_read, start,
+          [this] {
+            for (auto& one : reads_)
+              sink_ = one.value().value_or(0);
+          },
+          stop)};
+    return {repeated(
+        op_read, start,
+        [this] {
+          for (auto& one : reads_)
+            sink_ = one.read().value.value_or(0);
+        },
+        stop)};
+  }
+
+private:
+  bool times_;
+  std::vector<UserRead> reads_;
+  volatile std::uint64_t sink_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Route> open_user_reads(const std::vector<std::string>& names, Domain domain) {
+  return std::make_unique<UserReadRoute>(names, domain, true);
+}
+
+std::unique_ptr<Route> open_user_values(const std::vector<std::string>& names, Domain domain) {
+  return std::make_unique<UserReadRoute>(names, domain, false);
+}
+
+} // namespace recount::study

@@ -1,0 +1,174 @@
+// Counting: what the kernel lists, and what opens when tried.
+#include "doctor/doctor.hpp"
+#include "host/machine.hpp"
+#include "host/pmu.hpp"
+#include "host/sysctl.hpp"
+
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/user_read.hpp>
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace recount::cli {
+namespace {
+using State = Finding::State;
+
+/// Counts `name` over a short loop: empty when a count above zero came out, else why not.
+std::string trial(const std::string& name, Domain domain = Domain::user) {
+  try {
+    Group group({name}, domain);
+    group.start();
+    volatile unsigned sink = 0;
+    for (unsigned i = 0; i < 10'000; ++i)
+      sink = sink + i;
+    group.stop();
+    const Count& count = group.read()[0];
+    if (!count.value) return count.reason;
+    return *count.value == 0 ? "it opens but counts 0 over 10 000 iterations of a loop: dead" : "";
+  } catch (const Error& e) {
+    return e.problem().cause;
+  }
+}
+
+/// "ENOENT" of a cause that ends in "(ENOENT)"; the whole cause where it ends otherwise.
+std::string short_cause(const std::string& cause) {
+  const auto open = cause.rfind("(E");
+  return open != std::string::npos && cause.ends_with(')') ? cause.substr(open + 1, cause.size() - open - 2)
+                                                           : cause;
+}
+
+std::vector<host::Pmu> core_pmus(const std::vector<host::Pmu>& all) {
+  std::vector<host::Pmu> cores;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(cores), [](const auto& p) { return p.core(); });
+  return cores;
+}
+
+std::string names(const std::vector<host::Pmu>& pmus) {
+  std::vector<std::string> list;
+  for (const auto& p : pmus)
+    list.push_back(p.name);
+  return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
+  const auto& m = host::this_machine();
+  const std::string remedy =
+      m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
+                        "a cloud: a bare-metal instance)"
+                      : "look for the reason with: dmesg | grep -i pmu";
+  return {State::missing, "core PMU",
+          fmt::format("this machine has no core PMU that Linux can use, as sysfs lists only {} and opening "
+                      "perf::CYCLES gives {}",
+                      names(all), short_cause(why)),
+          remedy};
+}
+
+Finding core_pmu(const std::vector<host::Pmu>& all) {
+  const auto cores = core_pmus(all);
+  const std::string cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
+  if (cores.empty() && !cycles.empty()) return no_core_pmu(all, cycles);
+  const std::string seen =
+      cores.empty() ? "sysfs lists no core PMU, yet" : fmt::format("sysfs lists {};", names(cores));
+  if (cycles.empty() && instructions.empty())
+    return {State::works, "core PMU", seen + " cycles and instructions count in a trial", {}};
+  const std::string why = cycles.empty() ? "perf::INSTRUCTIONS: " + instructions : "perf::CYCLES: " + cycles;
+  const bool forbidden = why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
+  return {cycles.empty() || instructions.empty() ? State::limited : State::missing, "core PMU",
+          fmt::format("{} a trial fails: {}", seen, why), forbidden ? "see Permission below" : ""};
+}
+
+Finding other_pmus(const std::vector<host::Pmu>& all) {
+  return {State::note, "PMUs", fmt::format("/sys/bus/event_source/devices has {}", names(all)),
+          all.empty() ? "mount -t sysfs sysfs /sys" : ""};
+}
+
+Finding software_events() {
+  const std::string why = trial("perf::TASK-CLOCK");
+  if (why.empty())
+    return {State::works,
+            "software events",
+            "page faults, context switches, migrations, task clock: counted by Linux itself",
+            {}};
+  return {State::missing, "software events", "perf::TASK-CLOCK: " + why, "see Permission below"};
+}
+
+Finding tsc(const std::vector<host::Pmu>& all) {
+  const bool there = std::any_of(all.begin(), all.end(), [](const auto& p) { return p.name == "msr"; });
+  if (!there)
+    return {
+        State::note, "time stamp counter", "no msr PMU here: the clock witness reads the clock itself", {}};
+  const std::string why = trial("msr/tsc/", Domain::all);
+  if (why.empty()) return {State::works, "time stamp counter", "msr/tsc/ counts while the task runs", {}};
+  return {State::missing, "time stamp counter", "msr/tsc/: " + why, {}};
+}
+
+/// Watches ever more bytes until no breakpoint is left.
+Finding breakpoints() {
+  static std::array<char, 64> watched;
+  std::vector<Group> open;
+  std::string why;
+  try {
+    for (std::size_t i = 0; i < watched.size(); ++i)
+      open.emplace_back(
+          std::vector<std::string>{fmt::format("mem:{}/1:w:u", static_cast<const void*>(&watched[i]))});
+  } catch (const Error& e) {
+    why = e.problem().cause;
+  }
+  if (open.empty()) return {State::missing, "breakpoints", why, {}};
+  return {State::works,
+          "breakpoints",
+          fmt::format("{} hardware breakpoints can be open at once (the next gives {})", open.size(),
+                      short_cause(why)),
+          {}};
+}
+
+Finding user_reads(bool core) {
+  const std::string subject = "user-space reads";
+  if (!core)
+    return {State::missing, subject, "none without a core PMU: every read is a system call, read(2)", {}};
+  try {
+    UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
+    counter.start();
+    for (int i = 0; i < 100; ++i)
+      static_cast<void>(counter.read());
+    counter.stop();
+    if (counter.direct() > 0)
+      return {State::works,
+              subject,
+              fmt::format("{} of 100 reads in a trial needed no system call", counter.direct()),
+              {}};
+  } catch (const Error& e) {
+    return {State::missing, subject, e.problem().cause, {}};
+  }
+  const auto arm = host::sysctl("kernel.perf_user_access");
+  return {State::missing, subject, "the kernel allows none: reads fall back to read(2)",
+          arm ? "sudo sysctl kernel.perf_user_access=1"
+              : "echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc"};
+}
+
+Finding watchdog(bool core) {
+  const auto on = host::sysctl_number("kernel.nmi_watchdog");
+  if (!on) return {State::note, "NMI watchdog", "this kernel has none: it takes no counter", {}};
+  if (*on == 0) return {State::works, "NMI watchdog", "off: it takes no counter", {}};
+  if (!core)
+    return {State::note, "NMI watchdog", "on, but there is no core PMU for it to take a counter of", {}};
+  return {State::limited, "NMI watchdog",
+          "on: it holds one counter of every core, so groups are one event smaller",
+          "sudo sysctl kernel.nmi_watchdog=0"};
+}
+} // namespace
+
+Area examine_counting() {
+  const auto all = host::pmus();
+  const Finding pmu = core_pmu(all);
+  const bool core = pmu.state == State::works || pmu.state == State::limited;
+  return {
+      "Counting",
+      {pmu, other_pmus(all), software_events(), tsc(all), breakpoints(), user_reads(core), watchdog(core)}};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,125 @@
+// The machine: CPU, caches, clock, and what makes timing unsteady.
+#include "doctor/doctor.hpp"
+#include "command/output.hpp"
+#include "host/cgroup.hpp"
+#include "host/machine.hpp"
+#include "host/sysctl.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <time.h>
+
+namespace recount::cli {
+namespace {
+using State = Finding::State;
+
+Finding cpu() {
+  const auto& m = host::this_machine();
+  std::string text =
+      fmt::format("{} ({}), {} CPU{} of {} thread{} a core, {}, {}{}{}", m.cpu.name, m.cpu.identity(), m.cpus,
+                  m.cpus == 1 ? "" : "s", m.threads_per_core, m.threads_per_core == 1 ? "" : "s", m.os,
+                  m.distribution, m.distribution.empty() ? "" : ", ", m.libc);
+  return {State::note, "CPU", text, {}};
+}
+
+Finding virtualisation() {
+  const auto& m = host::this_machine();
+  if (!m.virtualised())
+    return {State::works, "hypervisor", "none seen: this looks like the bare machine", {}};
+  return {
+      State::limited,
+      "hypervisor",
+      fmt::format("this is a guest of {}: counters exist only if the host passes them on, and other guests "
+                  "disturb times",
+                  m.hypervisor == "unknown" ? "an unnamed hypervisor" : m.hypervisor),
+      {}};
+}
+
+std::string show(const host::Cache& c) {
+  const std::string ways = c.ways < 0    ? "fully associative"
+                           : c.ways == 0 ? "ways not stated"
+                                         : fmt::format("{} ways", c.ways);
+  return fmt::format("{} {}, {}, {} B lines{}", c.name(), show_size(c.size), ways, c.line,
+                     c.shared_by > 1 ? fmt::format(", shared by {} CPUs", c.shared_by) : "");
+}
+
+Finding caches() {
+  std::vector<std::string> shown;
+  for (const auto& c : host::this_machine().caches)
+    shown.push_back(show(c));
+  if (shown.empty())
+    return {State::missing, "caches", "hwloc finds none with a size: neither sysfs nor CPUID tells",
+            "describe them: recount sweep --witness model:FILE.json, see recount-machines(5)"};
+  return {State::works, "caches", fmt::format("as hwloc states them: {}", fmt::join(shown, "; ")), {}};
+}
+
+double clock_cost_ns() {
+  timespec before{}, after{}, now{};
+  constexpr int calls = 20'000;
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &before);
+  for (int i = 0; i < calls; ++i)
+    ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &after);
+  return (static_cast<double>(after.tv_sec - before.tv_sec) * 1e9 +
+          static_cast<double>(after.tv_nsec - before.tv_nsec)) /
+         calls;
+}
+
+Finding clock() {
+  const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
+  const std::string source = host::read_line(folder + "current_clocksource").value_or("unknown");
+  const double cost = clock_cost_ns();
+  const std::string text = fmt::format("clock source {}, a reading costs {:.0f} ns", source, cost);
+  if (cost < 200) return {State::works, "clock", text, {}};
+  const std::string available = host::read_line(folder + "available_clocksource").value_or("");
+  const bool tsc = available.find("tsc") != std::string::npos;
+  return {State::limited, "clock", text + ", as much as a system call",
+          tsc ? "echo tsc | sudo tee " + folder + "current_clocksource" : ""};
+}
+
+Finding governor() {
+  const auto& m = host::this_machine();
+  if (m.governor.empty())
+    return {State::note, "frequency", "this machine does not show its CPU frequency governor", {}};
+  if (m.governor == "performance") return {State::works, "frequency", "governor performance", {}};
+  return {State::limited, "frequency",
+          fmt::format("governor {}: the clock may change while measuring", m.governor),
+          "sudo cpupower frequency-set -g performance"};
+}
+
+Finding memory() {
+  const auto group = host::cgroup();
+  const std::string limit =
+      group.memory_limit ? fmt::format(", control group limit {}", show_size(*group.memory_limit)) : "";
+  return {State::note,
+          "memory",
+          fmt::format("{} installed, {} available{}, pages of {}", show_size(host::this_machine().memory),
+                      show_size(host::memory_available()), limit, show_size(host::this_machine().page_size)),
+          {}};
+}
+
+Finding quota() {
+  const auto group = host::cgroup();
+  if (!group.cpus) return {State::works, "CPU quota", "none: no control group throttles this process", {}};
+  return {State::limited, "CPU quota",
+          fmt::format(
+              "the control group may use {:.3g} CPUs and is stopped when it has: times jump{}", *group.cpus,
+              group.throttled_periods ? fmt::format(" ({} times so far)", *group.throttled_periods) : ""),
+          "start the container without --cpus"};
+}
+} // namespace
+
+Area examine_machine() {
+  Area area{"Machine", {cpu(), virtualisation(), caches(), memory(), clock(), governor(), quota()}};
+  const auto& allowed = host::this_machine().allowed_cpus;
+  if (!allowed.empty() && static_cast<int>(allowed.size()) < host::this_machine().cpus)
+    area.findings.push_back({State::limited,
+                             "affinity",
+                             fmt::format("this process may run on CPUs {} only", fmt::join(allowed, ", ")),
+                             {}});
+  return area;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,113 @@
+// Permission: tried, not read off the paranoid level, since distributions patch its meaning.
+#include "doctor/doctor.hpp"
+#include "host/permission.hpp"
+#include "host/sysctl.hpp"
+#include "process/child.hpp"
+
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+
+#include <cstring>
+#include <fmt/format.h>
+#include <grp.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+using State = Finding::State;
+using namespace std::chrono_literals;
+
+/// What a process may observe, by opening a software event in each way.
+struct Scope {
+  bool user = false, kernel = false, cpu = false;
+  std::string why; ///< the first refusal
+};
+
+bool opens(Domain domain, const GroupOptions& options, std::string& why) {
+  try {
+    const Group group({"perf::TASK-CLOCK"}, domain, options);
+    return true;
+  } catch (const Error& e) {
+    if (why.empty()) why = e.problem().cause;
+    return false;
+  }
+}
+
+Scope try_scope() {
+  Scope s;
+  s.user = opens(Domain::user, {}, s.why);
+  s.kernel = opens(Domain::all, {}, s.why);
+  s.cpu = opens(Domain::all, {.pid = -1, .cpu = 0}, s.why);
+  return s;
+}
+
+std::string describe(const Scope& s) {
+  if (s.cpu) return "everything: whole CPUs, the kernel, its own processes";
+  if (s.kernel) return "its own processes, in the kernel too, but not whole CPUs";
+  if (s.user) return "its own processes in user mode only (events end in :u)";
+  return "nothing at all: " + s.why;
+}
+
+/// The same as the user nobody, in a child. None when that cannot be tried.
+std::optional<Scope> try_scope_unprivileged() {
+  const auto got = process::in_fork(
+      [](int fd) {
+        if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 1;
+        const Scope s = try_scope();
+        const std::string text = fmt::format("{:d}{:d}{:d}{}", s.user, s.kernel, s.cpu, s.why);
+        return ::write(fd, text.data(), text.size()) < 0 ? 1 : 0;
+      },
+      10s);
+  if (!got.exit.ok() || got.out.size() < 3) return {};
+  return Scope{got.out[0] == '1', got.out[1] == '1', got.out[2] == '1', got.out.substr(3)};
+}
+
+Finding scope(const std::string& who, const Scope& s) {
+  const std::string remedy =
+      s.cpu ? ""
+            : "sudo sysctl kernel.perf_event_paranoid=" + std::string(s.user ? (s.kernel ? "0" : "1") : "2") +
+                  ", or setcap cap_perfmon=ep on recount";
+  const State state = s.cpu ? State::works : s.user ? State::limited : State::missing;
+  return {
+      state, who,
+      fmt::format("may count {} (tried; {})", describe(s), host::show_setting("kernel.perf_event_paranoid")),
+      remedy};
+}
+
+Finding surroundings(const host::Permission& p) {
+  const std::string filter = p.seccomp == 2 ? "a seccomp filter is active" : "no seccomp filter";
+  if (p.container.empty()) return {State::note, "container", "none seen; " + filter, {}};
+  return {State::note, "container", fmt::format("this is a {} container; {}", p.container, filter),
+          p.seccomp == 2
+              ? "if opens fail with EPERM, start it with --cap-add PERFMON --security-opt seccomp=unconfined"
+              : ""};
+}
+
+Finding addresses() {
+  const auto got = process::in_fork(
+      [](int) {
+        const int now = ::personality(0xffffffffU);
+        return now >= 0 && ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0 ? 0 : 1;
+      },
+      5s);
+  if (got.exit.ok())
+    return {State::works, "fixed addresses", "measured processes may run without address randomisation", {}};
+  return {State::limited, "fixed addresses", "personality(2) is refused: memory lies elsewhere in every run",
+          "start the container with --security-opt seccomp=unconfined"};
+}
+} // namespace
+
+Area examine_permission() {
+  const auto p = host::permission();
+  Area area{"Permission", {}};
+  area.findings.push_back(scope(p.root ? "root (you)" : "you", try_scope()));
+  if (p.root) {
+    if (const auto s = try_scope_unprivileged()) area.findings.push_back(scope("an unprivileged user", *s));
+  }
+  area.findings.push_back(surroundings(p));
+  area.findings.push_back(addresses());
+  return area;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,32 @@
+// Witnesses: which work here, and so are the default of sweep.
+#include "doctor/doctor.hpp"
+#include "witness/witness.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace recount::cli {
+
+Area examine_witnesses() {
+  Area area{"Witnesses", {}};
+  std::vector<std::string> usable;
+  for (const auto& w : witness::all()) {
+    const std::string why = w.missing(w.default_metrics);
+    if (why.empty()) usable.push_back(w.name);
+    area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing,
+                             w.name,
+                             why.empty() ? w.prose
+                                         : fmt::format("{}; not with its default metrics ({}) here: {}",
+                                                       w.prose, fmt::join(w.default_metrics, ", "), why),
+                             {}});
+  }
+  area.findings.push_back(
+      {Finding::State::note,
+       "default",
+       usable.empty() ? "none works here"
+                      : fmt::format("recount sweep uses {} unless told otherwise", fmt::join(usable, ", ")),
+       {}});
+  return area;
+}
+
+} // namespace recount::cli

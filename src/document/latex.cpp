@@ -1,0 +1,222 @@
+// LaTeX, for pdflatex with what Debian's texlive-latex-base holds.
+#include "document/formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace recount::report {
+namespace {
+
+constexpr const char* preamble = R"(\documentclass[a4paper,11pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\usepackage[margin=25mm]{geometry}
+\usepackage{graphicx}
+\usepackage[hidelinks]{hyperref}
+\setlength{\parindent}{0pt}\setlength{\parskip}{0.6em}
+\emergencystretch=3em
+\tolerance=2000
+% A table no wider than the text.
+\newsavebox{\reporttable}
+\newcommand{\fitted}[1]{\sbox{\reporttable}{#1}%
+  \ifdim\wd\reporttable>\linewidth\resizebox{\linewidth}{!}{\usebox{\reporttable}}\else\usebox{\reporttable}\fi}
+\newcommand{\strutted}{\rule{0pt}{2.5ex}}
+% Captions that stand where they are written.
+\newcounter{reporttable}\newcounter{reportfigure}
+\newcommand{\tablecaption}[1]{\refstepcounter{reporttable}\textbf{Table \thereporttable.} #1}
+\newcommand{\figurecaption}[1]{\refstepcounter{reportfigure}{\small\textbf{Figure \thereportfigure.} #1}}
+)";
+
+struct SignRow {
+  char32_t character;
+  const char* tex;
+};
+constexpr std::array sign_rows{
+    SignRow{'\\', "\\textbackslash{}"},
+    SignRow{'{', "\\{"},
+    SignRow{'}', "\\}"},
+    SignRow{'$', "\\$"},
+    SignRow{'&', "\\&"},
+    SignRow{'#', "\\#"},
+    SignRow{'%', "\\%"},
+    SignRow{'_', "\\_\\allowbreak{}"},
+    SignRow{'^', "\\textasciicircum{}"},
+    SignRow{'~', "\\textasciitilde{}"},
+    SignRow{'<', "\\textless{}"},
+    SignRow{'>', "\\textgreater{}"},
+    SignRow{'|', "\\textbar{}"},
+    SignRow{'"', "\\textquotedbl{}"},
+    SignRow{'\'', "\\textquotesingle{}"},
+    SignRow{'`', "\\textasciigrave{}"},
+    SignRow{'/', "/\\allowbreak{}"},
+    SignRow{',', ",\\allowbreak{}"},
+    SignRow{'=', "=\\allowbreak{}"},
+    SignRow{'[', "{[}"},
+    SignRow{']', "{]}"},
+    SignRow{'-', "-{}"},
+    SignRow{'*', "{*}"},
+    SignRow{0xA0, "~"},
+    SignRow{0x2013, "--"},
+    SignRow{0x2014, "---"},
+    SignRow{0x2018, "`"},
+    SignRow{0x2019, "'"},
+    SignRow{0x201C, "``"},
+    SignRow{0x201D, "''"},
+    SignRow{0x2026, "\\dots{}"},
+    SignRow{0xD7, "$\\times$"},
+    SignRow{0xB7, "$\\cdot$"},
+    SignRow{0xB5, "$\\mu$"},
+    SignRow{0x3BC, "$\\mu$"},
+    SignRow{0xB0, "\\textdegree{}"},
+    SignRow{0xB1, "$\\pm$"},
+    SignRow{0x2212, "$-$"},
+    SignRow{0x2264, "$\\le$"},
+    SignRow{0x2265, "$\\ge$"},
+    SignRow{0x2248, "$\\approx$"},
+    SignRow{0xAE, "\\textregistered{}"},
+    SignRow{0x2122, "\\texttrademark{}"},
+    SignRow{0xA9, "\\textcopyright{}"},
+    SignRow{0xB2, "\\textsuperscript{2}"},
+    SignRow{0xB3, "\\textsuperscript{3}"},
+};
+
+void append_latex(std::string& out, char32_t c) {
+  const auto* const sign = std::ranges::find(sign_rows, c, &SignRow::character);
+  if (sign != sign_rows.end())
+    out += sign->tex;
+  else if (is_control(c))
+    out += ' ';
+  else if ((c >= 0x20 && c < 0x7F) || (c >= 0xC0 && c <= 0xFF && c != 0xF7))
+    append_character(out, c); // the letters of Latin-1 are in every font of T1
+  else
+    out += fmt::format("\\texttt{{U+{:04X}}}", static_cast<unsigned long>(c));
+}
+
+std::string latex_text(std::string_view text) {
+  std::string out;
+  char32_t before = 0;
+  while (!text.empty()) {
+    const char32_t c = next_character(text);
+    const bool base = (before >= '0' && before <= '9') || before == 'n';
+    before = c;
+    if (c == '^' && base && !text.empty() && text[0] >= '0' && text[0] <= '9') {
+      out += "\\textsuperscript{";
+      while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+        out += text[0];
+        text.remove_prefix(1);
+      }
+      out += '}';
+    } else {
+      append_latex(out, c);
+    }
+  }
+  return out;
+}
+
+/// Words gathered into lines of about this many characters.
+std::vector<std::string> lines_of(const std::string& text, std::size_t width) {
+  std::istringstream words(text);
+  std::vector<std::string> lines;
+  for (std::string word; words >> word;)
+    if (lines.empty() || lines.back().size() + 1 + word.size() > width)
+      lines.push_back(word);
+    else
+      lines.back() += ' ' + word;
+  return lines;
+}
+
+/// A cell of several lines where it is long.
+std::string stacked(const std::string& text, std::size_t width, bool number) {
+  const auto lines = lines_of(text, width);
+  if (lines.size() < 2) return latex_text(text);
+  std::string made = fmt::format("\\begin{{tabular}}[b]{{@{{}}{}@{{}}}}", number ? 'r' : 'l');
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    made += (i ? "\\\\" : "") + latex_text(lines[i]);
+  return made + "\\end{tabular}";
+}
+
+class Latex {
+public:
+  explicit Latex(const Document& document) {
+    text_ = preamble;
+    text_ += "\\title{" + latex_text(document.title) + "}\n" + // an author's line does not break by itself
+             "\\author{\\parbox{0.9\\textwidth}{\\centering\\small " + latex_text(document.subtitle) +
+             "}}\n\\date{}\n\\begin{document}\n\\maketitle\n";
+    for (const Block& block : document.blocks)
+      std::visit(*this, block);
+    text_ += "\\end{document}\n";
+  }
+
+  void operator()(const Heading& heading) {
+    text_ += fmt::format("\n\\{}{{{}}}\n", heading.level == 1 ? "section" : "subsection*",
+                         latex_text(heading.text));
+  }
+  void operator()(const Paragraph& paragraph) { text_ += "\n" + latex_text(paragraph.text) + "\n"; }
+  void operator()(const List& list) {
+    if (list.items.empty()) return;
+    text_ += "\n\\begin{itemize}\n";
+    for (const auto& item : list.items)
+      text_ += "\\item {}" + latex_text(item) + "\n";
+    text_ += "\\end{itemize}\n";
+  }
+  void operator()(const Table& table) {
+    // Each part is one box: it is never torn, and shrinks where it is too wide.
+    for (std::size_t from = 0; from < std::max<std::size_t>(1, table.rows.size()); from += rows_a_part)
+      part(table, from);
+    for (const auto& note : table.notes)
+      text_ += "{\\footnotesize " + latex_text(note) + "\\par}\n";
+    text_ += "\\medskip\n";
+  }
+  void operator()(const Picture& picture) {
+    text_ += fmt::format("\n\\begin{{minipage}}{{\\linewidth}}\n\\centering\n"
+                         "\\includegraphics[width=0.72\\linewidth]{{{}.pdf}}\\par\\smallskip\n"
+                         "\\raggedright\\figurecaption{{{}}}\n\\end{{minipage}}\\medskip\n",
+                         picture.name, latex_text(picture.caption));
+  }
+  void operator()(const Code& code) {
+    std::string words;
+    for (const char c : code.text)
+      words += c == '\n' ? ' ' : c;
+    text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(words) + "\\par}\n";
+  }
+
+  [[nodiscard]] std::string text() && { return std::move(text_); }
+
+private:
+  static constexpr std::size_t rows_a_part = 40, head_width = 19, cell_width = 56;
+
+  void part(const Table& table, std::size_t from) {
+    text_ += "\n\\begin{minipage}{\\linewidth}\n";
+    text_ += from == 0 ? "\\tablecaption{" + latex_text(table.caption) + "}"
+                       : std::string("\\textbf{Table \\thereporttable}, continued.");
+    text_ += "\\par\\smallskip\n\\fitted{\\small\\begin{tabular}{@{}";
+    for (const auto& column : table.columns)
+      text_ += column.number ? 'r' : 'l';
+    text_ += "@{}}\n\\hline\\strutted\n";
+    const bool headed = std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); });
+    for (std::size_t i = 0; i < table.columns.size() && headed; ++i)
+      text_ += (i ? " & " : "") + stacked(table.columns[i].head, head_width, table.columns[i].number);
+    if (headed) text_ += " \\\\\n\\hline\\strutted\n";
+    for (std::size_t r = from; r < std::min(table.rows.size(), from + rows_a_part); ++r) {
+      const auto& row = table.rows[r];
+      for (std::size_t i = 0; i < row.size(); ++i)
+        text_ += (i ? " & " : "") + stacked(row[i], cell_width, false);
+      text_ += " \\\\\n";
+    }
+    text_ += "\\hline\n\\end{tabular}}\n\\end{minipage}\\par\n";
+  }
+
+  std::string text_;
+};
+
+} // namespace
+
+std::string to_latex(const Document& document) {
+  return Latex(document).text();
+}
+
+} // namespace recount::report

@@ -1,0 +1,118 @@
+#include "kernel/blocks/block_kernel.hpp"
+
+#include "kernel/blocks/block_data.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/point.hpp"
+#include "kernel/presets_of_tally.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::kernel {
+
+namespace {
+
+constexpr std::int64_t most_turns = std::int64_t{1} << 40;
+
+std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t fallback) {
+  choices.push_back(number_parameter("turns", fmt::format("of the loop, {} steps each", native::steps_a_turn),
+                                     fallback, 1, most_turns));
+  return choices;
+}
+
+const native::Block* block_named(const std::string& name) {
+  const auto all = native::blocks();
+  const auto found = std::ranges::find(all, name, &native::Block::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// A block that takes its pattern from the data is told by its name.
+Data data_of(const native::Block& block, const Family& family) {
+  return block.name.ends_with("_data") ? Data::coins : family.data;
+}
+
+class BlockInstance : public Instance {
+public:
+  BlockInstance(const native::Block& block, Data data, bool random, std::int64_t turns,
+                const std::string& subject)
+      : memory_(data_bytes(data, turns), 0, Memory::Pages::small, subject),
+        code_(block.code),
+        context_{turns, memory_.data(), 0, 0} {
+    lay_out(data, random, {memory_.data(), static_cast<std::size_t>(data_bytes(data, turns))});
+  }
+  Region region() override { return {code_, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.turns * native::steps_a_turn; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  Memory memory_;
+  void (*code_)(void*);
+  native::Turns context_;
+};
+
+} // namespace
+
+/// A point, checked.
+struct BlockKernel::At {
+  std::string values; ///< "add_f64_scalar"
+  const native::Block* block = nullptr;
+  std::int64_t turns = 0;
+  [[nodiscard]] double steps() const { return static_cast<double>(turns * native::steps_a_turn); }
+};
+
+BlockKernel::BlockKernel(const Family& family)
+    : ClosedFormKernel(family.name, family.prose, with_turns(family.choices, family.turns)),
+      family_(family) {}
+
+BlockKernel::At BlockKernel::at(const result::Params& given) const {
+  const result::Params point = complete(*this, given);
+  At at;
+  at.turns = number(point, "turns");
+  for (const Parameter& choice : family_.choices)
+    at.values += (at.values.empty() ? "" : "_") + text(point, choice.name);
+  std::ranges::replace(at.values, '-', '_');
+  const std::string own = name() + "_" + at.values;
+  const auto alias = family_.aliases.find(own);
+  at.block = block_named(alias == family_.aliases.end() ? own : alias->second);
+  if (at.block == nullptr)
+    throw bad_input(name() + " " + result::describe(point),
+                    fmt::format("{} has no such instruction", native::architecture()));
+  return at;
+}
+
+std::int64_t BlockKernel::bytes(const result::Params& point) const {
+  const At here = at(point);
+  return data_bytes(data_of(*here.block, family_), here.turns);
+}
+
+std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) const {
+  const At here = at(point);
+  const std::string subject = name() + " " + result::describe(complete(*this, point));
+  if (const std::string lacks = missing(here.block->feature); !lacks.empty())
+    throw unavailable(subject, lacks);
+  return std::make_unique<BlockInstance>(*here.block, data_of(*here.block, family_), here.values == "random",
+                                         here.turns, subject);
+}
+
+std::vector<Expectation> BlockKernel::expected(const result::Params& point) const {
+  const At here = at(point);
+  const native::Block& block = *here.block;
+  const auto turns = static_cast<double>(here.turns);
+  const Tally turn = native::steps_a_turn * block.step + block.turn;
+  auto all = instruction_presets(turn, turns, block.besides);
+  const auto caches = cache_presets(turn, turns, block.besides);
+  all.insert(all.end(), caches.begin(), caches.end());
+  if (family_.predicts) {
+    const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
+    all.insert(all.end(), predictions.begin(), predictions.end());
+  }
+  for (const Bound& bound : family_.bounds)
+    if (bound.values == here.values)
+      for (const std::string& preset : bound.presets)
+        all.push_back(between(preset, bound.least * here.steps(), bound.most * here.steps(), bound.form));
+  return all;
+}
+
+} // namespace recount::kernel

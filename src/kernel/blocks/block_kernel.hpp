@@ -1,0 +1,56 @@
+// Kernels made of blocks: a family of hand-counted loops that differ by an operation, a pattern, a width.
+#pragma once
+
+#include "kernel/blocks/block.hpp"
+#include "kernel/closed_form.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::kernel {
+
+/// What a block's data pointer points at.
+enum class Data {
+  line, ///< some lines of memory, zeros
+  ones, ///< 1 in every floating-point format, see native::ones_f64
+  coins ///< a byte a step, half of them zeros, in the order that the pattern says: "random" or every other
+};
+
+/// Counts that are no sums of instructions, for one block of a family.
+struct Bound {
+  std::string values; ///< the choices, as in the block's name: "multiply"
+  std::vector<std::string> presets;
+  double least = 0, most = 0; ///< occurrences a step
+  std::string form;
+};
+
+/// The rows that make a family.
+struct Family {
+  std::string name, prose;
+  std::vector<Parameter> choices; ///< their values, joined by '_', name the block: "float_add_f64_scalar"
+  Data data = Data::line;
+  std::map<std::string, std::string> aliases = {}; ///< block of a name that has none of its own
+  std::vector<Bound> bounds = {};
+  std::int64_t turns = 1000; ///< unless told
+  bool predicts = false;     ///< whether mispredictions are stated
+};
+
+/// One family as a kernel; `turns` is added to its parameters.
+class BlockKernel : public ClosedFormKernel {
+public:
+  explicit BlockKernel(const Family& family);
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override;
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override;
+
+private:
+  struct At;
+  [[nodiscard]] At at(const result::Params& point) const;
+  Family family_;
+};
+
+/// Every family, in the order of recount-kernels(7).
+[[nodiscard]] std::span<const Family> families();
+
+} // namespace recount::kernel

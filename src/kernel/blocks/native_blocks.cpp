@@ -1,0 +1,75 @@
+// The blocks of this architecture, each with its counts: the rows of blocks_*.def, put into one frame.
+#include "kernel/blocks/block.hpp"
+
+#include <iterator>
+
+namespace recount::kernel::native {
+
+namespace {
+namespace block_rows {
+
+using namespace tallies;
+
+// Before the rows' own: the frame loads its context; after them it counts down and returns. The branch of
+// the last turn is not taken.
+#ifdef __x86_64__
+constexpr Tally frame_once = 2 * load + both(jump, load) + Tally{.taken = -1}; // ret loads
+constexpr Tally frame_turn = integer + taken;
+#define RECOUNT_ROWS "kernel/blocks_x86_64.def"
+#define RECOUNT_FRAME(before, step, after)                                                                   \
+  "mov (%rdi), %rcx; mov 8(%rdi), %rsi;" before ";"                                                          \
+  "2: .rept 16; " step "; .endr; dec %rcx; jnz 2b;" after "; ret"
+#elif defined(__aarch64__)
+constexpr Tally frame_once = load + jump + Tally{.taken = -1};
+constexpr Tally frame_turn = integer + taken;
+#define RECOUNT_ROWS "kernel/blocks_aarch64.def"
+#define RECOUNT_FRAME(before, step, after)                                                                   \
+  "ldp x2, x1, [x0];" before ";"                                                                             \
+  "2: .rept 16; " step "; .endr; subs x2, x2, #1; b.ne 2b;" after "; ret"
+#endif
+
+} // namespace block_rows
+} // namespace
+
+#define RECOUNT_SYMBOL(name) "recount_kernel_" #name
+#define RECOUNT_BLOCK(name, feature, before, step, after, ...)                                                                               \
+  asm(".text; .p2align 6; .globl " RECOUNT_SYMBOL(name) "; .type " RECOUNT_SYMBOL(                                                           \
+      name) ", %function\n" RECOUNT_SYMBOL(name) ": .cfi_startproc\n" RECOUNT_FRAME(before, step,                                            \
+                                                                                    after) "\n"                                              \
+                                                                                           ".cfi_endproc; "                                  \
+                                                                                           ".size"                                           \
+                                                                                           " " RECOUNT_SYMBOL(name) ", . - " RECOUNT_SYMBOL( \
+                                                                                               name) "\n");                                  \
+  extern "C" void recount_kernel_##name(void* turns);
+#include RECOUNT_ROWS
+#undef RECOUNT_BLOCK
+
+namespace {
+namespace block_rows {
+
+#define RECOUNT_BLOCK(name, feature, before, step, after, step_tally, besides)                               \
+  {#name, recount_kernel_##name, Feature::feature, step_tally, frame_turn, frame_once + (besides)},
+constexpr Block table[] = {
+#include RECOUNT_ROWS
+};
+#undef RECOUNT_BLOCK
+#undef RECOUNT_SYMBOL
+#undef RECOUNT_FRAME
+#undef RECOUNT_ROWS
+
+} // namespace block_rows
+} // namespace
+
+std::span<const Block> blocks() noexcept {
+  return block_rows::table;
+}
+
+std::string_view architecture() noexcept {
+#ifdef __x86_64__
+  return "x86-64";
+#else
+  return "aarch64";
+#endif
+}
+
+} // namespace recount::kernel::native

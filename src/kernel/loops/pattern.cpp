@@ -1,0 +1,81 @@
+#include "kernel/loops/pattern.hpp"
+
+#include "kernel/loops/chase_loop.hpp"
+#include "kernel/loops/cycle.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace recount::kernel {
+
+namespace {
+
+std::uint64_t element_place(const Pattern& p, std::int64_t i) {
+  const std::int64_t slot = p.slots.empty() ? i : p.slots[static_cast<std::size_t>(i)];
+  return static_cast<std::uint64_t>(slot * p.stride + (i % p.wrap) * p.shift);
+}
+
+/// Places in the order of a cycle, element by element.
+struct ModelledPlaces {
+  model::Hierarchy& caches;
+  std::span<const std::uint64_t> places;
+  std::uint64_t base;
+  [[nodiscard]] std::size_t follow(std::size_t at) const {
+    caches.load(base + places[at], sizeof(void*));
+    return at + 1 == places.size() ? 0 : at + 1;
+  }
+};
+
+} // namespace
+
+Pattern dense(std::int64_t count, std::int64_t stride) {
+  Pattern p;
+  p.count = count;
+  p.stride = stride;
+  return p;
+}
+
+bool is_dense(const Pattern& p) {
+  Pattern plain = dense(p.count, p.stride);
+  plain.offset = p.offset;
+  plain.huge = p.huge;
+  plain.seed = p.seed;
+  return p == plain;
+}
+
+std::vector<std::uint64_t> places(const Pattern& p) {
+  const auto next = random_cycle(p.count, p.seed);
+  std::vector<std::uint64_t> all;
+  all.reserve(static_cast<std::size_t>(p.visits()));
+  std::size_t element = 0;
+  do {
+    const std::uint64_t at = element_place(p, static_cast<std::int64_t>(element));
+    const std::uint64_t further = at + static_cast<std::uint64_t>(p.pair);
+    all.push_back(p.before ? further : at);
+    if (p.pair != 0) all.push_back(p.before ? at : further);
+    element = next[element];
+  } while (element != 0);
+  return all;
+}
+
+std::int64_t extent(const Pattern& p) {
+  std::uint64_t last = 0;
+  for (std::int64_t i = 0; i < p.count; ++i)
+    last = std::max(last, element_place(p, i));
+  return static_cast<std::int64_t>(last) + p.pair + std::int64_t{sizeof(void*)};
+}
+
+void link(std::byte* base, std::span<const std::uint64_t> places) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const void* const target = base + places[i + 1 == places.size() ? 0 : i + 1];
+    std::memcpy(base + places[i], &target, sizeof target);
+  }
+}
+
+void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int64_t passes,
+            model::Hierarchy& caches) {
+  const ModelledPlaces memory{caches, places, base};
+  chase_loop(memory, std::size_t{0}, passes * static_cast<std::int64_t>(places.size()));
+}
+
+} // namespace recount::kernel

@@ -1,0 +1,132 @@
+// `scatter`: loads from or stores to every line of an array, in an order that needs no memory of its own. See
+// recount-kernels(7).
+#include "kernel/blocks/block.hpp"
+#include "kernel/closed_form.hpp"
+#include "kernel/kernels.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/point.hpp"
+#include "kernel/presets_of_tally.hpp"
+#include "model/recurrence.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace recount::kernel {
+
+namespace {
+
+/// The generator that the assembly of blocks_*.def executes.
+constexpr std::uint64_t scatter_multiplier = 1103515245, scatter_increment = 12345;
+
+/// A point, checked.
+struct ScatterPoint {
+  bool stores = false;
+  std::int64_t size = 0, stride = 0, passes = 0;
+  [[nodiscard]] std::int64_t visited() const { return size / stride; }
+  [[nodiscard]] std::int64_t accesses() const { return visited() * passes; }
+  [[nodiscard]] std::int64_t turns() const { return accesses() / native::steps_a_turn; }
+  [[nodiscard]] std::int64_t mask() const { return size - 1; }
+  [[nodiscard]] std::int64_t hop() const {
+    return static_cast<std::int64_t>(scatter_increment) * stride & mask();
+  }
+};
+
+const native::Block& scatter_block(const ScatterPoint& at) {
+  const auto all = native::blocks();
+  return *std::ranges::find(all, at.stores ? "scatter_store" : "scatter_load", &native::Block::name);
+}
+
+class ScatterInstance : public Instance {
+public:
+  explicit ScatterInstance(const ScatterPoint& at)
+      : memory_(at.size, 0, Memory::Pages::small, fmt::format("scatter --size {}", at.size)),
+        code_(scatter_block(at).code),
+        context_{at.turns(), memory_.data(), at.mask(), at.hop()},
+        accesses_(at.accesses()) {}
+  Region region() override { return {code_, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  Memory memory_;
+  void (*code_)(void*);
+  native::Turns context_;
+  std::int64_t accesses_;
+};
+
+constexpr std::int64_t most_scattered = std::int64_t{1} << 44;
+
+class ScatterKernel : public ClosedFormKernel {
+public:
+  ScatterKernel()
+      : ClosedFormKernel(
+            "scatter", "loads from or stores to every line of an array in an order without a pattern",
+            {choice_parameter("operation", "what is done to each line", {"store", "load"}),
+             number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024, most_scattered,
+                              Parameter::Unit::bytes),
+             number_parameter(
+                 "stride", "bytes from one visited place to its neighbour, a power of two, at most size / 16",
+                 64, 8, most_scattered, Parameter::Unit::bytes),
+             number_parameter("passes", "over all places", 10, 1, most_scattered)}) {}
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).size; }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    return std::make_unique<ScatterInstance>(at(point));
+  }
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const ScatterPoint here = at(point);
+    std::uint64_t offset = 0;
+    const auto mask = static_cast<std::uint64_t>(here.mask()), hop = static_cast<std::uint64_t>(here.hop());
+    model::repeat(caches, here.passes, [&] {
+      for (std::int64_t i = 0; i < here.visited(); ++i) {
+        offset = (offset * scatter_multiplier + hop) & mask;
+        here.stores ? caches.store(assumed_base + offset, 8) : caches.load(assumed_base + offset, 8);
+      }
+    });
+    return here.accesses();
+  }
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    const ScatterPoint here = at(point);
+    const native::Block& block = scatter_block(here);
+    auto all = instruction_presets(native::steps_a_turn * block.step + block.turn,
+                                   static_cast<double>(here.turns()), block.besides);
+    // Beyond every second level there is, a store buffer fills sooner than lines arrive.
+    constexpr std::int64_t far = 8 << 20;
+    const auto stores = static_cast<double>(here.accesses());
+    if (here.stores && here.size >= far && here.stride >= 64)
+      all.push_back(between("PAPI_MEM_WCY", stores / 2, 3000 * stores,
+                            "some cycles a store: all of them miss the nearer caches"));
+    return all;
+  }
+
+private:
+  [[nodiscard]] ScatterPoint at(const result::Params& given) const {
+    const result::Params point = complete(*this, given);
+    ScatterPoint here{text(point, "operation") == "store", number(point, "size"), number(point, "stride"),
+                      number(point, "passes")};
+    for (const auto& [name, value] : {std::pair("size", here.size), std::pair("stride", here.stride)})
+      if (!std::has_single_bit(static_cast<std::uint64_t>(value)))
+        throw bad_input(fmt::format("scatter --{}", name), fmt::format("{} is no power of two", value),
+                        fmt::format("{} or {}", std::bit_floor(static_cast<std::uint64_t>(value)),
+                                    std::bit_ceil(static_cast<std::uint64_t>(value))));
+    if (here.stride > here.size / native::steps_a_turn)
+      throw bad_input("scatter --stride",
+                      fmt::format("{} leaves less than {} places", here.stride, native::steps_a_turn),
+                      fmt::format("at most {}", here.size / native::steps_a_turn));
+    if (std::int64_t total = 0; __builtin_mul_overflow(here.visited(), here.passes, &total))
+      throw bad_input("scatter --passes", "more accesses than a 64-bit integer counts");
+    return here;
+  }
+};
+
+} // namespace
+
+const Kernel& scatter_kernel() {
+  static const ScatterKernel kernel;
+  return kernel;
+}
+
+} // namespace recount::kernel

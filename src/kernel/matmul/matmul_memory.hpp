@@ -1,0 +1,97 @@
+// The memories of `matmul` that are not memory: one replays accesses, one writes the loops down.
+#pragma once
+
+#include "kernel/matmul/matmul_point.hpp"
+#include "model/accelerated/recorder.hpp"
+#include "model/hierarchy.hpp"
+
+namespace recount::kernel {
+
+/// A value that nobody computes.
+struct Unvalued {
+  friend Unvalued operator*(Unvalued, Unvalued) { return {}; }
+  Unvalued& operator+=(Unvalued) { return *this; }
+};
+
+/// What both have in common: `Touch` is called with (cause, array, index).
+template <class Self, class Index>
+struct TouchedMatrices {
+  static Unvalued zero() { return {}; }
+  template <class Body>
+  static void apart(Body body) {
+    body();
+  }
+  Unvalued a(Index i) const { return self().touch(model::Cause::load, 0, i); }
+  Unvalued b(Index i) const { return self().touch(model::Cause::load, 1, i); }
+  Unvalued t(Index i) const { return self().touch(model::Cause::load, 3, i); }
+  void set_c(Index i, Unvalued) const { self().touch(model::Cause::store, 2, i); }
+  void set_t(Index i, Unvalued) const { self().touch(model::Cause::store, 3, i); }
+  void add_c(Index i, Unvalued) const {
+    self().touch(model::Cause::load, 2, i);
+    self().touch(model::Cause::store, 2, i);
+  }
+  void keep_in_c(Index i, Unvalued v) const { add_c(i, v); }
+
+private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+};
+
+/// Replays each access into a hierarchy, one after the other.
+class ReplayedMatrices : public TouchedMatrices<ReplayedMatrices, std::int64_t> {
+public:
+  ReplayedMatrices(const MatmulPoint& at, model::Hierarchy& caches)
+      : caches_(&caches),
+        base_(assumed_base + static_cast<std::uint64_t>(at.offset)),
+        pitch_(static_cast<std::uint64_t>(at.pitch())),
+        element_(static_cast<unsigned>(at.element)) {}
+
+  static std::int64_t least(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
+  template <class Body>
+  static void loop(std::int64_t first, std::int64_t last, std::int64_t step, Body body) {
+    for (std::int64_t i = first; i < last; i += step)
+      body(i);
+  }
+  Unvalued touch(model::Cause cause, unsigned matrix, std::int64_t i) const {
+    const std::uint64_t address = base_ + matrix * pitch_ + static_cast<std::uint64_t>(i) * element_;
+    if (cause == model::Cause::store)
+      caches_->store(address, element_);
+    else
+      caches_->load(address, element_);
+    return {};
+  }
+
+private:
+  model::Hierarchy* caches_;
+  std::uint64_t base_, pitch_;
+  unsigned element_;
+};
+
+/// Writes the nest down.
+class RecordedMatrices : public TouchedMatrices<RecordedMatrices, model::Affine> {
+public:
+  RecordedMatrices(const MatmulPoint& at, model::Recorder& recorder)
+      : recorder_(&recorder),
+        base_(static_cast<std::int64_t>(assumed_base) + at.offset),
+        pitch_(at.pitch()),
+        element_(at.element) {}
+
+  template <class X>
+  static model::Bound least(const X& x, std::int64_t y) {
+    return {model::Recorder::affine(x), model::Recorder::affine(y)};
+  }
+  template <class First, class Last, class Body>
+  void loop(const First& first, const Last& last, std::int64_t step, Body body) const {
+    recorder_->loop(first, last, step, body);
+  }
+  Unvalued touch(model::Cause cause, unsigned matrix, const model::Affine& i) const {
+    recorder_->access(cause, matrix, i * element_ + (base_ + matrix * pitch_),
+                      static_cast<unsigned>(element_));
+    return {};
+  }
+
+private:
+  model::Recorder* recorder_;
+  std::int64_t base_, pitch_, element_;
+};
+
+} // namespace recount::kernel

@@ -1,0 +1,32 @@
+// `switches`: gives the CPU away. See recount-kernels(7).
+#include "kernel/system/native_system.hpp"
+#include "kernel/provoked.hpp"
+
+namespace recount::kernel {
+
+namespace {
+
+class SwitchesInstance : public Instance {
+public:
+  explicit SwitchesInstance(std::int64_t sleeps) { context_.sleeps = sleeps; }
+  Region region() override { return {native::recount_kernel_switches, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.sleeps; }
+
+private:
+  native::Switches context_;
+};
+
+std::vector<Expectation> expected_switches(double n) {
+  // Others that want the CPU may take it while nothing sleeps.
+  return {{"perf::CONTEXT-SWITCHES", n, 0, n / 10 + 2, "1 a sleep"}};
+}
+
+} // namespace
+
+Provoked switches() {
+  return {"switches", "sleeps for a moment, each time a context switch",
+          number_parameter("sleeps", "of 50 microseconds", 200, 1, 1'000'000), expected_switches,
+          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SwitchesInstance>(n); }};
+}
+
+} // namespace recount::kernel

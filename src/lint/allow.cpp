@@ -1,0 +1,83 @@
+// "# recount: allow RULE reason" above a row silences the rule there; above a CPU row, for its whole block.
+#include "lint/lint.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace recount::preset {
+namespace {
+
+struct Allowance {
+  std::string rule, reason;
+  int line = 0;
+  int from = 0, to = 0; ///< the lines it covers
+  bool used = false;
+};
+
+std::string word(std::string_view& text) {
+  text = trim_blanks(text);
+  const std::size_t end = std::min(text.find_first_of(" \t\r"), text.size());
+  const std::string found(text.substr(0, end));
+  text.remove_prefix(end);
+  return found;
+}
+
+/// The last line of the block whose CPU row is lines[at].
+int block_end(const Document& table, std::size_t at) {
+  bool rows = false;
+  int last = table.lines[at].number;
+  for (; at < table.lines.size(); ++at) {
+    if (table.lines[at].kind == Kind::cpu && rows) return last;
+    rows = rows || table.lines[at].kind == Kind::preset;
+    last = table.lines[at].number;
+  }
+  return last;
+}
+
+std::vector<Allowance> allowances(const Document& table) {
+  std::vector<Allowance> found;
+  for (std::size_t i = 0; i < table.lines.size(); ++i) {
+    if (table.lines[i].kind != Kind::comment) continue;
+    std::string_view text = table.lines[i].comment;
+    if (word(text) != "recount:" || word(text) != "allow") continue;
+    Allowance allowance{word(text), {}, table.lines[i].number};
+    allowance.reason = word(text);
+    std::size_t next = i + 1;
+    while (next < table.lines.size() &&
+           (table.lines[next].kind == Kind::comment || table.lines[next].kind == Kind::blank))
+      ++next;
+    if (next < table.lines.size()) {
+      allowance.from = table.lines[next].number;
+      allowance.to = table.lines[next].kind == Kind::cpu ? block_end(table, next) : allowance.from;
+    }
+    found.push_back(std::move(allowance));
+  }
+  return found;
+}
+
+} // namespace
+
+void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>& findings) {
+  auto allowed = allowances(table);
+  for (Finding& finding : findings)
+    std::erase_if(finding.places, [&](const Place& place) {
+      bool silent = false;
+      for (Allowance& a : allowed)
+        if (a.rule == finding.rule->id && place.line >= a.from && place.line <= a.to && !a.reason.empty())
+          silent = a.used = true;
+      return silent;
+    });
+  std::erase_if(findings, [](const Finding& finding) { return finding.places.empty(); });
+  for (const Allowance& a : allowed) {
+    if (a.used || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
+    std::string message = fmt::format("the allowance of {} silences nothing", a.rule);
+    if (!rule_named(a.rule))
+      message = fmt::format("the allowance names no rule: '{}'", a.rule);
+    else if (a.reason.empty())
+      message = fmt::format("the allowance of {} gives no reason", a.rule);
+    findings.push_back(
+        {rule_named("unused-allowance"), std::move(message), {}, {{a.line, 1}}, {}, {}, {}, 0});
+  }
+}
+
+} // namespace recount::preset

@@ -1,0 +1,110 @@
+// recount lint: checks preset tables for all their CPUs at once, with no hardware.
+#include "command/command.hpp"
+#include "preset/document.hpp"
+#include "lint/report.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+#include <memory>
+
+namespace recount::cli {
+namespace {
+
+using namespace recount::preset;
+
+struct LintArguments {
+  std::vector<std::string> tables, rules;
+  std::string cpu, papi, identities;
+  bool json = false, annotations = false, all = false;
+};
+
+PapiVersion version_of(const std::string& text) {
+  if (text.empty() || text == "7.0") return PapiVersion::v7_0;
+  if (text == "7.3") return PapiVersion::v7_3;
+  throw bad_input("--papi-version " + text, "no such reading of tables is known",
+                  "7.0 (also 7.1 and 7.2: 8 terms), or 7.3 (12 terms)");
+}
+
+/// The tables that PAPI itself would find: its data directory, of whatever version.
+std::vector<std::string> installed_tables() {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
+    if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
+      found.push_back(table.string());
+  std::ranges::sort(found);
+  if (found.empty())
+    throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
+                      "name one: recount lint FILE, or apt install libpapi-dev");
+  return found;
+}
+
+std::vector<Identity> read_identities(const std::string& path) {
+  return parse_identities(read_file(path, "a table of identities as recount-identities(7) describes it"),
+                          path);
+}
+
+void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
+  for (const std::string& id : wanted)
+    if (!rule_named(id)) throw bad_input("--rule " + id, "no such rule", "recount-lint(1) lists them");
+  if (!wanted.empty())
+    std::erase_if(findings, [&](const preset::Finding& f) {
+      return std::ranges::find(wanted, f.rule->id) == wanted.end();
+    });
+}
+
+int execute_lint(const LintArguments& asked) {
+  if (asked.json && asked.annotations)
+    throw bad_input("--json", "it does not go with --annotations", "choose one");
+  LintOptions options{version_of(asked.papi), asked.cpu, nullptr};
+  std::vector<Identity> identities;
+  if (!asked.identities.empty()) {
+    identities = read_identities(asked.identities);
+    options.identities = &identities;
+  }
+  bool wrong = false;
+  std::vector<std::pair<std::string, LintResult>> results;
+  for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
+    LintResult result = lint(PresetTable::read(path), options);
+    keep_rules(result.findings, asked.rules);
+    wrong = wrong || std::ranges::any_of(result.findings, [](const preset::Finding& f) {
+              return f.rule->severity == Severity::error;
+            });
+    results.emplace_back(path, std::move(result));
+  }
+  ReportOptions report;
+  report.notes = asked.all || !asked.rules.empty();
+  if (report.notes) report.most = 0;
+  if (asked.json) fmt::print("{}", as_json(results));
+  for (std::size_t i = 0; i < results.size() && !asked.json; ++i) {
+    const auto& [path, result] = results[i];
+    if (asked.annotations)
+      fmt::print("{}", as_annotations(path, result));
+    else
+      fmt::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+  }
+  return wrong ? 1 : 0;
+}
+
+} // namespace
+
+Command lint_command() {
+  return {"lint", "check preset tables for all CPUs at once, with no hardware",
+          [](Options& options) -> std::function<int()> {
+            const auto asked = std::make_shared<LintArguments>();
+            options.words("TABLE", asked->tables, "tables to check (default: those that PAPI has installed)")
+                .text("--cpu", asked->cpu, "PMU", "only this CPU, by its name in the table")
+                .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
+                .list("--rule", asked->rules, "RULE", "only this rule, in full; repeatable")
+                .text("--identities", asked->identities, "FILE", "another table of identities")
+                .flag("-a,--all", asked->all, "every finding, notes included")
+                .flag("--annotations", asked->annotations, "file:line: severity: message, for CI")
+                .flag("--json", asked->json, "print JSON");
+            return [asked] { return execute_lint(*asked); };
+          }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,187 @@
+// Findings between the presets of one CPU: what should differ, what should add up.
+#include "lint/lint.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace recount::preset {
+namespace {
+
+using formula::Linear;
+using formula::Quotient;
+
+/// "PAPI_L1_DCM": level 1, D, CM; level 0 for what is no cache preset.
+struct Cache {
+  int level = 0;
+  std::string kind;
+};
+Cache cache_of(const std::string& name) {
+  if (name.size() != 11 || name.compare(0, 6, "PAPI_L") != 0 || name[7] != '_') return {};
+  return {name[6] - '0', name.substr(8)};
+}
+
+/// Whether two presets may well count the same: what misses one level is what reaches the next; an
+/// instruction that loads is a read of the first level; and the identities of one preset on either side.
+bool may_be_equal(const std::string& one, const std::string& other) {
+  for (const Identity& identity : identities())
+    if (!identity.at_most && identity.left.size() == 1 && identity.right.size() == 1 &&
+        ((identity.left[0] == one && identity.right[0] == other) ||
+         (identity.left[0] == other && identity.right[0] == one)))
+      return true;
+  constexpr std::pair<std::string_view, std::string_view> instructions[] = {
+      {"PAPI_L1_DCR", "PAPI_LD_INS"}, {"PAPI_L1_DCW", "PAPI_SR_INS"}, {"PAPI_L1_DCA", "PAPI_LST_INS"}};
+  for (const auto& [access, instruction] : instructions)
+    if (std::minmax(one, other) ==
+        std::pair<const std::string&, const std::string&>(std::string(access), std::string(instruction)))
+      return true;
+  Cache a = cache_of(one);
+  Cache b = cache_of(other);
+  if (a.level == 0 || b.level == 0 || a.level == b.level) return false;
+  if (a.level > b.level) std::swap(a, b);
+  const bool inner_miss = a.kind.ends_with("CM") || a.kind == "LDM" || a.kind == "STM";
+  const bool outer_access = b.kind.ends_with("CA") || b.kind.ends_with("CR") || b.kind.ends_with("CW");
+  const auto side = [](const Cache& cache) {
+    return cache.kind == "LDM" || cache.kind == "STM" ? 'D' : cache.kind[0];
+  };
+  return b.level == a.level + 1 && inner_miss && outer_access &&
+         (side(a) == side(b) || side(a) == 'T' || side(b) == 'T');
+}
+
+std::string text(const CpuView& view, const Quotient& q) {
+  const auto form = formula::linear(q);
+  return form ? formula::to_text(*form, view.names) : "the same formula";
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return out;
+}
+
+/// All presets of one meaning are one finding, unless each two of them may be equal.
+void same_formula(const CpuView& view, Findings& findings) {
+  std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
+  for (const auto& [name, q] : view.meanings)
+    groups[{q.over, q.under}].push_back(name);
+  for (const auto& [q, all] : groups) {
+    std::vector<std::string> names;
+    for (const std::string& name : all)
+      if (std::ranges::any_of(
+              all, [&](const std::string& other) { return other != name && !may_be_equal(name, other); }))
+        names.push_back(name);
+    if (names.empty()) continue;
+    const std::string what = text(view, {q.first, q.second});
+    const std::string message =
+        fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
+    for (const std::string& name : names)
+      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu}, message);
+  }
+}
+
+void counters(const CpuView& view, Findings& findings) {
+  if (!view.core || view.core->counters <= 0) return;
+  const int room = view.core->counters + view.core->fixed_counters;
+  for (const Preset& preset : view.loaded.presets) {
+    std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
+    for (const PresetNative& native : preset.natives)
+      if (const Native& code = view.natives->of(native.name); code.pmu == view.core->name)
+        distinct.insert(native.code);
+    if (static_cast<int>(distinct.size()) <= room) continue;
+    findings.add_here("too-many-counters", {preset.place, preset.name, view.cpu},
+                      fmt::format("{} needs {} counters, more than the {} that such a core has", preset.name,
+                                  distinct.size(), room));
+  }
+}
+
+/// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. Each bit of a unit mask
+/// counts its own share, where the masks overlap in no bit but those that all of them have.
+void cancel_masks(const CpuView& view, Linear& form) {
+  constexpr std::uint64_t field = 0xff00;
+  struct Group {
+    std::uint64_t plus = 0, minus = 0, common = field;
+    int bits_plus = 0, bits_minus = 0;
+    bool simple = true;
+    std::vector<formula::Variable> members;
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Group> groups;
+  for (const auto& [v, c] : form.of) {
+    if (v < 0) continue;
+    const Native& code = view.codes[static_cast<std::size_t>(v)];
+    if (!code.ok() || code.config1 != 0 || code.type != 4) continue; // PERF_TYPE_RAW
+    Group& g = groups[{code.type, code.config & ~field}];
+    g.common &= code.config;
+    g.members.push_back(v);
+  }
+  for (auto& [key, g] : groups) {
+    for (const formula::Variable v : g.members) {
+      const std::uint64_t mask = view.codes[static_cast<std::size_t>(v)].config & field & ~g.common;
+      const std::int64_t c = form.of[v];
+      std::uint64_t& side = c > 0 ? g.plus : g.minus;
+      if ((c != 1 && c != -1) || (side & mask) != 0 || mask == 0) g.simple = false;
+      side |= mask;
+    }
+    if (!g.simple || g.plus != g.minus) continue;
+    for (const formula::Variable v : g.members)
+      form.of.erase(v);
+  }
+}
+
+/// The two halves of right - left: what the left side has beyond the right one, and the other way round.
+std::pair<std::string, std::string> halves(const CpuView& view, const Linear& difference) {
+  Linear left;
+  Linear right;
+  for (const auto& [v, c] : difference.of)
+    (c < 0 ? left : right).of[v] = c < 0 ? -c : c;
+  (difference.constant < 0 ? left : right).constant =
+      difference.constant < 0 ? -difference.constant : difference.constant;
+  return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
+}
+
+void relation(const CpuView& view, const Identity& identity, Findings& findings) {
+  const auto left = view.sum(identity.left);
+  const auto right = view.sum(identity.right);
+  if (!left || !right || formula::equal(*left, *right).value_or(true)) return;
+  const auto a = formula::linear(*left);
+  const auto b = formula::linear(*right);
+  if (!a || !b) return;
+  Linear difference = formula::difference(*b, *a);
+  cancel_masks(view, difference);
+  if (difference.of.empty() && difference.constant == 0) return;
+  auto [more, less] = halves(view, difference);
+  if (identity.at_most && less != "0") return; // no event decides it
+  const bool one_sided = more == "0" || less == "0";
+  if (less < more) std::swap(less, more);
+  // The same condition is the same cause, on any CPU and for any relation that it decides.
+  const std::string condition = fmt::format("{} = {}", less, more);
+  const bool apart = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
+                       return b->of.contains(term.first);
+                     });
+  const std::string_view rule = identity.at_most ? "impossible"
+                                : one_sided      ? "identity"
+                                : apart          ? "other-sources"
+                                                 : "identity-note";
+  for (const auto* side : {&identity.left, &identity.right})
+    for (const std::string& preset : *side) {
+      Finding& f = findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu}, {});
+      if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
+      f.relations.push_back(identity.text);
+      const bool many = f.relations.size() > 1;
+      f.message = fmt::format("{} {} only where {}", listed(f.relations), many ? "hold" : "holds", condition);
+      if (!many) f.message += fmt::format(" ({})", identity.why);
+    }
+}
+
+} // namespace
+
+void check_family(const CpuView& view, Findings& findings) {
+  same_formula(view, findings);
+  counters(view, findings);
+}
+
+void check_identities(const CpuView& view, const std::vector<Identity>& identities, Findings& findings) {
+  for (const Identity& identity : identities)
+    if (identity.kind == CpuKind::any || identity.kind == view.kind) relation(view, identity, findings);
+}
+
+} // namespace recount::preset

@@ -1,0 +1,92 @@
+#include "lint/lint.hpp"
+
+#include "event/nearest.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+
+namespace recount::preset {
+namespace {
+
+bool impossible_name(const std::string& cpu) {
+  return cpu.find_first_of(" ()") != std::string::npos;
+}
+
+void choose(std::vector<std::string>& cpus, const PresetTable& table, const std::string& asked) {
+  if (asked.empty()) return;
+  const auto all = cpus;
+  std::erase_if(cpus, [&](const std::string& cpu) { return !same_word(cpu, asked); });
+  if (cpus.empty())
+    throw bad_input(asked, "no such CPU in " + table.name(), event::did_you_mean(event::nearest(asked, all)));
+}
+
+/// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,
+/// and better, with the encodings at hand.
+bool covered(const CpuView& view, const std::set<int>& known_rows) {
+  return !view.core && std::ranges::all_of(view.loaded.presets, [&](const Preset& preset) {
+    return known_rows.contains(preset.place.line);
+  });
+}
+
+/// The names of PAPI before libpfm4, where they stand alone.
+void check_obsolete(const Document& table, const std::vector<CpuView>& views, const std::set<int>& known_rows,
+                    Findings& findings) {
+  for (const CpuView& view : views) {
+    if (!impossible_name(view.cpu) || covered(view, known_rows)) continue;
+    for (const Line& line : table.lines)
+      if (line.kind == Kind::cpu && line.fields.size() > 1 && same_word(line.fields[1].text, view.cpu))
+        findings.add("unknown-cpu", {}, {line.fields[1].place, {}, view.cpu},
+                     "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
+  }
+}
+
+int presets_in_force(const std::vector<CpuView>& views) {
+  std::size_t count = 0;
+  for (const CpuView& view : views)
+    if (view.core) count += view.loaded.presets.size();
+  return static_cast<int>(count);
+}
+
+} // namespace
+
+LintResult lint(const PresetTable& table, const LintOptions& options) {
+  LintResult result;
+  Findings findings;
+  const Document& document = table.document();
+  auto cpus = table.cpus();
+  choose(cpus, table, options.cpu);
+  std::vector<CpuView> views;
+  for (const std::string& cpu : cpus) {
+    const event::pfm::Table* const core = core_pmu(cpu);
+    views.push_back(view(document, cpu, core, options.version));
+    (core                   ? result.checked
+     : impossible_name(cpu) ? result.obsolete
+                            : result.unchecked)
+        .push_back(views.back().cpu);
+  }
+  check_text(document, options.version, findings);
+  std::set<int> known_rows;
+  std::set<std::string> living;
+  for (const CpuView& one : views) {
+    if (!one.core) continue;
+    living.insert(one.cpu);
+    for (const Preset& preset : one.loaded.presets)
+      known_rows.insert(preset.place.line);
+  }
+  for (const CpuView& one : views) {
+    check_reading(one, findings);
+    if (covered(one, known_rows)) continue;
+    check_formulas(one, document, findings);
+    check_family(one, findings);
+    check_identities(one, options.identities ? *options.identities : identities(), findings);
+  }
+  check_obsolete(document, views, known_rows, findings);
+  if (options.cpu.empty()) check_rows(document, views, findings);
+  result.presets = presets_in_force(views);
+  result.findings = std::move(findings).ranked(living);
+  apply_allowances(document, options.cpu.empty(), result.findings);
+  return result;
+}
+
+} // namespace recount::preset

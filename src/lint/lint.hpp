@@ -1,0 +1,37 @@
+// Checks a preset table for all its CPUs at once, with no hardware.
+#pragma once
+
+#include "lint/rules.hpp"
+#include "preset/view.hpp"
+
+namespace recount::preset {
+
+struct LintOptions {
+  PapiVersion version = PapiVersion::v7_0;
+  std::string cpu;                                   ///< only this one; empty: all
+  const std::vector<Identity>* identities = nullptr; ///< null: those built in
+};
+
+struct LintResult {
+  std::vector<Finding> findings;    ///< ranked
+  std::vector<std::string> checked; ///< CPUs whose event names were looked up
+  std::vector<std::string>
+      unchecked;                     ///< CPUs that this build of libpfm4 does not know: all but names checked
+  std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
+  int presets = 0;                   ///< definitions in force, over all CPUs
+};
+
+/// Throws Error (bad_input) when `options.cpu` is not in the table.
+[[nodiscard]] LintResult lint(const PresetTable& table, const LintOptions& options);
+
+/// The families of rules. Each looks at one CPU, the first and the last at the text.
+void check_text(const Document& table, PapiVersion version, Findings& findings);
+void check_reading(const CpuView& view, Findings& findings);
+void check_formulas(const CpuView& view, const Document& table, Findings& findings);
+void check_family(const CpuView& view, Findings& findings);
+void check_identities(const CpuView& view, const std::vector<Identity>& identities, Findings& findings);
+void check_rows(const Document& table, const std::vector<CpuView>& views, Findings& findings);
+/// Drops what comments of the table allow; what is left over of the allowances becomes findings.
+void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>& findings);
+
+} // namespace recount::preset

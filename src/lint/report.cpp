@@ -1,0 +1,188 @@
+#include "lint/report.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace recount::preset {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A text broken into lines of at most `columns`, each after the first indented.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
+  std::string out(indent, ' ');
+  std::size_t width = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (width > indent && width + 1 + length > columns) {
+      out += "\n" + std::string(indent, ' ');
+      width = indent;
+    } else if (width > indent) {
+      out += ' ';
+      ++width;
+    }
+    out += text.substr(at, length);
+    width += length;
+    at = end + 1;
+  }
+  return out + "\n";
+}
+
+/// "skl, clx, icl and 4 more".
+std::string listed(const std::vector<std::string>& words, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < most; ++i)
+    text += (i == 0 ? "" : ", ") + words[i];
+  return words.size() > most ? text + fmt::format(" and {} more", words.size() - most) : text;
+}
+
+std::string lines_of(const Finding& finding, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const Place& place : finding.places) {
+    const std::string line = std::to_string(place.line);
+    if (lines.empty() || lines.back() != line) lines.push_back(line);
+  }
+  return listed(lines, most);
+}
+
+std::string one(const Finding& finding, std::size_t columns) {
+  std::string head = "line " + lines_of(finding, 6);
+  if (!finding.cpus.empty()) head += fmt::format("  [{}]", listed(finding.cpus, 5));
+  std::string text = wrapped(head, 2, columns);
+  text += wrapped(
+      finding.message +
+          (finding.presets.size() > 1 && finding.message.find("PAPI_") == std::string::npos
+               ? " (" + listed(finding.presets, 6) + ")"
+           : finding.presets.size() == 1 && finding.message.find(finding.presets[0]) == std::string::npos
+               ? " (" + finding.presets[0] + ")"
+               : ""),
+      6, columns);
+  if (!finding.suggestion.empty()) text += wrapped("likely: " + finding.suggestion, 6, columns);
+  return text;
+}
+
+struct Numbers {
+  std::size_t errors = 0, warnings = 0, notes = 0;
+};
+Numbers count(const std::vector<Finding>& findings) {
+  Numbers n;
+  for (const Finding& f : findings)
+    ++(f.rule->severity == Severity::error     ? n.errors
+       : f.rule->severity == Severity::warning ? n.warnings
+                                               : n.notes);
+  return n;
+}
+
+std::string plural(std::size_t n, const char* word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+}
+
+std::string summary(const std::string& file, const LintResult& result) {
+  const Numbers n = count(result.findings);
+  std::string text =
+      fmt::format("{}: {}, {}, {} in the tables of {} ({} presets)\n", file, plural(n.errors, "error"),
+                  plural(n.warnings, "warning"), plural(n.notes, "note"),
+                  plural(result.checked.size(), "CPU"), result.presets);
+  if (!result.unchecked.empty())
+    text += wrapped(fmt::format("not checked: the event names of {} that this libpfm4 does not know: {}",
+                                plural(result.unchecked.size(), "CPU"), listed(result.unchecked, 8)),
+                    2, 100);
+  if (!result.obsolete.empty())
+    text += wrapped(fmt::format("not checked: {} that no libpfm4 PMU can have, such as \"{}\"",
+                                plural(result.obsolete.size(), "CPU name"), result.obsolete.front()),
+                    2, 100);
+  return text;
+}
+
+Json to_json(const std::string& file, const Finding& f) {
+  Json json{{"severity", name_of(f.rule->severity)}, {"rule", f.rule->id}, {"file", file}};
+  json["line"] = f.places.front().line;
+  json["column"] = f.places.front().column;
+  json["lines"] = Json::array();
+  for (const Place& place : f.places)
+    json["lines"].push_back(place.line);
+  json["cpu"] = f.cpus.empty() ? Json(nullptr) : Json(f.cpus.front());
+  json["cpus"] = f.cpus;
+  json["preset"] = f.presets.empty() ? Json(nullptr) : Json(f.presets.front());
+  json["presets"] = f.presets;
+  json["message"] = f.message;
+  json["why"] = f.rule->why;
+  json["suggestion"] = f.suggestion.empty() ? Json(nullptr) : Json(f.suggestion);
+  return json;
+}
+
+} // namespace
+
+std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
+  std::string text = summary(file, result);
+  const auto columns = static_cast<std::size_t>(std::max(options.columns, 40));
+  std::size_t hidden = 0;
+  bool told = result.checked.empty();
+  for (auto at = result.findings.begin(); at != result.findings.end();) {
+    const Rule* const rule = at->rule;
+    const auto end = std::find_if(at, result.findings.end(), [&](const Finding& f) {
+      return f.rule != rule || (f.living == 0) != (at->living == 0);
+    });
+    const auto size = static_cast<std::size_t>(end - at);
+    const bool shown = rule->severity != Severity::note || options.notes;
+    if (shown && at->living == 0 && !told) {
+      text += "\nOn CPUs whose event names this libpfm4 does not know:\n";
+      told = true;
+    }
+    if (shown) {
+      text +=
+          "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why), 0,
+                         columns);
+      const std::size_t most =
+          options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
+      for (std::size_t i = 0; i < most; ++i)
+        text += one(at[static_cast<std::ptrdiff_t>(i)], columns);
+      if (most < size) text += fmt::format("  … {} more\n", size - most);
+      hidden += size - most;
+    } else {
+      hidden += size;
+    }
+    at = end;
+  }
+  if (hidden > 0)
+    text += fmt::format("\n{} not shown: --all shows everything, --rule RULE one kind\n",
+                        plural(hidden, "finding"));
+  return text;
+}
+
+std::string as_annotations(const std::string& file, const LintResult& result) {
+  std::string text;
+  for (const Finding& f : result.findings) {
+    std::string words = f.message;
+    if (!f.suggestion.empty()) words += "; likely: " + f.suggestion;
+    if (!f.cpus.empty()) words += " (" + listed(f.cpus, 4) + ")";
+    int last = 0;
+    for (const Place& place : f.places)
+      if (place.line != last) {
+        text += fmt::format("{}:{}: {}: {} [{}]\n", file, place.line, name_of(f.rule->severity), words,
+                            f.rule->id);
+        last = place.line;
+      }
+  }
+  return text;
+}
+
+std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results) {
+  Json json;
+  json["findings"] = Json::array();
+  json["tables"] = Json::array();
+  for (const auto& [file, result] : results) {
+    for (const Finding& f : result.findings)
+      json["findings"].push_back(to_json(file, f));
+    json["tables"].push_back({{"file", file},
+                              {"presets", result.presets},
+                              {"checked", result.checked},
+                              {"names_not_checked", result.unchecked},
+                              {"obsolete", result.obsolete}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace recount::preset

@@ -1,0 +1,45 @@
+// Findings between the rows of a table: which row wins where, and which never does.
+#include "lint/lint.hpp"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace recount::preset {
+namespace {
+
+/// The number of the block each line belongs to: a block is a run of CPU rows and the presets below it.
+std::map<int, int> blocks(const Document& table) {
+  std::map<int, int> block;
+  int number = 0;
+  bool in_rows = true;
+  for (const Line& line : table.lines) {
+    if (line.kind == Kind::cpu && in_rows) {
+      ++number;
+      in_rows = false;
+    }
+    if (line.kind == Kind::preset) in_rows = true;
+    block[line.number] = number;
+  }
+  return block;
+}
+
+} // namespace
+
+void check_rows(const Document& table, const std::vector<CpuView>& views, Findings& findings) {
+  const auto block = blocks(table);
+  std::set<int> alive;
+  for (const CpuView& view : views)
+    for (const Preset& preset : view.loaded.presets)
+      alive.insert(preset.place.line);
+  for (const CpuView& view : views)
+    for (const Met& met : view.met) {
+      if (met.what != What::redefined || alive.contains(met.other.line)) continue;
+      const bool same = block.at(met.other.line) == block.at(met.place.line);
+      findings.add(same ? "redefined" : "dead-row", std::to_string(met.other.line),
+                   {met.other, met.preset, view.cpu},
+                   fmt::format("{} is defined again {} line {}, which wins", met.preset,
+                               same ? "in the same table, at" : "by", met.place.line));
+    }
+}
+
+} // namespace recount::preset

@@ -1,0 +1,46 @@
+// Cells of tables of matrix products.
+#pragma once
+
+#include "matmul/derived.hpp"
+#include "document/document.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::report {
+
+/// A row of such a table: a number of each product. Rows and columns without any number are left out: what
+/// was not counted is explained once, elsewhere.
+struct Measure {
+  std::string label; ///< "L1 data-cache misses (10^6)"
+  std::function<std::optional<analysis::Quantity>(const analysis::Product&)> of;
+  std::string (*show)(double);
+};
+
+/// A measure by metric name, or by the name of a derived metric.
+[[nodiscard]] Measure metric_measure(const analysis::Products& group, std::string label,
+                                     const std::string& metric, std::string (*show)(double),
+                                     const std::string& witness = {});
+[[nodiscard]] Measure derived_measure(const analysis::Products& group, std::string label,
+                                      const std::string& name, std::string (*show)(double),
+                                      const std::string& witness = {});
+
+/// A row a measure, a column a product; the last column says whose numbers they are. Empty without any
+/// number.
+[[nodiscard]] std::vector<Block> across(const std::string& caption,
+                                        const std::vector<analysis::Product>& products,
+                                        const std::vector<Measure>& measures);
+
+/// A column that tells which product a row is.
+struct Lead {
+  std::string head;
+  std::function<std::string(const analysis::Product&)> of;
+};
+/// A row a product, a column a measure; a note says whose numbers they are.
+[[nodiscard]] std::vector<Block> down(const std::string& caption, const std::vector<Lead>& leads,
+                                      const std::vector<analysis::Product>& products,
+                                      const std::vector<Measure>& measures);
+
+} // namespace recount::report

@@ -1,0 +1,272 @@
+// recount matmul: the study of matrix products, from the runs to the tables.
+#include "matmul/study.hpp"
+#include "matmul/products.hpp"
+#include "command/command.hpp"
+#include "command/document_text.hpp"
+#include "matmul/json.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "sweep/options.hpp"
+#include "command/progress.hpp"
+#include "sweep/table.hpp"
+#include "host/cgroup.hpp"
+#include "host/machine.hpp"
+#include "matmul/sections.hpp"
+#include "result/write.hpp"
+#include "matmul/java.hpp"
+#include "sweep/cpu.hpp"
+#include "sweep/header.hpp"
+#include "sweep/range.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+#include <optional>
+
+namespace recount::cli {
+namespace {
+
+struct MatmulArguments {
+  std::vector<std::string> studies, witnesses, commands;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout = "36000", output;
+  long repeat = 5;
+  bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
+};
+
+void check_matmul_outputs(const MatmulArguments& a) {
+  if (a.resume && (a.output.empty() || a.output == "-"))
+    throw bad_input("--resume", "there is no file to continue",
+                    "add -o FILE, the file that the study was begun with");
+  if (a.json && a.output == "-")
+    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  if (!a.published_machine.empty() && a.published.empty())
+    throw bad_input("--published-machine", "there is no published table", "add --published FILE");
+}
+
+std::vector<std::int64_t> range_of(const std::string& text, const std::string& option) {
+  if (text.empty()) return {};
+  auto values = sweep::parse_range(text, option);
+  for (const auto value : values)
+    if (value < 1) throw bad_input(option + " " + text, "is not at least 1");
+  return values;
+}
+
+/// The bytes of a line, for blocks that hold a line's elements.
+std::int64_t line_here() {
+  const auto* const l1 = host::this_machine().data_cache(1);
+  return l1 && l1->line > 0 ? l1->line : 64;
+}
+
+study::MatmulRequest request_of(const MatmulArguments& a) {
+  study::MatmulRequest request;
+  request.choice.studies = list_words(a.studies);
+  if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
+  request.choice.quick = a.quick;
+  request.choice.sizes = range_of(a.sizes, "--n");
+  request.choice.blocks = range_of(a.blocks, "--block");
+  request.choice.commands = a.commands;
+  request.choice.line = line_here();
+  request.witnesses = list_words(a.witnesses);
+  if (a.repeat < 1 || a.repeat > 1000)
+    throw bad_input("--repeat " + std::to_string(a.repeat), "is not from 1 to 1000");
+  request.repeat = static_cast<int>(a.repeat);
+  request.seed = parse_seed(a.seed);
+  request.java = !a.no_java;
+  if (!a.published.empty()) request.published = study::read_published(a.published, a.published_machine);
+  return request;
+}
+
+/// The machine of a published table answers beside this one, unless witnesses were named.
+void add_published_machine(study::MatmulRequest& request) {
+  if (!request.published || !request.witnesses.empty()) return;
+  const auto machine = request.published->run.versions.find("machine");
+  if (machine == request.published->run.versions.end()) return;
+  request.witnesses = {"clock", "perf", "papi", "model", "model:" + machine->second};
+}
+
+sweep::Batch batch_of(const MatmulArguments& a, const study::MatmulRequest& request,
+                      const study::MatmulPlan& plan, const study::Java* java) {
+  sweep::Batch batch;
+  batch.jobs = plan.jobs;
+  batch.how.cpu = parse_cpu(a.cpu);
+  batch.how.limit = parse_timeout(a.timeout);
+  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
+  batch.header = sweep::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header.seed = request.seed;
+  batch.header.plan = plan.settings;
+  batch.header.presets = plan.presets;
+  batch.header.skipped = plan.skipped;
+  if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
+  batch.file = a.output;
+  batch.resume = a.resume;
+  return batch;
+}
+
+void check_memory(const sweep::Batch& batch) {
+  const std::int64_t available = host::memory_available();
+  for (const auto& job : batch.jobs) {
+    if (!witness::find(job.witness).native) continue;
+    const std::int64_t bytes = kernel::find(job.kernel).bytes(job.point);
+    if (bytes > available)
+      throw Error(
+          ErrorKind::bad_input,
+          {job.kernel + " " + result::describe(job.point),
+           fmt::format("needs {} bytes of memory, more than the {} there are to use", bytes, available),
+           fmt::format("available memory = {} bytes", available),
+           "--n leaves the large sizes out; --witness model needs no memory"});
+  }
+}
+
+/// A published table goes first into a new file: what follows is resumed behind it.
+void write_published(const sweep::Batch& batch, const std::optional<study::Published>& published,
+                     sweep::Batch& into) {
+  if (!published || batch.file.empty() || batch.file == "-") return;
+  if (batch.resume && !result::holds_nothing(batch.file)) return;
+  result::Writer writer(batch.file, result::Writer::Mode::create);
+  writer.write(published->run);
+  for (const auto& observation : published->observations)
+    writer.write(observation);
+  into.resume = true;
+}
+
+void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
+  for (const auto& [what, why] : plan.skipped)
+    fmt::print(stderr, "recount matmul: without {}: {}\n", what, why);
+  const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
+  fmt::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
+             fmt::join(plan.witnesses, ", "), plan.jobs.size(),
+             batch.how.cpu ? fmt::format("timed ones on CPU {}", *batch.how.cpu) : "not pinned",
+             batch.header.seed, show_time(estimate));
+}
+
+void show_points(const study::MatmulPlan& plan) {
+  for (const auto& stop : plan.stops)
+    fmt::print("{} {}\n", stop.kernel, result::describe(stop.point));
+}
+
+sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
+  ProgressLine line(quiet, "matmul");
+  sweep::Listener listener;
+  listener.stop = [] { return stop_signal() != 0; };
+  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
+  auto ended = sweep::conduct(batch, listener);
+  line.clear();
+  return ended;
+}
+
+void tell_resume(const sweep::Batch& batch) {
+  if (batch.file.empty() || batch.file == "-") return;
+  auto words = batch.header.command;
+  if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
+  fmt::print(stderr, "recount matmul: what was measured is in {}; continue with\n  {}\n", batch.file,
+             quoted(words));
+}
+
+void print_tables(const result::Results& results) {
+  const auto groups = analysis::products(results);
+  std::vector<report::Block> blocks;
+  for (const auto& group : groups) {
+    if (group.published) continue;
+    for (const auto& [title, made] : {std::pair{"The laboratory", report::laboratory(group)},
+                                      std::pair{"Products of doubles", report::doubles(group)}}) {
+      if (made.empty()) continue;
+      const bool several = std::ranges::count(groups, false, &analysis::Products::published) > 1;
+      blocks.emplace_back(report::Heading{title + (several ? ": " + group.machine : std::string()), 1});
+      report::append(blocks, made);
+    }
+  }
+  report::append(blocks, report::published(groups));
+  const auto remarks = report::remarks(groups);
+  if (!remarks.empty()) blocks.emplace_back(report::Heading{"Remarks", 1});
+  report::append(blocks, remarks);
+  fmt::print("{}", document_text(blocks));
+}
+
+int status_of_matmul(const sweep::Ended& ended) {
+  if (ended.outcome.stopped) return 128 + stop_signal();
+  const bool any =
+      std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
+  if (!any) {
+    fmt::print(stderr, "recount matmul: nothing was counted at all; recount doctor tells what can be\n");
+    return 3;
+  }
+  return ended.results.failures.empty() ? 0 : 1;
+}
+
+int execute_matmul(const MatmulArguments& a) {
+  check_matmul_outputs(a);
+  study::MatmulRequest request = request_of(a);
+  add_published_machine(request);
+  std::optional<study::Java> java;
+  if (request.java && !request.choice.studies.empty()) java.emplace();
+  const study::MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not asked for");
+  sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
+  check_memory(batch);
+  if (!a.quiet) announce_matmul(plan, batch);
+  if (a.dry_run) {
+    show_points(plan);
+    return 0;
+  }
+  catch_stop_signals();
+  write_published(batch, request.published, batch);
+  sweep::Ended ended;
+  try {
+    ended = conduct_matmul(batch, a.quiet);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unavailable) tell_resume(batch);
+    throw;
+  }
+  if (request.published && batch.file.empty()) {
+    auto& results = ended.results;
+    results.runs.push_back(request.published->run);
+    results.observations.insert(results.observations.end(), request.published->observations.begin(),
+                                request.published->observations.end());
+  }
+  fmt::print(stderr, "{}", failures_text(ended.results.failures));
+  if (a.json)
+    fmt::print("{}", matmul_json(ended));
+  else if (a.output != "-")
+    print_tables(ended.results);
+  std::fflush(stdout);
+  if (ended.outcome.stopped) tell_resume(batch);
+  return status_of_matmul(ended);
+}
+
+} // namespace
+
+Command matmul_command() {
+  return {
+      "matmul", "multiply matrices in many ways and say what the caches make of it",
+      [](Options& options) -> std::function<int()> {
+        const auto a = std::make_shared<MatmulArguments>();
+        options.list("--study", a->studies, "LIST", "lab, report; default: both, or none beside --published")
+            .flag("--quick", a->quick, "the sizes that take minutes, not hours")
+            .text("--n", a->sizes, "RANGE", "these sizes in place of the report's")
+            .text("--block", a->blocks, "RANGE", "these blocks in place of the report's")
+            .text("--published", a->published, "FILE.csv",
+                  "a published table to set beside, at its own points")
+            .text("--published-machine", a->published_machine, "NAME",
+                  "the described machine that it was measured on; default: the one that it mentions")
+            .list("--external", a->commands, "COMMAND",
+                  "a further program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
+            .flag("--no-java", a->no_java, "leave the Java version out")
+            .list("--witness", a->witnesses, "LIST",
+                  "clock, perf, papi, model, model:NAME; default: all that work")
+            .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)")
+            .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
+            .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
+            .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (36000)")
+            .text("-o,--output", a->output, "FILE", "append results to FILE as they are made; - is stdout")
+            .flag("--resume", a->resume, "continue FILE, leaving out what is there")
+            .flag("--json", a->json, "print the products as JSON")
+            .flag("-q,--quiet", a->quiet, "no progress and no notes")
+            .flag("-n,--dry-run", a->dry_run, "say what would be run and how long it takes, and stop");
+        return [a] { return execute_matmul(*a); };
+      }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,120 @@
+// Remarks on all products of all machines.
+#include "base/format.hpp"
+#include "model/machine.hpp"
+#include "matmul/sections.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::report {
+namespace {
+
+using namespace analysis;
+
+/// The model witnesses of a group that stand for whole machines.
+std::vector<std::string> models_of(const Products& group) {
+  std::vector<std::string> names;
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, values] : metrics)
+      if (who.first.starts_with("model") && !values.for_comparison &&
+          std::ranges::find(names, who.first) == names.end())
+        names.push_back(who.first);
+  return names;
+}
+
+/// The described machine of a study that nobody measured; empty where there is another witness.
+std::string only_machine(const Products& group) {
+  std::string only;
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, values] : metrics) {
+      if (!who.first.starts_with("model:")) return {};
+      const std::string name = who.first.substr(6, who.first.find('~') - 6);
+      if (!only.empty() && name != only) return {};
+      only = name;
+    }
+  return only;
+}
+
+void take_machine(Capacities& into, const model::MachineDescription& machine) {
+  into.levels.clear();
+  for (const auto& level : machine.levels)
+    into.levels.push_back({level.name, level.size});
+  into.line = machine.levels.front().line;
+  if (machine.tlb && !machine.tlb->levels.empty()) {
+    into.page = machine.tlb->page;
+    into.tlb_pages = machine.tlb->levels.back().entries;
+  }
+}
+
+std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products& group) {
+  std::vector<Remark> made;
+  const auto add = [&](std::vector<Remark> more) {
+    for (Remark& remark : more)
+      made.push_back(std::move(remark));
+  };
+  // Who models the machine of this group: its own model, or the described machine of a published table.
+  const Products* modelled = &group;
+  std::string model = "model";
+  if (group.published && group.run) {
+    const auto machine = group.run->versions.find("machine");
+    model = "model:" + (machine == group.run->versions.end() ? std::string("unknown") : machine->second);
+    for (const Products& other : all) {
+      const auto models = models_of(other);
+      if (std::ranges::find(models, model) != models.end()) modelled = &other;
+    }
+  }
+  const Capacities machine = capacities_of(group);
+  add(misses_out_of_order(group, modelled, model));
+  add(transposition(group));
+  add(faster_with_fewer_hits(group));
+  add(cliffs(group, *modelled, model, machine));
+  if (!group.published)
+    for (const auto& witness : models_of(group))
+      add(conflicts(group, witness));
+  add(blocks_that_fit(group, machine));
+  add(odd_ones(group));
+  return made;
+}
+
+} // namespace
+
+std::optional<model::MachineDescription> shipped_machine(const std::string& name) {
+  const auto names = model::machine_names();
+  if (std::ranges::find(names, name.substr(0, name.find('~'))) == names.end()) return {};
+  try {
+    return model::machine(name);
+  } catch (const Error&) { // a part of a machine that this recount does not know
+    return {};
+  }
+}
+
+Capacities capacities_of(const Products& group) {
+  Capacities capacities;
+  capacities.machine = "this machine";
+  if (!group.run) return capacities;
+  for (const auto& cache : group.run->caches)
+    capacities.levels.push_back({cache.level, cache.size});
+  capacities.line = group.line();
+  const auto stated = group.run->versions.find("machine");
+  const std::string named = stated == group.run->versions.end() ? only_machine(group) : stated->second;
+  if (named.empty() || named == "host") return capacities;
+  capacities.machine = named;
+  if (const auto known = shipped_machine(named)) take_machine(capacities, *known);
+  return capacities;
+}
+
+std::vector<Block> remarks(const std::vector<Products>& all) {
+  std::vector<Block> blocks;
+  for (const Products& group : all)
+    for (const Remark& remark : remarks_of(all, group)) {
+      blocks.emplace_back(Heading{remark.title, 2});
+      blocks.emplace_back(Paragraph{remark.text});
+      if (!remark.evidence.empty()) blocks.emplace_back(List{remark.evidence});
+    }
+  return blocks;
+}
+
+} // namespace recount::report

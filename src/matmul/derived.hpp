@@ -1,0 +1,42 @@
+// What follows from the counts of a product: rates, ratios, speed-ups. Pure.
+#pragma once
+
+#include "matmul/products.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace recount::analysis {
+
+/// A row of the table of derived metrics.
+struct Derivation {
+  const char* name;  ///< "L1_HIT_RATE"
+  const char* label; ///< "L1 hit rate"
+  const char* form;  ///< in words: "1 - PAPI_L1_DCM / (PAPI_LD_INS + PAPI_SR_INS)"
+  /// All parts by one witness. Nothing where a part was not counted, or the divisor is 0.
+  std::optional<double> (*of)(const Products& group, const Product& product, const std::string& witness);
+  bool counted; ///< from counts; else from the clock's times
+};
+
+[[nodiscard]] std::span<const Derivation> derivations();
+
+/// By the preferred witness that gives all its parts, or by that one. Throws std::out_of_range for a name
+/// that is not in the table.
+[[nodiscard]] std::optional<Quantity> derived(const Products& group, const Product& product,
+                                              const std::string& name, const std::string& witness = {});
+
+/// Cycles of the core (PAPI_TOT_CYC) where they were counted, else of the clock's time-stamp counter, which
+/// runs at a constant rate; the quantity's witness tells which.
+[[nodiscard]] std::optional<Quantity> cycles(const Products& group, const Product& product);
+/// Seconds, by the clock or as published.
+[[nodiscard]] std::optional<Quantity> seconds(const Products& group, const Product& product);
+
+/// How a product compares with another one of the same size. Each part is missing where its numbers are.
+struct Comparison {
+  std::optional<Quantity> by_time, by_cycles; ///< speed-up: how many times faster than the other
+  std::optional<Quantity> l1, l2;             ///< delta hit rate: this one's less the other's
+};
+[[nodiscard]] Comparison compare(const Products& group, const Product& product, const Product& other);
+
+} // namespace recount::analysis

@@ -1,0 +1,225 @@
+// Figures of matrix products against their size.
+#include "matmul/figures.hpp"
+
+#include "base/format.hpp"
+#include "matmul/figures_blocks.hpp"
+#include "matmul/figures_series.hpp"
+#include "plot/select.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace recount::figure {
+namespace {
+
+using namespace analysis;
+using Groups = std::vector<Products>;
+using Points = std::vector<std::pair<double, Product>>;
+
+/// Which loops a curve is drawn of.
+using Wanted = bool (*)(const Product& loops);
+
+bool any_loops(const Product& loops) {
+  return loops.element == "f64" && loops.block == 0;
+}
+bool plain_loops(const Product& loops) {
+  return any_loops(loops) && loops.build.empty() && loops.variant != "dgemm";
+}
+/// The same loops in other languages too, but no library and no vectors, beside which they would be flat.
+bool spoken_loops(const Product& loops) {
+  return any_loops(loops) && loops.build != "vectorised" && loops.variant != "dgemm";
+}
+
+Points points_of(const Products& group, const Product& loops) {
+  Points points;
+  for (const auto n : group.sizes(loops))
+    points.emplace_back(static_cast<double>(n), at_size(loops, n));
+  return points;
+}
+
+std::string label_of(const Products& group, const Product& loops, bool several) {
+  std::string name = loops_name(loops);
+  if (loops.build.empty() && loops.variant != "dgemm" && several) name += ", " + group.machine;
+  return name;
+}
+
+Panel size_panel(const std::string& y_title) {
+  Panel panel;
+  panel.x_title = "rows of the matrices, n";
+  panel.y_title = y_title;
+  panel.x_along = Panel::Along::settings;
+  return panel;
+}
+
+/// A curve for each loops of each machine.
+void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted wanted, const Teller& teller) {
+  const bool several = std::ranges::count(groups, false, &Products::published) > 1;
+  for (const Products& group : groups) {
+    if (group.published) continue;
+    for (const Product& loops : in_order(group.loops()))
+      if (wanted(loops)) {
+        Series series;
+        series.label = label_of(group, loops, several);
+        series.linetype = several ? 0 : linetype_of(loops);
+        sheet.add(panel, std::move(series), group, points_of(group, loops), teller);
+      }
+  }
+}
+
+void time_figure(ProductSheet& sheet, const Groups& groups) {
+  Panel panel = size_panel("time (s)");
+  panel.y_decades = true;
+  add_loops(sheet, panel, groups, any_loops, metric_teller("seconds", 1));
+  sheet.finish(std::move(panel), "products of doubles", 2);
+}
+
+void gflops_figure(ProductSheet& sheet, const Groups& groups) {
+  Panel panel = size_panel("GFLOP/s");
+  add_loops(sheet, panel, groups, spoken_loops, gflops_told);
+  sheet.finish(std::move(panel), "products of doubles, 2 n^3 operations", 2);
+}
+
+void misses_figure(ProductSheet& sheet, const Groups& groups) {
+  for (const char* level : {"1", "2"}) {
+    Panel panel = size_panel(fmt::format("L{} misses (10^6)", level));
+    panel.y_decades = true;
+    add_loops(sheet, panel, groups, plain_loops, metric_teller(fmt::format("PAPI_L{}_DCM", level), 1e-6));
+    sheet.finish(std::move(panel), fmt::format("PAPI_L{}_DCM", level), 2);
+  }
+}
+
+void hit_rates_figure(ProductSheet& sheet, const Groups& groups) {
+  for (const char* level : {"1", "2"}) {
+    Panel panel = size_panel(fmt::format("L{} hit rate", level));
+    panel.y_is_share = true;
+    add_loops(sheet, panel, groups, plain_loops, derived_teller(fmt::format("L{}_HIT_RATE", level)));
+    sheet.finish(std::move(panel), fmt::format("hit rate of L{}", level), 2);
+  }
+}
+
+/// How many times faster than `simple` in plain C++ at the same size.
+void speed_up_figure(ProductSheet& sheet, const Groups& groups) {
+  Panel panel = size_panel("speed-up over simple");
+  panel.y_decades = true;
+  const auto over_simple = [](const Products& group, const Product& product) -> std::optional<Told> {
+    Product simple = product;
+    simple.variant = "ijk";
+    simple.build.clear();
+    simple.block = 0;
+    return product == simple ? std::nullopt : speed_up_told(group, product, simple);
+  };
+  add_loops(sheet, panel, groups, any_loops, over_simple);
+  sheet.finish(std::move(panel), "by time, over simple at the same size", 2);
+}
+
+/// A published table and the model of its machine, with and without the TLB.
+void published_figure(ProductSheet& sheet, const Groups& groups) {
+  bool solid = false;
+  for (const Products& published : groups) {
+    if (!published.published || !published.run) continue;
+    Panel panel = size_panel("L1 misses (10^6)");
+    panel.y_decades = true;
+    const auto machine = published.run->versions.find("machine");
+    const std::string model = machine == published.run->versions.end() ? "" : "model:" + machine->second;
+    for (const Product& loops : in_order(published.loops())) {
+      if (!plain_loops(loops)) continue;
+      Series series;
+      series.label = loops_name(loops);
+      series.linetype = linetype_of(loops);
+      const std::size_t before = panel.series.size();
+      sheet.add(panel, series, published, points_of(published, loops), metric_teller("PAPI_L1_DCM", 1e-6));
+      const bool named = panel.series.size() > before;
+      solid = solid || named;
+      if (model.empty()) continue;
+      for (const Products& group : groups) {
+        if (group.published) continue;
+        if (named) series.label = ""; // dashed beside the published curve, where not upon it
+        sheet.add(panel, series, group, points_of(published, loops),
+                  metric_teller("PAPI_L1_DCM", 1e-6, model));
+        if (loops.variant != "ijk") continue;
+        series.label = loops_name(loops) + " without TLB";
+        series.compact = "no TLB";
+        series.linetype = 0;
+        sheet.add(panel, series, group, points_of(published, loops),
+                  metric_teller("PAPI_L1_DCM", 1e-6, model + "~no-tlb"));
+      }
+    }
+    sheet.finish(std::move(panel), "PAPI_L1_DCM", 2);
+  }
+  if (solid) sheet.remarks.emplace_back("solid: published");
+}
+
+struct FigureOfProducts {
+  Entry entry;
+  void (*compose)(ProductSheet&, const Groups&);
+};
+
+const std::vector<FigureOfProducts>& product_table() {
+  const std::string sizes = "products of doubles at two sizes or more (recount matmul)";
+  static const std::vector<FigureOfProducts> rows{
+      {{"matmul-time", "time of matrix products against their size, every language and build",
+        "times (witness clock) of " + sizes},
+       time_figure},
+      {{"matmul-gflops", "operations a second of matrix products against their size",
+        "times (witness clock) of " + sizes},
+       gflops_figure},
+      {{"matmul-misses", "L1 and L2 misses of matrix products against their size",
+        "PAPI_L1_DCM or PAPI_L2_DCM (witness perf, papi or model) of " + sizes},
+       misses_figure},
+      {{"matmul-hit-rates", "L1 and L2 hit rates of matrix products against their size",
+        "misses and accesses (witness perf, papi or model) of " + sizes},
+       hit_rates_figure},
+      {{"matmul-speed-up", "how many times faster than simple a product is, against its size",
+        "times (witness clock) of simple and another product, of " + sizes},
+       speed_up_figure},
+      {{"matmul-blocks", "operations a second of products in blocks, beside line without blocks",
+        "times (witness clock) of products of doubles in blocks of two sizes or more (recount matmul)"},
+       blocks_figure},
+      {{"matmul-block-misses", "L1 and L2 misses of products in blocks against the size of a block",
+        "PAPI_L1_DCM or PAPI_L2_DCM of products of doubles in blocks of two sizes or more (recount matmul)"},
+       block_misses_figure},
+      {{"matmul-lab", "the laboratory's products of 16-bit integers: hit rates, and speed-ups over the first",
+        "products of 16-bit integers (recount matmul --study lab)"},
+       lab_figure},
+      {{"matmul-roofline",
+        "products under the measured ceilings of the machine: operations a second against "
+        "operations for each byte that L2 takes in",
+        "ceilings, times and L2 misses of products of doubles (recount matmul --study report)"},
+       roofline_figure},
+      {{"matmul-published", "a published table of misses beside the model of its machine",
+        "a published table (recount matmul --published)"},
+       published_figure},
+  };
+  return rows;
+}
+
+} // namespace
+
+const std::vector<Entry>& product_figures() {
+  static const std::vector<Entry> entries = [] {
+    std::vector<Entry> list;
+    for (const auto& row : product_table())
+      list.push_back(row.entry);
+    return list;
+  }();
+  return entries;
+}
+
+Sheet compose_products(const std::string& name, const result::Results& results, const Choice& choice) {
+  result::Results chosen;
+  if (!choice.witnesses.empty()) {
+    chosen.runs = results.runs;
+    std::ranges::copy_if(results.observations, std::back_inserter(chosen.observations), [&](const auto& o) {
+      return std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end();
+    });
+  }
+  const Groups groups = analysis::products(choice.witnesses.empty() ? results : chosen);
+  ProductSheet sheet(name);
+  for (const auto& row : product_table())
+    if (row.entry.name == name && !groups.empty()) row.compose(sheet, groups);
+  return sheet.made();
+}
+
+} // namespace recount::figure

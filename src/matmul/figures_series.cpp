@@ -1,0 +1,159 @@
+#include "matmul/figures_series.hpp"
+
+#include "base/format.hpp"
+#include "plot/select.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace recount::figure {
+namespace {
+
+using namespace analysis;
+
+struct ColourRow {
+  const char *variant, *build;
+  int linetype;
+};
+constexpr std::array colour_rows{ColourRow{"ijk", "", 1},           ColourRow{"ikj", "", 2},
+                                 ColourRow{"blocked", "", 3},       ColourRow{"ikj", "Java", 4},
+                                 ColourRow{"ikj", "vectorised", 5}, ColourRow{"ijk", "Java", 6},
+                                 ColourRow{"dgemm", "", 7}};
+
+/// The CPU of a group, as the small print names it.
+std::string machine_text(const Products& group) {
+  if (!group.run) return group.machine;
+  std::string name = group.run->cpu.empty() ? "unknown CPU" : group.run->cpu;
+  if (!group.run->virtualised.empty()) name += " (virtual machine: " + group.run->virtualised + ")";
+  return group.published ? "published: " + group.run->host : name;
+}
+
+} // namespace
+
+Teller metric_teller(const std::string& metric, double factor, const std::string& witness) {
+  return [=](const Products& group, const Product& product) -> std::optional<Told> {
+    const auto at = group.of.find(product);
+    if (at == group.of.end()) return {};
+    const auto said = mean(at->second, metric, witness);
+    const Repetitions* const all = repetitions(at->second, metric, witness);
+    if (!all || !said) return {};
+    const Summary& s = *all->summary;
+    return Told{factor * s.median, factor * s.p10, factor * s.p90, said->witness, s.n, all->flagged};
+  };
+}
+
+std::optional<Told> gflops_told(const Products& group, const Product& product) {
+  const auto time = metric_teller("seconds", 1)(group, product);
+  if (!time || time->low <= 0) return {};
+  const double work = product.operations() / 1e9;
+  return Told{work / time->y, work / time->high, work / time->low, time->witness, time->n, time->flagged};
+}
+
+Teller derived_teller(const std::string& name) {
+  return [=](const Products& group, const Product& product) -> std::optional<Told> {
+    const auto value = derived(group, product, name);
+    if (!value) return {};
+    return Told{value->value, value->value, value->value, value->witness};
+  };
+}
+
+std::optional<Told> speed_up_told(const Products& group, const Product& product, const Product& other) {
+  const auto a = metric_teller("seconds", 1)(group, product), b = metric_teller("seconds", 1)(group, other);
+  if (!a || !b || a->low <= 0 || a->witness != b->witness) return {};
+  return Told{b->y / a->y, b->low / a->high,     b->high / a->low,
+              a->witness,  std::min(a->n, b->n), std::max(a->flagged, b->flagged)};
+}
+
+int linetype_of(const Product& loops) {
+  const auto* const row = std::ranges::find_if(
+      colour_rows, [&](const ColourRow& r) { return r.variant == loops.variant && r.build == loops.build; });
+  return row == colour_rows.end() ? 0 : row->linetype;
+}
+
+std::vector<Product> in_order(std::vector<Product> loops) {
+  const auto rank = [](const Product& p) {
+    const int variant = p.variant == "ijk" ? 0 : p.variant == "ikj" ? 1 : p.variant == "blocked" ? 2 : 3;
+    return std::tuple(p.build.empty() ? 0 : 1, variant, p.block, p.build);
+  };
+  std::ranges::stable_sort(loops, [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return loops;
+}
+
+void ProductSheet::add(Panel& panel, Series series, const Products& group,
+                       const std::vector<std::pair<double, Product>>& points, const Teller& teller) {
+  bool here = false; // else a described machine alone answers, which the title names
+  for (const auto& [x, product] : points) {
+    const auto told = teller(group, product);
+    if (!told) continue;
+    series.samples.push_back({x, told->y, told->low, told->high});
+    series.band = series.band || told->high > told->low;
+    series.modelled = series.modelled || is_model(told->witness);
+    witnesses_.insert(told->witness);
+    here = here || !told->witness.starts_with("model:") || told->witness.starts_with("model:host");
+    if (is_model(told->witness)) {
+      modelled_ = true;
+      continue;
+    }
+    least_ = measured_ == 0 ? told->n : std::min(least_, told->n);
+    most_ = std::max(most_, told->n);
+    measured_ += told->n;
+    flagged_ += told->flagged;
+  }
+  if (series.samples.empty()) return;
+  std::ranges::sort(series.samples, {}, &Sample::x);
+  if (series.compact.empty()) series.compact = series.label;
+  if (here) machines_.insert(machine_text(group));
+  panel.series.push_back(std::move(series));
+}
+
+void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t least) {
+  const bool enough =
+      std::ranges::any_of(panel.series, [&](const Series& s) { return s.samples.size() >= least; });
+  std::vector<std::string> who;
+  for (const auto& witness :
+       witnesses_) { // beside the whole machine, one without a part is named by its curve
+    const auto whole = witness.substr(0, witness.find('~'));
+    if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
+      who.push_back(show_witness(witness));
+  }
+  witnesses_.clear();
+  if (!enough) return;
+  panel.title = fmt::format("{}, {}", subject, fmt::join(who, " and "));
+  // Each colour once: those without one of their own take what is left.
+  std::set<int> taken;
+  for (const Series& series : panel.series)
+    taken.insert(series.linetype);
+  int next = 1;
+  for (Series& series : panel.series) {
+    if (series.linetype > 0 || panel.ordered || series.look == Series::Look::level) continue;
+    while (taken.contains(next) && next < 7)
+      ++next;
+    series.linetype = next;
+    taken.insert(next);
+  }
+  sheet_.panels.push_back(std::move(panel));
+}
+
+Sheet ProductSheet::made() {
+  if (sheet_.panels.empty()) return std::move(sheet_);
+  sheet_.caption.assign(machines_.begin(), machines_.end());
+  if (most_ == 1) sheet_.caption.emplace_back("single values");
+  if (most_ > 1)
+    sheet_.caption.push_back(
+        fmt::format("median of {} repetitions, band p10–p90",
+                    least_ == most_ ? fmt::format("{}", most_) : fmt::format("{} to {}", least_, most_)));
+  if (modelled_)
+    sheet_.caption.emplace_back(measured_ > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
+  if (flagged_ > 0) {
+    sheet_.caption.push_back(fmt::format("{} of {} repetitions in doubt", flagged_, measured_));
+    sheet_.warnings.push_back(sheet_.caption.back() + " (see their flags in the results)");
+  }
+  sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
+  return std::move(sheet_);
+}
+
+} // namespace recount::figure

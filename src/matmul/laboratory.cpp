@@ -1,0 +1,166 @@
+// The tables of the laboratory: products of 16-bit integers.
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
+#include "matmul/cells.hpp"
+#include "matmul/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::report {
+namespace {
+
+using namespace analysis;
+
+std::string times_factor(double factor) {
+  return fmt::format("{:.2f}", factor);
+}
+
+std::vector<Measure> counts(const Products& group) {
+  return {metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", show_millions),
+          derived_measure(group, "loads + stores (10^6)", "LST", show_millions),
+          {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, show_millions},
+          {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
+          derived_measure(group, "L1 hit rate", "L1_HIT_RATE", show_share),
+          derived_measure(group, "L2 hit rate", "L2_HIT_RATE", show_share),
+          metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", show_millions)};
+}
+
+/// Against another product of the same size.
+std::vector<Measure> comparison(const Products& group, const Product& other) {
+  const auto part = [&group, other](std::optional<Quantity> Comparison::*which) {
+    return [&group, other, which](const Product& p) { return compare(group, p, other).*which; };
+  };
+  return {{"delta L1 hit rate (points)", part(&Comparison::l1), show_points},
+          {"delta L2 hit rate (points)", part(&Comparison::l2), show_points},
+          {"speed-up by cycles", part(&Comparison::by_cycles), times_factor},
+          {"speed-up by time", part(&Comparison::by_time), times_factor}};
+}
+
+struct LabProducts {
+  Product first;
+  std::vector<Product> transposed, blocked, vectorised;
+};
+
+/// The order of the laboratory's steps.
+int course(const Product& product) {
+  return product.variant == "ijk-mem" ? 0 : product.variant == "transposed" ? 1 : 2;
+}
+
+/// Those of one size, or nothing when the straightforward one is missing.
+std::vector<LabProducts> labs(const Products& group) {
+  std::vector<LabProducts> all;
+  for (const auto& [product, metrics] : group.of) {
+    if (product.element != "i16" || product.variant != "ijk-mem" || !product.build.empty()) continue;
+    LabProducts lab{product, {}, {}, {}};
+    for (const auto& [other, unused] : group.of) {
+      if (other.element != "i16" || other.n != product.n) continue;
+      if (other.build == "vectorised") lab.vectorised.push_back(other);
+      if (!other.build.empty()) continue;
+      if (other.variant == "transposed") lab.transposed.push_back(other);
+      if (other.variant == "blocked") lab.blocked.push_back(other);
+    }
+    for (auto* products : {&lab.transposed, &lab.blocked, &lab.vectorised})
+      std::ranges::stable_sort(*products, {}, course);
+    all.push_back(std::move(lab));
+  }
+  return all;
+}
+
+/// The same loops as the compiler makes them when it may.
+std::vector<Block> vectorised_table(const Products& group, const LabProducts& lab) {
+  const Measure rate{"plain build over vectorised build, by time",
+                     [&group](const Product& p) -> std::optional<Quantity> {
+                       Product plain = p;
+                       plain.build.clear();
+                       return compare(group, p, plain).by_time;
+                     },
+                     times_factor};
+  return across(fmt::format("The same loops built with {}: vectors, and sums in registers. n = {}",
+                            group.run && group.run->versions.contains("vectorised_flags")
+                                ? group.run->versions.at("vectorised_flags")
+                                : "-O3 -march=native",
+                            lab.first.n),
+                lab.vectorised,
+                {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
+                 metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", show_millions),
+                 rate});
+}
+
+/// A column for each transposed product that the blocked one is held against.
+std::vector<Block> against_transposed(const Products& group, const Product& blocked, const LabProducts& lab) {
+  Table table{fmt::format("4. {} against the transposed product; n = {}", loops_name(blocked), lab.first.n),
+              {{"", false}},
+              {}};
+  std::vector<std::string> who;
+  for (const Product& transposed : lab.transposed) {
+    const auto one = across("", {blocked}, comparison(group, transposed));
+    if (one.empty()) continue;
+    const auto& rows = std::get<Table>(one[0]).rows;
+    table.columns.push_back({"against " + loops_name(transposed)});
+    for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
+      table.rows.push_back({rows[i][0]});
+      who.push_back(rows[i].back());
+      table.rows.back().resize(table.columns.size() - 1, "-");
+    }
+    for (auto& row : table.rows) {
+      const auto same = std::ranges::find_if(rows, [&](const auto& r) { return r[0] == row[0]; });
+      row.push_back(same == rows.end() ? "-" : (*same)[1]);
+    }
+  }
+  if (table.rows.empty()) return {};
+  table.columns.push_back({"who says it", false});
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    table.rows[i].push_back(who[i]);
+  std::vector<Block> made;
+  made.emplace_back(std::move(table));
+  return made;
+}
+
+std::string sizes_text(const Products& group, const Product& product) {
+  const auto bytes = static_cast<double>(product.n * product.n * product.element_bytes());
+  return fmt::format(
+      "Matrices are {} x {} of {}-byte integers: {:.0f} bytes ({}) each, {} elements in a line of {} "
+      "bytes.",
+      product.n, product.n, product.element_bytes(), bytes, show_bytes(bytes),
+      group.line() / product.element_bytes(), group.line());
+}
+
+} // namespace
+
+std::vector<Block> laboratory(const Products& group) {
+  std::vector<Block> blocks;
+  for (const LabProducts& lab : labs(group)) {
+    const std::int64_t n = lab.first.n;
+    blocks.emplace_back(Paragraph{sizes_text(group, lab.first)});
+    append(blocks, across(fmt::format("1. Straightforward product, {}; n = {}", loops_prose(lab.first), n),
+                          {lab.first}, counts(group)));
+    if (!lab.transposed.empty()) {
+      auto measures = counts(group);
+      for (auto& measure : comparison(group, lab.first)) {
+        measure.label += " against 1";
+        measures.push_back(std::move(measure));
+      }
+      append(blocks,
+             across(fmt::format("2. Transposed product, {}; n = {}", loops_prose(lab.transposed[0]), n),
+                    lab.transposed, measures));
+    }
+    if (!lab.blocked.empty()) {
+      auto measures = counts(group);
+      for (auto& measure : comparison(group, lab.first)) {
+        measure.label += " against 1";
+        measures.push_back(std::move(measure));
+      }
+      append(blocks, across(fmt::format("3. Blocked product, {} of one line's elements; n = {}",
+                                        loops_prose(lab.blocked[0]), n),
+                            lab.blocked, measures));
+    }
+    for (const Product& blocked : lab.blocked)
+      append(blocks, against_transposed(group, blocked, lab));
+    append(blocks, vectorised_table(group, lab));
+  }
+  return blocks;
+}
+
+} // namespace recount::report

@@ -1,0 +1,84 @@
+// What results say of matrix products: by machine, product, witness and metric.
+#pragma once
+
+#include "matmul/product.hpp"
+#include "statistics/statistics.hpp"
+#include "result/read.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace recount::analysis {
+
+/// One repetition of a metric that has a value.
+struct Repeated {
+  int repetition = 0;
+  double value = 0;
+  std::vector<std::string> flags;
+};
+
+/// The repetitions of one metric by one witness.
+struct Repetitions {
+  std::vector<Repeated> values;   ///< by repetition
+  std::optional<Summary> summary; ///< none: nothing was counted, and `reason` says why
+  std::string reason;
+  std::size_t flagged = 0;
+  /// By the model of a machine without some part ("model:X~no-tlb") in a group where the whole machine
+  /// answers too: it explains the other and stands for nothing by itself, not even where the other has no
+  /// value.
+  bool for_comparison = false;
+};
+
+using Metrics = std::map<std::pair<std::string, std::string>, Repetitions>; ///< by (witness, metric)
+
+/// A number and who says it.
+struct Quantity {
+  double value = 0;
+  std::string witness;
+};
+
+/// What the processor does at most, measured.
+struct CeilingRate {
+  std::string name;       ///< "vector", "scalar": operations; "L1d", "memory": bytes
+  bool bandwidth = false; ///< bytes a second; else operations a second
+  double rate = 0;        ///< the best repetition
+  std::int64_t size = 0;  ///< bytes of the array, of a bandwidth
+};
+
+/// The products of one machine, or of one published table.
+struct Products {
+  const result::Run* run = nullptr; ///< its first; outlived by the results
+  std::string machine;              ///< "CPU on HOST"
+  bool published = false;           ///< taken over from a table, not measured by recount
+  std::map<Product, Metrics> of;
+  std::vector<CeilingRate> ceilings;
+
+  /// Bytes of a line of the first level as the machine states it; 64 where it does not.
+  [[nodiscard]] std::int64_t line() const;
+  /// Bytes of a level ("L1d") as stated; 0: not stated.
+  [[nodiscard]] std::int64_t cache(const std::string& level) const;
+  /// The sizes at which any product of these loops was observed, ascending.
+  [[nodiscard]] std::vector<std::int64_t> sizes(const Product& loops) const;
+  /// Each loops once, with n = 0, in the order of Product.
+  [[nodiscard]] std::vector<Product> loops() const;
+};
+
+/// By machine, in the order of the runs; published tables last.
+[[nodiscard]] std::vector<Products> products(const result::Results& results);
+
+/// Who is asked first: counted before published before modelled, this machine's model before another's.
+[[nodiscard]] int preference(const std::string& witness);
+/// The values behind a metric by the preferred witness that has any (none that is for comparison only), or by
+/// that one witness.
+[[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
+                                             const std::string& witness = {});
+/// Their mean.
+[[nodiscard]] std::optional<Quantity> mean(const Metrics& metrics, const std::string& metric,
+                                           const std::string& witness = {});
+/// Every witness that has a value of the metric, by preference.
+[[nodiscard]] std::vector<std::string> witnesses(const Metrics& metrics, const std::string& metric);
+
+} // namespace recount::analysis

@@ -1,0 +1,249 @@
+#include "matmul/published.hpp"
+
+#include "base/text.hpp"
+#include "kernel/kernel.hpp"
+#include "model/machine.hpp"
+#include "matmul/preset_notes.hpp"
+
+#include <recount/error.hpp>
+#include <recount/nearest.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+namespace recount::study {
+namespace {
+
+constexpr std::size_t longest_table = 1 << 20;
+
+struct NameRow {
+  const char *published, *ours;
+};
+constexpr std::array variant_names{NameRow{"simple", "ijk"},     NameRow{"line", "ikj"},
+                                   NameRow{"block", "blocked"},  NameRow{"straightforward", "ijk-mem"},
+                                   NameRow{"ijk", "ijk"},        NameRow{"ijk-mem", "ijk-mem"},
+                                   NameRow{"ikj", "ikj"},        NameRow{"transposed", "transposed"},
+                                   NameRow{"blocked", "blocked"}};
+/// The presets that a study knows what to do with.
+constexpr std::array preset_columns{"l1_dcm",  "l2_dcm",  "l3_dcm",  "l2_dca", "l2_dch", "ld_ins", "sr_ins",
+                                    "lst_ins", "tot_cyc", "tot_ins", "fp_ops", "dp_ops", "tlb_dm"};
+
+struct Column {
+  enum class Kind { variant, n, block, seconds, count } kind;
+  std::string metric;   ///< of a count
+  std::string language; ///< of a time; empty: C++
+};
+
+std::string capital(std::string word) {
+  if (!word.empty()) word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
+  return word;
+}
+
+class Reader {
+public:
+  Reader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+
+  Published read() {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+      ++line_;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      line = host::trim(line);
+      if (line.empty()) continue;
+      if (line.starts_with('#'))
+        comment(line.substr(1));
+      else if (columns_.empty())
+        head(line);
+      else
+        row(line);
+    }
+    if (made_.observations.empty())
+      fail("holds no values", "columns variant, n, l1_dcm ... and a row for each");
+    return std::move(made_);
+  }
+
+private:
+  [[noreturn]] void fail(const std::string& cause, const std::string& remedy = "") const {
+    throw bad_input(fmt::format("{}:{}", file_, line_), cause,
+                    remedy.empty() ? "recount-matmul(1) tells what a published table holds" : remedy);
+  }
+
+  void comment(std::string_view text) {
+    std::string& source = made_.run.versions["source"];
+    if (!source.empty()) source += ' ';
+    source += host::trim(text);
+  }
+
+  void head(std::string_view line) {
+    for (const auto field : host::split(line, ',')) {
+      const std::string name(host::trim(field));
+      columns_.push_back(column(name));
+    }
+    for (const auto kind : {Column::Kind::variant, Column::Kind::n})
+      if (std::ranges::none_of(columns_, [&](const Column& c) { return c.kind == kind; }))
+        fail(kind == Column::Kind::n ? "there is no column n" : "there is no column variant");
+  }
+
+  [[nodiscard]] Column column(const std::string& name) const {
+    if (name == "variant") return {Column::Kind::variant, "", ""};
+    if (name == "n") return {Column::Kind::n, "", ""};
+    if (name == "block") return {Column::Kind::block, "", ""};
+    if (name == "seconds" || name == "seconds_cpp") return {Column::Kind::seconds, "", ""};
+    if (name.starts_with("seconds_") && name.size() > 8)
+      return {Column::Kind::seconds, "", capital(name.substr(8))};
+    if (std::ranges::find(preset_columns, name) != preset_columns.end()) {
+      std::string metric = "PAPI_" + name;
+      std::ranges::transform(metric, metric.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      return {Column::Kind::count, metric, ""};
+    }
+    std::vector<std::string> known{"variant", "n", "block", "seconds", "seconds_cpp", "seconds_java"};
+    known.insert(known.end(), preset_columns.begin(), preset_columns.end());
+    fail(fmt::format("no column is known by the name \"{:.80}\"", name), did_you_mean(name, known));
+  }
+
+  template <class Number>
+  [[nodiscard]] Number number(std::string_view field, const char* what) const {
+    Number value{};
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size() || !(value > 0))
+      fail(fmt::format("\"{:.40}\" is no {}", field, what));
+    return value;
+  }
+
+  void row(std::string_view line) {
+    const auto fields = host::split(line, ',');
+    if (fields.size() != columns_.size())
+      fail(fmt::format("has {} fields, the head has {}", fields.size(), columns_.size()));
+    result::Params given{{"element", std::string("f64")}};
+    const auto each = [&](auto&& take) {
+      for (std::size_t i = 0; i < columns_.size(); ++i)
+        if (const auto field = host::trim(fields[i]); !field.empty()) take(columns_[i], field);
+    };
+    each([&](const Column& c, std::string_view field) { place(c, field, given); });
+    if (!given.contains("variant") || !given.contains("n")) fail("the row lacks its variant or its n");
+    const auto point = kernel::complete(kernel::find("matmul"), given);
+    if (std::ranges::find(made_.points, point) == made_.points.end()) made_.points.push_back(point);
+    each([&](const Column& c, std::string_view field) { value(c, field, point, given); });
+  }
+
+  void place(const Column& column, std::string_view field, result::Params& given) const {
+    if (column.kind == Column::Kind::variant) {
+      const auto* const name =
+          std::ranges::find_if(variant_names, [&](const NameRow& r) { return r.published == field; });
+      if (name == variant_names.end())
+        fail(fmt::format("\"{:.40}\" is no variant", field),
+             "simple, line, block or a variant of the kernel matmul");
+      given["variant"] = std::string(name->ours);
+    }
+    constexpr std::int64_t most = 1 << 20;
+    if (column.kind != Column::Kind::n && column.kind != Column::Kind::block) return;
+    const auto whole = number<std::int64_t>(field, "whole number above 0");
+    if (whole > most) fail(fmt::format("{} is over {}", whole, most));
+    given[column.kind == Column::Kind::n ? "n" : "block"] = whole;
+  }
+
+  void value(const Column& column, std::string_view field, const result::Params& point,
+             const result::Params& given) {
+    if (column.kind != Column::Kind::seconds && column.kind != Column::Kind::count) return;
+    result::Observation o;
+    o.kernel = "matmul";
+    o.params = point;
+    o.witness = "published";
+    if (column.kind == Column::Kind::count) {
+      o.metric = column.metric;
+      o.value = number<std::int64_t>(field, "count");
+    } else {
+      o.metric = "seconds";
+      o.value = number<double>(field, "time in seconds");
+    }
+    if (!column.language.empty()) {
+      o.kernel = "external";
+      o.params = given;
+      o.params["language"] = column.language;
+    }
+    made_.observations.push_back(std::move(o));
+  }
+
+  std::string_view text_;
+  std::string file_;
+  int line_ = 0;
+  std::vector<Column> columns_;
+  Published made_;
+};
+
+/// Letters and digits only, small.
+std::string plain(std::string_view text) {
+  std::string all;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      all += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return all;
+}
+
+/// The longest name of a shipped machine that the text mentions.
+std::string machine_in(std::string_view text) {
+  std::string best;
+  for (const auto& name : model::machine_names())
+    if (plain(text).find(plain(name)) != std::string::npos && name.size() > best.size()) best = name;
+  return best;
+}
+
+/// The presets that a table holds values of.
+std::vector<std::string> counted(const Published& table) {
+  std::vector<std::string> presets;
+  for (const auto& o : table.observations)
+    if (o.metric.starts_with("PAPI_") && std::ranges::find(presets, o.metric) == presets.end())
+      presets.push_back(o.metric);
+  return presets;
+}
+
+/// Told apart by what it holds (FNV-1a).
+std::string digest(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+} // namespace
+
+Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
+  if (text.size() > longest_table) throw bad_input(file, "is longer than a megabyte: no table of products");
+  Published made = Reader(text, file).read();
+  const std::string name = std::filesystem::path(file).filename().string();
+  auto& versions = made.run.versions;
+  const std::string known = machine.empty() ? machine_in(versions["source"] + " " + name) : machine;
+  if (!machine.empty()) static_cast<void>(model::machine(machine));
+  versions["published"] = name;
+  if (versions["source"].empty()) versions["source"] = name;
+  if (!known.empty()) versions["machine"] = known;
+  if (!known.empty())
+    if (const std::string pmu = model::machine(known).pmu; !pmu.empty())
+      made.run.presets = preset_notes(counted(made), pmu);
+  made.run.id = "published-" + digest(text);
+  made.run.host = name;
+  made.run.cpu = known.empty() ? "the machine of " + name : known;
+  for (auto& o : made.observations)
+    o.run = made.run.id;
+  return made;
+}
+
+Published read_published(const std::string& file, const std::string& machine) {
+  const std::string text = host::read_file(file).value_or("");
+  if (text.empty())
+    throw bad_input(file,
+                    std::filesystem::exists(file) ? "is empty, or cannot be read" : "there is no such file");
+  return parse_published(text, file, machine);
+}
+
+} // namespace recount::study

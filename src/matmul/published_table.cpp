@@ -1,0 +1,135 @@
+// A published table beside what recount says of the same products.
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
+#include "matmul/cells.hpp"
+#include "matmul/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::report {
+namespace {
+
+using namespace analysis;
+
+std::string ratio_text(double ratio) {
+  return fmt::format("{:.3f}", ratio);
+}
+
+std::string named(const Product& product) {
+  return loops_name(product);
+}
+
+/// The group that holds the model's answer for the machine of a table.
+const Products* modelled_by(const std::vector<Products>& all, const std::string& witness) {
+  for (const Products& group : all)
+    for (const auto& [product, metrics] : group.of)
+      for (const auto& [who, values] : metrics)
+        if (who.first == witness && values.summary) return &group;
+  return nullptr;
+}
+
+std::optional<Quantity> over(const std::optional<Quantity>& a, const std::optional<Quantity>& b) {
+  if (!a || !b || b->value == 0) return {};
+  return Quantity{a->value / b->value, a->witness};
+}
+
+struct Beside {
+  const Products& table;
+  const std::vector<Products>& all;
+  const Products* modelled;
+  std::string witness;
+
+  [[nodiscard]] std::optional<Quantity> of_model(const Product& p, const std::string& metric,
+                                                 const std::string& part = "") const {
+    if (!modelled) return {};
+    const auto at = modelled->of.find(p);
+    return at == modelled->of.end() ? std::nullopt : mean(at->second, metric, witness + part);
+  }
+  [[nodiscard]] std::optional<Quantity> of_table(const Product& p, const std::string& metric) const {
+    const auto at = table.of.find(p);
+    return at == table.of.end() ? std::nullopt : mean(at->second, metric);
+  }
+  /// Of the first machine that recount ran them on.
+  [[nodiscard]] std::optional<Quantity> own_seconds(const Product& p) const {
+    for (const Products& group : all)
+      if (!group.published)
+        if (const auto own = seconds(group, p)) return own;
+    return {};
+  }
+};
+
+std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& products) {
+  const std::vector<Lead> leads{{"loops", named},
+                                {"n", [](const Product& p) { return std::to_string(p.n); }}};
+  std::vector<Block> blocks;
+  const std::string machine = beside.witness.empty() ? "" : beside.witness.substr(6);
+  append(
+      blocks,
+      down("L1 data-cache misses (10^6): published, and in the model of " + machine, leads, products,
+           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); }, show_millions},
+            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); }, show_millions},
+            {"model / published",
+             [&](const Product& p) {
+               return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+             },
+             ratio_text},
+            {"without the TLB / published",
+             [&](const Product& p) {
+               return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"), beside.of_table(p, "PAPI_L1_DCM"));
+             },
+             ratio_text}}));
+  append(
+      blocks,
+      down("L2 data-cache misses (10^6): published, and what the model's loads, stores and page walks miss",
+           leads, products,
+           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); }, show_millions},
+            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); }, show_millions},
+            {"published / published L1",
+             [&](const Product& p) {
+               return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+             },
+             ratio_text}}));
+  append(blocks,
+         down("Time (s): published, and on this machine", leads, products,
+              {{"published", [&](const Product& p) { return seconds(beside.table, p); }, show_seconds},
+               {"published GFLOP/s", [&](const Product& p) { return derived(beside.table, p, "GFLOPS"); },
+                show_number},
+               {"here", [&](const Product& p) { return beside.own_seconds(p); }, show_seconds},
+               {"published / here",
+                [&](const Product& p) { return over(seconds(beside.table, p), beside.own_seconds(p)); },
+                ratio_text}}));
+  return blocks;
+}
+
+} // namespace
+
+std::vector<Block> published(const std::vector<Products>& all) {
+  std::vector<Block> blocks;
+  for (const Products& table : all) {
+    if (!table.published || !table.run) continue;
+    const auto& versions = table.run->versions;
+    blocks.emplace_back(Heading{"Published: " + versions.at("published"), 2});
+    if (const auto source = versions.find("source"); source != versions.end())
+      blocks.emplace_back(Paragraph{source->second});
+    std::string witness;
+    if (const auto machine = versions.find("machine"); machine != versions.end())
+      witness = "model:" + machine->second;
+    const Products* const modelled = witness.empty() ? nullptr : modelled_by(all, witness);
+    std::vector<Product> products;
+    for (const auto& [product, metrics] : table.of)
+      products.push_back(product);
+    std::ranges::sort(products, [](const Product& a, const Product& b) {
+      return std::tuple(a.block > 0, a.build, a.variant, a.n, a.block) <
+             std::tuple(b.block > 0, b.build, b.variant, b.n, b.block);
+    });
+    append(blocks, tables_of({table, all, modelled, witness}, products));
+    if (!modelled)
+      blocks.emplace_back(
+          Paragraph{"No model of its machine stands beside it: name one with --published-machine."});
+  }
+  return blocks;
+}
+
+} // namespace recount::report

@@ -1,0 +1,56 @@
+// What a reader of matrix results should be told beside the numbers. Pure, over what was observed.
+#pragma once
+
+#include "matmul/products.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+struct Remark {
+  std::string title;                 ///< "L2 misses above L1 misses"
+  std::string text;                  ///< sentences
+  std::vector<std::string> evidence; ///< a line each
+};
+
+/// Where a machine's levels end, for remarks that speak of capacities.
+struct Capacities {
+  std::string machine; ///< "i7-9700", "this machine"
+  struct Level {
+    std::string name; ///< "L1d"
+    std::int64_t bytes = 0;
+  };
+  std::vector<Level> levels;
+  std::int64_t line = 64, page = 4096;   ///< bytes
+  std::optional<std::int64_t> tlb_pages; ///< entries of the last TLB level; nothing: not described
+};
+
+/// Counted misses of L2 that exceed those of L1, explained by the formulas of the presets where the run
+/// states them. `modelled`: results with the model's answer for the same products, by `model`; may be null.
+[[nodiscard]] std::vector<Remark> misses_out_of_order(const Products& group, const Products* modelled,
+                                                      const std::string& model);
+
+/// Products that are faster than what they are compared with though fewer of their accesses hit L1.
+[[nodiscard]] std::vector<Remark> faster_with_fewer_hits(const Products& group);
+
+/// What including the transposition changes.
+[[nodiscard]] std::vector<Remark> transposition(const Products& group);
+
+/// Sizes between which the cost of a step leaps, and which part of the machine makes it leap: the model with
+/// and without it, and what outgrows which capacity.
+[[nodiscard]] std::vector<Remark> cliffs(const Products& measured, const Products& modelled,
+                                         const std::string& model, const Capacities& machine);
+
+/// Sizes at which lines compete for few sets: fewer misses in fully associative caches.
+[[nodiscard]] std::vector<Remark> conflicts(const Products& modelled, const std::string& model);
+
+/// Which blocks fit which level.
+[[nodiscard]] std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& machine);
+
+/// Repetitions that break the pattern of their siblings.
+[[nodiscard]] std::vector<Remark> odd_ones(const Products& group);
+
+} // namespace recount::analysis

@@ -1,0 +1,194 @@
+// Remarks on counts that contradict one another, and on speed-ups that hit rates do not explain.
+#include "matmul/derived.hpp"
+#include "base/format.hpp"
+#include "matmul/remarks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace recount::analysis {
+namespace {
+
+/// Native events that count more than what the program asked for.
+struct TermRow {
+  const char *event, *counts;
+};
+constexpr std::array term_rows{
+    TermRow{
+        "LLC_REFERENCES",
+        "counts every request that the core makes to the last level: those of speculation and of hardware "
+        "prefetchers as well as the program's own (Intel 64 and IA-32 Architectures Software Developer's "
+        "Manual, volume 3, architectural event Last Level Cache References)"},
+    TermRow{
+        "LAST_LEVEL_CACHE_REFERENCES",
+        "counts every request that the core makes to the last level, those of hardware prefetchers included"},
+    TermRow{"L2_RQSTS:MISS", "counts the requests of the L2 prefetcher as well as those of L1"},
+    TermRow{"L2_LINES_IN", "counts every line brought into L2, by whomever it was asked for"},
+    TermRow{"L2_TRANS", "counts every transaction of L2, prefetches and write-backs included"},
+    TermRow{"L1D:REPLACEMENT",
+            "counts lines that are brought into L1: for loads and stores, for page walks and for the L1 "
+            "prefetcher, but not what the L2 prefetcher fetches into L2"},
+};
+
+struct Excess {
+  Product product;
+  std::string witness;
+  double l1 = 0, l2 = 0;
+};
+
+std::string place_of(const Product& product) {
+  return fmt::format("{}, n = {}", loops_name(product), product.n);
+}
+
+std::string explained(const Products& group, const std::string& preset) {
+  if (!group.run) return {};
+  const auto note = group.run->presets.find(preset);
+  if (note == group.run->presets.end()) return {};
+  std::string text = fmt::format(" On this CPU {} = {}.", preset, note->second);
+  for (const TermRow& row : term_rows)
+    if (note->second.find(row.event) != std::string::npos)
+      text += fmt::format(" The event {} {}.", row.event, row.counts);
+  return text;
+}
+
+} // namespace
+
+std::vector<Remark> misses_out_of_order(const Products& group, const Products* modelled,
+                                        const std::string& model) {
+  constexpr double excess_share = 1.02; // counts of different passes differ a little
+  std::vector<Excess> found;
+  std::size_t compared = 0;
+  for (const auto& [product, metrics] : group.of)
+    for (const std::string witness : {"perf", "papi", "published"}) {
+      const auto l1 = mean(metrics, "PAPI_L1_DCM", witness), l2 = mean(metrics, "PAPI_L2_DCM", witness);
+      if (!l1 || !l2) continue;
+      ++compared;
+      if (l2->value > excess_share * l1->value) found.push_back({product, witness, l1->value, l2->value});
+    }
+  if (found.empty()) return {};
+  Remark remark;
+  remark.title = "More misses in L2 than in L1";
+  remark.text = fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. L2 can miss only "
+                            "when it is asked, and the "
+                            "program asks it only when L1 has missed: so PAPI_L2_DCM counts more here than "
+                            "the program's own misses.",
+                            found.size(), compared);
+  const std::string l2 = explained(group, "PAPI_L2_DCM");
+  remark.text += l2.empty() ? " The formula behind the preset is not known to these results; recount presets "
+                              "PAPI_L2_DCM --cpu PMU shows it for any CPU."
+                            : l2;
+  remark.text += explained(group, "PAPI_L1_DCM");
+  remark.text +=
+      " The difference is mostly what the L2 prefetcher fetched: a rate of L2 misses over L1 misses "
+      "means nothing here.";
+  for (const Excess& e : found) {
+    std::string line = fmt::format("{}: {} million in L2 against {} million in L1 ({}), {}",
+                                   place_of(e.product), show_millions(e.l2), show_millions(e.l1),
+                                   show_times(e.l2 / e.l1), show_witness(e.witness));
+    if (modelled) {
+      const auto at = modelled->of.find(e.product);
+      if (at != modelled->of.end())
+        if (const auto demand = mean(at->second, "PAPI_L2_DCM", model))
+          line += fmt::format("; without a prefetcher {} million, {}", show_millions(demand->value),
+                              show_witness(model));
+    }
+    remark.evidence.push_back(line);
+  }
+  return {remark};
+}
+
+namespace {
+
+/// The products that a product is compared with: the one before it in the course of the study.
+std::vector<Product> compared_with(const Product& product) {
+  const auto as = [&](const char* variant) {
+    Product other = product;
+    other.variant = variant;
+    other.block = 0;
+    other.transposes = false;
+    return other;
+  };
+  if (product.element == "i16") {
+    if (product.variant == "transposed") return {as("ijk-mem")};
+    if (product.variant == "blocked") return {as("ijk-mem"), as("transposed")};
+    return {};
+  }
+  if (product.variant == "ikj") return {as("ijk")};
+  if (product.variant == "blocked") return {as("ikj")};
+  return {};
+}
+
+std::string why_faster(const Products& group, const Product& a, const Product& b,
+                       const std::string& witness) {
+  const auto l2_a = derived(group, a, "L2_HIT_RATE", witness),
+             l2_b = derived(group, b, "L2_HIT_RATE", witness);
+  const auto far_a = derived(group, a, "L2_PER_FLOP", witness),
+             far_b = derived(group, b, "L2_PER_FLOP", witness);
+  if (!l2_a || !l2_b || !far_a || !far_b) return "L2 was not counted, so these results do not tell why.";
+  const std::string rates = fmt::format(
+      "of what misses L1, {} hits L2 ({} in the other), so that {} of 1000 operations go beyond L2 "
+      "({} in the other)",
+      show_share(l2_a->value), show_share(l2_b->value), show_number(1000 * far_a->value),
+      show_number(1000 * far_b->value));
+  if (far_a->value < far_b->value) return "L2 answers: " + rates + ".";
+  return "L2 does not answer either: " + rates +
+         ". What is left is what these counts do not see: accesses that a prefetcher foresees or that the "
+         "processor overlaps, and instructions.";
+}
+
+} // namespace
+
+std::vector<Remark> faster_with_fewer_hits(const Products& group) {
+  std::vector<Remark> all;
+  for (const auto& [product, metrics] : group.of)
+    for (const Product& other : compared_with(product)) {
+      const Comparison c = compare(group, product, other);
+      if (!c.by_time || !c.l1 || c.by_time->value <= 1 || c.l1->value >= 0) continue;
+      Remark remark;
+      remark.title = fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
+                                 loops_name(other), product.n);
+      remark.text = fmt::format("It is {} faster ({}), though its L1 hit rate is {} points lower ({}). {}",
+                                show_times(c.by_time->value), show_witness(c.by_time->witness),
+                                show_number(-100 * c.l1->value), show_witness(c.l1->witness),
+                                why_faster(group, product, other, c.l1->witness));
+      all.push_back(std::move(remark));
+    }
+  return all;
+}
+
+std::vector<Remark> transposition(const Products& group) {
+  std::vector<Remark> all;
+  for (const auto& [with, metrics] : group.of) {
+    if (!with.transposes || !with.build.empty()) continue;
+    Product without = with;
+    without.transposes = false;
+    const auto a = seconds(group, with), b = seconds(group, without);
+    const double share = 2.0 / (4.0 * static_cast<double>(with.n)); // 2 n^2 accesses beside 4 n^3
+    Remark remark;
+    remark.title = fmt::format("What including the transposition changes, n = {}", with.n);
+    remark.text = fmt::format("It adds 2 n^2 loads and stores to the 4 n^3 of the product, {:.3f} % of them.",
+                              100 * share);
+    if (a && b)
+      remark.text +=
+          fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.", show_seconds(a->value),
+                      show_seconds(b->value), 100 * (a->value / b->value - 1));
+    const Comparison c = compare(group, with, without);
+    const auto misses = derived(group, with, "L1_PER_FLOP"), fewer = derived(group, without, "L1_PER_FLOP");
+    if (c.l1 && misses && fewer)
+      remark.text +=
+          fmt::format(" It adds {} million L1 misses, {}, as b is read along its columns once; the hit "
+                      "rate changes by {} points.",
+                      show_millions((misses->value - fewer->value) * with.operations()),
+                      show_witness(c.l1->witness), show_points(c.l1->value));
+    remark.text += " The transposition pays as soon as its cost, which grows with n^2, is small against the "
+                   "product, which grows with n^3; a result to compare with must include it.";
+    all.push_back(std::move(remark));
+  }
+  return all;
+}
+
+} // namespace recount::analysis

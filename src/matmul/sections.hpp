@@ -1,0 +1,38 @@
+// Matrix products as tables: the laboratory's, the report's, a published one beside its own values.
+#pragma once
+
+#include "matmul/products.hpp"
+#include "matmul/remarks.hpp"
+#include "model/machine.hpp"
+#include "document/document.hpp"
+
+#include <vector>
+
+namespace recount::report {
+
+/// The laboratory's tables: straightforward, transposed, blocked, and both comparisons; 16-bit integers.
+/// Empty where the group holds none of these.
+[[nodiscard]] std::vector<Block> laboratory(const analysis::Products& group);
+
+/// The report's tables: times, rates, misses, hit rates and speed-ups of products of doubles by size and by
+/// block. Empty where there are none.
+[[nodiscard]] std::vector<Block> doubles(const analysis::Products& group);
+
+/// A published table row by row beside what `all` says of the same products: the model of its machine above
+/// all. Empty where nothing was published.
+[[nodiscard]] std::vector<Block> published(const std::vector<analysis::Products>& all);
+
+/// Remarks as sentences and lists.
+[[nodiscard]] std::vector<Block> remarks(const std::vector<analysis::Products>& all);
+
+/// Every value of every repetition, with mean, median and spread.
+[[nodiscard]] std::vector<Block> all_values(const analysis::Products& group);
+
+/// Where the levels of a group's machine end: as its run states them, or as the machine is described.
+[[nodiscard]] analysis::Capacities capacities_of(const analysis::Products& group);
+
+/// A described machine that recount ships, by the name that a results file says; nothing for any other. Files
+/// are never opened by such a name: results are not trusted.
+[[nodiscard]] std::optional<model::MachineDescription> shipped_machine(const std::string& name);
+
+} // namespace recount::report

@@ -1,0 +1,156 @@
+#include "plot/figure.hpp"
+
+#include "check/figure.hpp"
+#include "caches/view/figure.hpp"
+#include "plot/fonts.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/output.hpp"
+#include "profile/figure.hpp"
+#include "watch/figure.hpp"
+#include "plot/panels.hpp"
+#include "matmul/figures.hpp"
+#include "plot/script.hpp"
+#include "plot/terminal.hpp"
+#include "check/results.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace recount::figure {
+namespace {
+
+/// What stands at the end of a whole file of the format.
+std::string ending(Format format) {
+  switch (format) {
+  case Format::pdf: return "%%EOF";
+  case Format::svg: return "</svg>";
+  case Format::png: return "IEND";
+  case Format::tikz: return "\\end{tikzpicture}";
+  case Format::cairolatex: return "\\endgroup";
+  case Format::dumb: break;
+  }
+  return "\n";
+}
+
+void check(const Options& options) {
+  if (!(options.width >= 2 && options.width <= 20))
+    throw bad_input(fmt::format("width {}", options.width), "not between 2 and 20 inches",
+                    "3.33 for a column of a paper, 7 for its width");
+  for (const auto& a : options.targets) {
+    const auto same = std::count_if(options.targets.begin(), options.targets.end(),
+                                    [&](const auto& b) { return a.path == b.path; });
+    if (same > 1) throw bad_input(a.path, "two formats would be written to this file", "name them apart");
+  }
+}
+
+/// The script draws what was drawn, or an SVG when nothing was.
+void save(const Sheet& sheet, const Options& options) {
+  std::vector<Drawing> drawings;
+  for (const auto& t : options.targets) {
+    const auto layout = lay_out(sheet, canvas_of(t.format, options.width));
+    drawings.push_back({t.format, std::filesystem::path(t.path).filename().string(), {}, layout, false});
+  }
+  if (drawings.empty()) {
+    const auto name = std::filesystem::path(*options.script).stem().string() + ".svg";
+    drawings.push_back({Format::svg, name, {}, lay_out(sheet, canvas_of(Format::svg, options.width)), false});
+  }
+  save_script(*options.script, sheet, drawings);
+}
+Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
+  const Recipe& how = recipe(name);
+  if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
+  if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
+  if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
+  if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
+  if (how.quantity != Recipe::Quantity::products) return compose(how, results, choice);
+  Sheet sheet = compose_products(name, results, choice);
+  if (sheet.panels.empty())
+    throw bad_input("figure " + name, "the results hold " + inventory(results),
+                    "this figure needs " + how.entry.needs);
+  return sheet;
+}
+
+Drawn draw_sheet(const Sheet& sheet, const Options& options) {
+  Drawn drawn{{}, sheet.warnings};
+  if (options.script) {
+    save(sheet, options);
+    drawn.files.push_back(*options.script);
+  }
+  if (options.targets.empty()) return drawn;
+
+  std::vector<std::unique_ptr<Delivery>> deliveries;
+  std::vector<Drawing> drawings;
+  bool named_font = false;
+  for (const auto& t : options.targets) {
+    deliveries.push_back(std::make_unique<Delivery>(t.path));
+    drawings.push_back({t.format, deliveries.back()->name(), deliveries.back()->folder(),
+                        lay_out(sheet, canvas_of(t.format, options.width)), false});
+    named_font = named_font || t.format == Format::pdf || t.format == Format::svg || t.format == Format::png;
+  }
+  const auto said = run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, drawings); });
+  if (!said.empty()) drawn.warnings.push_back("gnuplot says: " + said);
+  for (std::size_t i = 0; i < deliveries.size(); ++i)
+    deliveries[i]->verify(ending(options.targets[i].format));
+  for (const auto& delivery : deliveries) {
+    const auto paths = delivery->deliver();
+    drawn.files.insert(drawn.files.end(), paths.begin(), paths.end());
+  }
+  if (const auto warning = named_font ? font_warning() : std::nullopt) drawn.warnings.push_back(*warning);
+  return drawn;
+}
+
+std::string sheet_text(const Sheet& sheet, TextSize size) {
+  size.columns = std::clamp(size.columns, 40L, 400L);
+  size.rows = std::clamp(size.rows, 12L, 200L);
+  const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
+  const Drawing drawing{Format::dumb, delivery.name(), delivery.folder(),
+                        lay_out(sheet, canvas_of(Format::dumb, 0, size)), size.colour};
+  run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
+  delivery.verify("\n");
+  return file_contents(delivery.draft());
+}
+
+} // namespace
+
+std::optional<Described> describe(const std::string& name, const result::Results& results,
+                                  const Choice& choice) {
+  std::optional<Sheet> sheet;
+  try {
+    sheet = sheet_of(name, results, choice);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    return {};
+  }
+  Described described{recipe(name).entry.prose, {}, sheet->caption, sheet->warnings};
+  for (const Panel& panel : sheet->panels)
+    described.panels.push_back(panel.title);
+  return described;
+}
+
+Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
+  check(options);
+  return draw_sheet(sheet_of(name, results, options.choice), options);
+}
+
+std::string draw_text(const std::string& name, const result::Results& results, const Choice& choice,
+                      TextSize size) {
+  return sheet_text(sheet_of(name, results, choice), size);
+}
+
+Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& verdicts, const result::Results& results,
+                     const Options& options) {
+  check(options);
+  return draw_sheet(compose_agreement(verdicts, results), options);
+}
+
+std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& verdicts,
+                                const result::Results& results, TextSize size) {
+  return sheet_text(compose_agreement(verdicts, results), size);
+}
+
+} // namespace recount::figure

@@ -1,0 +1,30 @@
+#include "plot/fonts.hpp"
+
+#include "plot/style.hpp"
+#include "process/child.hpp"
+#include "process/program.hpp"
+
+#include <recount/error.hpp>
+
+namespace recount::figure {
+
+std::optional<std::string> font_warning() {
+  const std::string name = font;
+  const std::string remedy = " (Debian: apt-get install fonts-liberation)";
+  if (!process::find_program("fc-match"))
+    return "cannot tell whether the font " + name + " is installed: no fc-match" + remedy;
+  process::Spawn spawn;
+  spawn.argv = {"fc-match", "-f", "%{family[0]}", name};
+  try {
+    const auto answer = process::capture(spawn, {}, std::chrono::seconds(20));
+    if (!answer.exit.ok())
+      return "fc-match fails for the font " + name + ": " + process::describe(answer.exit);
+    if (answer.out == name) return {};
+    return "the font " + name + " is missing, " + answer.out + " takes its place and labels may not fit" +
+           remedy;
+  } catch (const Error& error) {
+    return std::string(error.what());
+  }
+}
+
+} // namespace recount::figure

@@ -1,0 +1,118 @@
+#include "plot/output.hpp"
+
+#include "process/fd.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace recount::figure {
+namespace {
+namespace fs = std::filesystem;
+
+Error cannot_write(const std::string& path, int error) {
+  const std::string cause = std::string("cannot be written: ") + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    return unavailable(path, cause, {}, "make room there, or write elsewhere with -o");
+  return bad_input(path, cause, "choose another place with -o");
+}
+
+/// Where the file is drawn: its own folder, so that the last step is a rename.
+fs::path parent_of(const fs::path& target, bool into) {
+  if (into) {
+    std::error_code none;
+    const auto temporary = fs::temp_directory_path(none);
+    return none ? fs::path("/tmp") : temporary;
+  }
+  return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
+void write_into(int fd, const std::string& bytes, const std::string& shown) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const auto n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw cannot_write(shown, errno);
+    done += static_cast<std::size_t>(n);
+  }
+}
+} // namespace
+
+std::string file_contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
+
+Delivery::Delivery(const std::string& path) : shown_(path) {
+  if (path.empty()) throw bad_input("(empty path)", "no file to write");
+  std::error_code none;
+  const auto kind = fs::status(path, none);
+  to_stdout_ = path == "-";
+  into_ = to_stdout_ || (fs::exists(kind) && !fs::is_regular_file(kind));
+  target_ = to_stdout_ ? fs::path("figure") : fs::absolute(path, none);
+  if ((fs::is_directory(kind) && !to_stdout_) || !target_.has_filename())
+    throw bad_input(path, "is a folder", "name a file in it");
+  if (!into_ && fs::is_symlink(target_, none))
+    target_ = fs::weakly_canonical(target_, none); // the link stays
+  std::string pattern = (parent_of(target_, into_) / ".recount-figure-XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) throw cannot_write(path, errno);
+  folder_ = pattern;
+}
+
+Delivery::~Delivery() {
+  std::error_code none;
+  fs::remove_all(folder_, none);
+}
+
+std::string Delivery::name() const {
+  return target_.filename().string();
+}
+
+std::string Delivery::draft() const {
+  return folder_ + "/" + name();
+}
+
+void Delivery::verify(const std::string& ending) const {
+  std::error_code missing, unknown;
+  const auto size = fs::file_size(draft(), missing);
+  const auto space = fs::space(folder_, unknown);
+  const std::string room =
+      unknown ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
+  const std::string remedy = "make room there, or write elsewhere with -o";
+  if (missing || size == 0) throw unavailable(shown_, "gnuplot wrote nothing", room, remedy);
+  const std::string bytes = file_contents(draft());
+  if (bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) == std::string::npos)
+    throw unavailable(shown_, "gnuplot wrote only a part of it", room, remedy);
+}
+
+std::vector<std::string> Delivery::deliver() const {
+  if (into_) {
+    const process::Fd file(to_stdout_ ? -1 : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!to_stdout_ && !file) throw cannot_write(shown_, errno);
+    write_into(to_stdout_ ? STDOUT_FILENO : file.get(), file_contents(draft()), shown_);
+    return {shown_};
+  }
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const auto file = entry.path().filename();
+    if (file == target_.filename()) continue;
+    const auto to = target_.parent_path() / file;
+    if (std::rename(entry.path().c_str(), to.c_str()) != 0) throw cannot_write(to.string(), errno);
+    paths.push_back((fs::path(shown_).parent_path() / file).string());
+  }
+  if (std::rename(draft().c_str(), target_.c_str()) != 0) throw cannot_write(shown_, errno);
+  paths.insert(paths.begin(), shown_);
+  return paths;
+}
+
+} // namespace recount::figure

@@ -1,0 +1,13 @@
+// One panel within its cell of the page.
+#pragma once
+
+#include "plot/layout.hpp"
+
+namespace recount::figure {
+
+/// `key`: names stand in a key even where labels would fit. `least_left`: the plot begins so far from the
+/// left of its cell, so that panels one above the other begin alike.
+[[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
+                                double least_left = 0);
+
+} // namespace recount::figure

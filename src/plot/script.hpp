@@ -1,0 +1,32 @@
+// The gnuplot script of a figure: style, data and drawing, with nothing outside it needed.
+#pragma once
+
+#include "plot/format.hpp"
+#include "plot/layout.hpp"
+#include "plot/sheet.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gnuplotio {
+class Gnuplot;
+}
+
+namespace recount::figure {
+
+/// One file that the script draws.
+struct Drawing {
+  Format format = Format::pdf;
+  std::string file;   ///< the name as the script says it, without a folder
+  std::string folder; ///< where gnuplot is sent first; empty: where it is
+  Layout layout;
+  bool colour = true; ///< for text
+};
+
+/// Sends the whole script. The numbers are exact (17 digits) whatever the global locale.
+void write_script(gnuplotio::Gnuplot& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
+
+/// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
+void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
+
+} // namespace recount::figure

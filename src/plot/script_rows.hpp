@@ -1,0 +1,20 @@
+// The gnuplot commands of a panel of rows.
+#pragma once
+
+#include "plot/script.hpp"
+
+#include <string>
+
+namespace recount::figure {
+
+/// The name of the third mark of the key: what witnesses are held against.
+inline constexpr const char* name_of_stated = "modelled, with its tolerance";
+
+/// The data blocks that the panel draws from: those of pictures, those of text.
+void write_rows_data(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const RowsLook& look,
+                     const std::string& name, bool pictures, bool text);
+/// Everything of the panel, and the caption.
+void write_rows(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const PanelLook& look,
+                const Drawing& drawing, const std::string& data);
+
+} // namespace recount::figure

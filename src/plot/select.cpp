@@ -1,0 +1,162 @@
+#include "plot/select.hpp"
+
+#include "caches/infer/record.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace recount::figure {
+namespace {
+using analysis::Curve;
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool has(const result::Observation& o, const std::vector<std::string>& params) {
+  return std::all_of(params.begin(), params.end(), [&](const auto& name) {
+    const auto found = o.params.find(name);
+    return found != o.params.end() && std::holds_alternative<std::int64_t>(found->second) &&
+           std::get<std::int64_t>(found->second) > 0;
+  });
+}
+
+/// Lower is preferred: counted before modelled, this machine's caches before a described machine's.
+int rank(const std::string& witness) {
+  static const std::array<std::string, 4> order{"clock", "perf", "papi", "model"};
+  const auto* const at = std::find(order.begin(), order.end(), witness);
+  return static_cast<int>(at - order.begin());
+}
+
+bool of_quantity(const Recipe& recipe, const std::string& metric) {
+  return is_time(metric) == (recipe.quantity == Recipe::Quantity::time);
+}
+
+std::vector<std::string> metrics_of(const std::vector<Curve>& curves, bool (*wanted)(const std::string&)) {
+  std::set<std::string> names;
+  for (const auto& curve : curves) {
+    if (wanted(curve.metric)) names.insert(curve.metric);
+  }
+  return {names.begin(), names.end()};
+}
+
+/// Without a choice: seconds for times, misses for counts, and if there are none whatever was counted.
+std::vector<std::string> default_metrics(const Recipe& recipe, const std::vector<Curve>& curves) {
+  if (recipe.quantity == Recipe::Quantity::time) {
+    const auto seconds = metrics_of(curves, [](const std::string& m) { return m == "seconds"; });
+    return seconds.empty() ? metrics_of(curves, is_time) : seconds;
+  }
+  const auto misses = metrics_of(curves, is_miss);
+  return misses.empty() ? metrics_of(curves, [](const std::string&) { return true; }) : misses;
+}
+
+/// Keeps, for each metric of each kernel, only the witness that is preferred; others are named in a warning.
+void keep_preferred(Selected& s) {
+  std::map<std::pair<std::string, std::string>, std::string> best;
+  for (const auto& curve : s.curves) {
+    auto& name = best[{curve.kernel, curve.metric}];
+    if (name.empty() || std::pair(rank(curve.witness), curve.witness) < std::pair(rank(name), name))
+      name = curve.witness;
+  }
+  std::set<std::string> others;
+  std::erase_if(s.curves, [&](const Curve& curve) {
+    const bool drop = curve.witness != best[{curve.kernel, curve.metric}];
+    if (drop) others.insert(curve.witness);
+    return drop;
+  });
+  if (!others.empty())
+    s.warnings.push_back(fmt::format("not drawn, choose with --witness: {}", fmt::join(others, ", ")));
+}
+} // namespace
+
+bool is_interval(const result::Observation& o) {
+  const auto begin = o.params.find("begin_us");
+  return o.kernel == "command" && o.witness != "clock" && o.params.contains("interval") &&
+         begin != o.params.end() && std::holds_alternative<std::int64_t>(begin->second) && o.seconds &&
+         *o.seconds > 0;
+}
+
+bool is_profile(const result::Observation& o) {
+  return o.kernel == "profile";
+}
+
+bool is_model(const std::string& witness) {
+  return witness == "model" || witness.starts_with("model:");
+}
+
+bool is_time(const std::string& metric) {
+  return metric == "seconds" || metric == "tsc_cycles";
+}
+
+bool is_miss(const std::string& metric) {
+  return (metric.starts_with("PAPI_") && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
+         metric.find("MISS") != std::string::npos || metric.find("miss") != std::string::npos;
+}
+
+Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice) {
+  if (recipe.quantity != Recipe::Quantity::time && recipe.quantity != Recipe::Quantity::count)
+    return {}; // no curves over sizes
+  const bool time = recipe.quantity == Recipe::Quantity::time;
+  // What an inference visited is no sweep.
+  std::set<std::string> records;
+  for (const auto& run : results.runs)
+    if (analysis::is_record(run)) records.insert(run.id);
+  const auto wanted = [&](const result::Observation& o) {
+    return !(records.contains(o.run) && analysis::is_probe(o)) && has(o, recipe.required) &&
+           of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+           (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
+  };
+  const analysis::Measure measure = [time](const result::Observation& o) {
+    return time && o.metric == "seconds" ? analysis::ns_per_access(o) : analysis::per_access(o);
+  };
+  Selected s;
+  s.curves = analysis::curves(results, recipe.x, wanted, measure);
+  if (choice.metrics.empty()) {
+    const auto metrics = default_metrics(recipe, s.curves);
+    std::erase_if(s.curves, [&](const Curve& c) { return !contains(metrics, c.metric); });
+  }
+  std::map<std::pair<std::string, std::string>, std::string> missing;
+  for (const auto& c : s.curves) {
+    if (!c.counted()) missing.emplace(std::pair(c.witness, c.metric), c.reason);
+  }
+  std::erase_if(s.curves, [](const Curve& c) { return !c.counted(); });
+  for (const auto& c : s.curves)
+    missing.erase({c.witness, c.metric}); // partly counted: a gap in the curves shows it
+  for (const auto& [who, reason] : missing)
+    s.missing.push_back({who.second, who.first, reason});
+  if (choice.witnesses.empty()) keep_preferred(s);
+  return s;
+}
+
+bool drawable(const Selected& selected) {
+  return std::any_of(selected.curves.begin(), selected.curves.end(), [](const Curve& c) {
+    return std::count_if(c.points.begin(), c.points.end(), [](const auto& p) { return p.y.has_value(); }) >=
+           2;
+  });
+}
+
+std::string inventory(const result::Results& results) {
+  std::map<std::string, std::set<std::string>> metrics;
+  std::map<std::string, std::map<std::string, std::set<result::ParamValue>>> params;
+  for (const auto& o : results.observations) {
+    const bool counted = result::as_double(o.value).has_value();
+    metrics[o.kernel].insert(o.metric + " by " + o.witness + (counted ? "" : " (not counted)"));
+    for (const auto& [name, setting] : o.params)
+      params[o.kernel][name].insert(setting);
+  }
+  if (metrics.empty()) return "no observations";
+  std::string text;
+  for (const auto& [kernel, names] : metrics) {
+    text += fmt::format("{}kernel {} with {}", text.empty() ? "" : "; ", kernel, fmt::join(names, ", "));
+    for (const auto& [name, settings] : params[kernel])
+      text += fmt::format(", {} {}{}", settings.size(), name, settings.size() == 1 ? "" : "s");
+  }
+  return text;
+}
+
+} // namespace recount::figure

@@ -1,0 +1,57 @@
+// Which curves of the results go into a figure.
+#pragma once
+
+#include "result/curves.hpp"
+#include "plot/figure.hpp"
+
+#include <string>
+#include <vector>
+
+namespace recount::figure {
+
+/// What a figure is made of.
+struct Recipe {
+  enum class Quantity { time, count, share, trace, places, caches, products };
+  Entry entry;
+  std::string x;                     ///< the parameter on the x axis, in bytes
+  std::vector<std::string> required; ///< parameters that every observation must have
+  Quantity quantity = Quantity::time;
+  bool panel_each = false; ///< a panel for each kernel, metric and witness; else they are curves
+  bool capacities = false; ///< x can be held against cache sizes
+};
+
+/// The recipes behind names(), in its order.
+[[nodiscard]] const std::vector<Recipe>& recipes();
+/// Throws recount::Error (bad_input) with the nearest names.
+[[nodiscard]] const Recipe& recipe(const std::string& name);
+
+/// A metric that a witness was asked for and never counted.
+struct Missing {
+  std::string metric, witness, reason;
+};
+
+struct Selected {
+  std::vector<analysis::Curve> curves; ///< each with at least one value
+  std::vector<Missing> missing;
+  std::vector<std::string> warnings;
+};
+
+/// The curves of the recipe: metrics and witnesses as chosen; by default the times of the clock, or the
+/// cache misses by the first witness of perf, papi, model that has any. Empty when nothing fits.
+[[nodiscard]] Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice);
+/// Whether the curves make a picture: one of them has two points.
+[[nodiscard]] bool drawable(const Selected& selected);
+/// "kernel stride: clock seconds; kernel chase: ...", what the results hold, for messages.
+[[nodiscard]] std::string inventory(const result::Results& results);
+
+/// Of an interval, as `recount watch` and `recount stat -I` count them; not the time that it took.
+[[nodiscard]] bool is_interval(const result::Observation& observation);
+/// Of `recount profile`.
+[[nodiscard]] bool is_profile(const result::Observation& observation);
+
+[[nodiscard]] bool is_model(const std::string& witness);
+[[nodiscard]] bool is_time(const std::string& metric);
+/// Whether a preset or event name stands for cache or TLB misses.
+[[nodiscard]] bool is_miss(const std::string& metric);
+
+} // namespace recount::figure

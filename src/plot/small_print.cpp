@@ -1,0 +1,104 @@
+#include "plot/small_print.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace recount::figure {
+namespace {
+
+/// What the repetitions behind the drawn points come to.
+struct Tally {
+  std::size_t least = 0, most = 0; ///< repetitions a measured point
+  std::size_t measured = 0, flagged = 0;
+  double least_running = 1;
+  bool modelled = false;
+};
+
+Tally tally(const Selected& selected) {
+  Tally t;
+  for (const auto& curve : selected.curves) {
+    const bool model = is_model(curve.witness);
+    t.modelled = t.modelled || model;
+    for (const auto& p : curve.points) {
+      if (!p.y || model) continue;
+      t.least = t.measured == 0 ? p.y->n : std::min(t.least, p.y->n);
+      t.most = std::max(t.most, p.y->n);
+      t.measured += p.y->n;
+      t.flagged += p.flagged;
+      t.least_running = std::min(t.least_running, p.least_running);
+    }
+  }
+  return t;
+}
+
+std::string repetitions(const Tally& t) {
+  if (t.most == 1) return "single runs";
+  const auto n = t.least == t.most ? fmt::format("{}", t.most) : fmt::format("{} to {}", t.least, t.most);
+  return fmt::format("median of {} repetitions, band p10–p90", n);
+}
+
+/// Only the machines whose runs are drawn.
+std::vector<std::string> machines(const result::Results& results, const Selected& selected) {
+  std::set<std::string> drawn;
+  for (const auto& curve : selected.curves)
+    drawn.insert(curve.machine);
+  return machine_names(results, [&](const std::string& machine) { return drawn.contains(machine); });
+}
+} // namespace
+
+std::vector<std::string> machine_names(const result::Results& results,
+                                       const std::function<bool(const std::string&)>& wanted) {
+  std::set<std::string> told;
+  std::vector<std::string> names;
+  for (const auto& run : results.runs) {
+    const std::string machine = run.cpu + " on " + run.host;
+    if (!wanted(machine) || !told.insert(machine).second) continue;
+    std::string name = run.cpu.empty() ? "unknown CPU" : run.cpu;
+    if (!run.virtualised.empty()) name += " (virtual machine: " + run.virtualised + ")";
+    names.push_back(name);
+  }
+  return names;
+}
+
+void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected) {
+  const Tally t = tally(selected);
+  sheet.warnings = selected.warnings;
+  sheet.caption = machines(results, selected);
+  if (t.measured > 0) sheet.caption.push_back(repetitions(t));
+  if (t.modelled)
+    sheet.caption.push_back(t.measured > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
+  if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
+    sheet.caption.push_back("dotted: capacities as the system states them");
+  if (t.least_running < 0.9995) {
+    const auto share =
+        fmt::format("multiplexed: counted {:.0f} % of the time at least", 100 * t.least_running);
+    sheet.caption.push_back(share);
+    sheet.warnings.push_back(share);
+  }
+  if (t.flagged > 0) {
+    const auto doubt = fmt::format("{} of {} repetitions in doubt", t.flagged, t.measured);
+    sheet.caption.push_back(doubt);
+    sheet.warnings.push_back(doubt + " (see their flags in the results)");
+  }
+  std::map<std::string, std::vector<std::string>> metrics; // by witness
+  for (const auto& [metric, witness, reason] : selected.missing) {
+    metrics[witness].push_back(metric);
+    sheet.warnings.push_back(fmt::format("not counted, not drawn: {} by {} ({})", metric, witness, reason));
+  }
+  for (const auto& [witness, names] : metrics)
+    sheet.caption.push_back(fmt::format("not counted by {}: {}", witness, fmt::join(names, ", ")));
+  for (const auto& curve : selected.curves) {
+    const auto gaps =
+        std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });
+    if (gaps > 0)
+      sheet.warnings.push_back(fmt::format("{} by {}, {}: {} points without a value leave gaps ({})",
+                                           curve.metric, curve.witness, result::describe(curve.params), gaps,
+                                           curve.reason));
+  }
+}
+
+} // namespace recount::figure

@@ -1,0 +1,21 @@
+// The caption under a figure and the warnings beside it.
+#pragma once
+
+#include "plot/select.hpp"
+#include "plot/sheet.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace recount::figure {
+
+/// The CPUs behind the results, each once, of those machines ("CPU on HOST") that are wanted.
+[[nodiscard]] std::vector<std::string> machine_names(
+    const result::Results& results,
+    const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
+
+/// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or in doubt.
+void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected);
+
+} // namespace recount::figure

@@ -1,0 +1,30 @@
+// Text in figures: how wide it is, how a number of bytes is written, what gnuplot and LaTeX need escaped.
+#pragma once
+
+#include "base/bytes.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::figure {
+
+/// Width in points of UTF-8 text in Liberation Sans of this size. Widths of the Latin letters and digits are
+/// those of the font (rounded to 1/100 em); others count as a digit.
+[[nodiscard]] double text_width(std::string_view text, double size);
+/// Characters, not bytes: the width of text in a terminal.
+[[nodiscard]] std::size_t characters(std::string_view text);
+
+using analysis::bytes_text;
+
+/// Words gathered into lines that `wide` measures as no wider than `width` (a longer word stands alone).
+/// Pieces are joined by `joint` and never split.
+[[nodiscard]] std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std::string& joint,
+                                            double width,
+                                            const std::function<double(std::string_view)>& wide);
+
+/// A gnuplot string in single quotes, control characters dropped; `tex`: LaTeX specials escaped.
+[[nodiscard]] std::string quoted(std::string_view text, bool tex = false);
+
+} // namespace recount::figure

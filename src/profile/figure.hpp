@@ -1,0 +1,13 @@
+// The figure of a profile: occurrences over addresses, with the bounds of functions.
+#pragma once
+
+#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
+
+namespace recount::figure {
+
+/// The functions with most occurrences side by side in the order of their addresses, what lies between them
+/// left out. Throws Error (bad_input) where there is no function with known bounds.
+[[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);
+
+} // namespace recount::figure

@@ -1,0 +1,134 @@
+#include "profile/function_table.hpp"
+
+#include "command/output.hpp"
+#include "command/printable.hpp"
+#include "profile/located.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace recount::cli {
+using profile::FunctionRecording;
+using profile::FunctionSeen;
+using profile::Spread;
+
+namespace {
+/// What a reader of the counts must know, a line each.
+std::vector<std::string> doubts(const FunctionSeen& f) {
+  std::vector<std::string> lines;
+  const auto tell = [&](std::uint64_t number, const char* what) {
+    if (number > 0) lines.push_back(fmt::format("{} {}", number, what));
+  };
+  const auto& seen = f.seen;
+  if (seen.entries < f.calls)
+    lines.push_back(fmt::format("the records of {} calls were lost", f.calls - seen.entries));
+  if (!f.returns) return lines;
+  tell(seen.unreturned,
+       "not seen to return: unwound by longjmp or an exception, ended within, or still under way");
+  if (f.replaced)
+    lines.emplace_back(
+        "the exits cannot be told from its code, so its return address is replaced: no exception may pass "
+        "it, and Linux sees 64 nested calls at most");
+  tell(seen.stray,
+       "returns whose entry was not seen: of a child forked within the call, or of a call begun before");
+  tell(seen.migrated, "moved to another CPU meanwhile, and have no counts");
+  tell(seen.recursive, "within another call of the same function: the totals hold them once");
+  tell(seen.forgotten, "whose end is unknown, as records were lost");
+  return lines;
+}
+
+std::string amount(double value) {
+  return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
+}
+
+void add_row(Table& table, const std::string& name, double total, const Spread& spread) {
+  std::vector<std::string> row{name, amount(total)};
+  if (spread.count() > 0)
+    for (const double value :
+         {spread.mean(), static_cast<double>(spread.least()), static_cast<double>(spread.quantile(0.5)),
+          static_cast<double>(spread.quantile(0.9)), static_cast<double>(spread.greatest())})
+      row.push_back(amount(value));
+  table.add(std::move(row));
+}
+
+std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
+  std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
+                                 printable(profile::short_path(f.module)), f.calls);
+  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} seen to return\n", f.seen.completed)
+                                                   : "\n";
+  for (const auto& doubt : doubts(f))
+    text += "  " + doubt + "\n";
+  if (!f.returns || f.seen.completed == 0) return text;
+  using enum Table::Align;
+  Table table({{""},
+               {"total", right},
+               {"mean a call", right},
+               {"least", right},
+               {"median", right},
+               {"90 %", right},
+               {"greatest", right}});
+  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall);
+  for (std::size_t c = 0; c < recording.counters.size(); ++c)
+    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c]);
+  return text + table.text();
+}
+
+using FunctionJson = nlohmann::ordered_json;
+
+FunctionJson spread_json(std::uint64_t total, const Spread& spread) {
+  FunctionJson json{{"total", total}, {"calls", spread.count()}};
+  if (spread.count() == 0) return json;
+  json["mean"] = spread.mean();
+  json["least"] = spread.least();
+  json["median"] = spread.quantile(0.5);
+  json["p90"] = spread.quantile(0.9);
+  json["p99"] = spread.quantile(0.99);
+  json["greatest"] = spread.greatest();
+  return json;
+}
+
+FunctionJson function_json(const FunctionRecording& recording, const FunctionSeen& f) {
+  FunctionJson json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
+  if (f.returns) {
+    json["completed"] = f.seen.completed;
+    json["unreturned"] = f.seen.unreturned;
+    json["stray_returns"] = f.seen.stray;
+    json["migrated"] = f.seen.migrated;
+    json["recursive"] = f.seen.recursive;
+    json["wall_ns"] = spread_json(f.seen.total_wall, f.seen.wall);
+    for (std::size_t c = 0; c < recording.counters.size(); ++c)
+      json["counters"][recording.counters[c]] = spread_json(f.seen.totals[c], f.seen.spreads[c]);
+  }
+  json["flags"] = doubts(f);
+  return json;
+}
+} // namespace
+
+std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
+  std::string text = fmt::format("functions of {}: {:.3g} s\n", printable(subject), recording.seconds);
+  text += fmt::format("  cost: {:.3g} ms of processor time to read; each hit of a probe takes the program "
+                      "some microseconds, which its times hold\n",
+                      static_cast<double>(recording.reader_ns) / 1e6);
+  if (!recording.complete)
+    text += "  incomplete: records were lost; the numbers of calls are exact all the same\n";
+  for (const auto& note : recording.notes)
+    text += "  " + printable(note) + "\n";
+  for (const auto& f : recording.functions)
+    text += one_function(recording, f);
+  return text;
+}
+
+std::string functions_json(const FunctionRecording& recording, const std::string& subject) {
+  FunctionJson json{{"subject", subject},
+                    {"seconds", recording.seconds},
+                    {"status", recording.status},
+                    {"complete", recording.complete}};
+  json["cost"] = {{"reader_ns", recording.reader_ns}};
+  FunctionJson& functions = json["functions"] = FunctionJson::array();
+  for (const auto& f : recording.functions)
+    functions.push_back(function_json(recording, f));
+  json["notes"] = recording.notes;
+  return json.dump(1, ' ', false, FunctionJson::error_handler_t::replace) + "\n";
+}
+
+} // namespace recount::cli

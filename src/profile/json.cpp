@@ -1,0 +1,78 @@
+#include "profile/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace recount::cli {
+namespace {
+using ProfileJson = nlohmann::ordered_json;
+
+ProfileJson text_or_null(const std::string& text) {
+  return text.empty() ? ProfileJson() : ProfileJson(text);
+}
+
+ProfileJson event_json(const Profile& p, std::size_t e) {
+  const auto& event = p.recording.events[e];
+  const auto& count = p.recording.report.events[e];
+  ProfileJson json{{"name", event.event.name}};
+  json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
+  json["samples"] = count.samples;
+  json["weight"] = count.weight;
+  json["counted"] = count.occurrences;
+  json["lost"] = count.lost ? ProfileJson(*count.lost) : ProfileJson();
+  json["throttled"] = count.throttled;
+  json["enabled_ns"] = count.enabled_ns;
+  json["running_ns"] = count.running_ns;
+  json["every_occurrence"] = every_occurrence(p, e);
+  return json;
+}
+
+ProfileJson row_json(const Profile& p, const profile::Row& row, profile::By by) {
+  ProfileJson json{{"module", row.module}};
+  if (by != profile::By::module) {
+    json["function"] = text_or_null(row.function);
+    json["inlined"] = row.inlined;
+    if (row.start != 0) json["function_start"] = row.start, json["function_end"] = row.end;
+  }
+  if (by == profile::By::line || by == profile::By::address) {
+    json["file"] = text_or_null(row.file);
+    json["line"] = row.line > 0 ? ProfileJson(row.line) : ProfileJson();
+  }
+  if (row.address != 0) json["address"] = row.address;
+  if (!row.instruction.empty()) json["instruction"] = row.instruction;
+  ProfileJson& events = json["events"] = ProfileJson::object();
+  for (std::size_t e = 0; e < row.tallies.size(); ++e) {
+    const auto share = profile::share_of(row.tallies[e], p.recording.places, e, every_occurrence(p, e));
+    events[p.recording.events[e].event.name] = {{"samples", row.tallies[e].samples},
+                                                {"weight", row.tallies[e].weight},
+                                                {"share", share.value},
+                                                {"low", share.low},
+                                                {"high", share.high}};
+  }
+  return json;
+}
+} // namespace
+
+std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
+  const auto& report = p.recording.report;
+  ProfileJson json{{"subject", p.subject}, {"seconds", p.recording.seconds}, {"status", p.recording.status}};
+  json["complete"] = report.complete();
+  json["lost_records"] = report.lost_records;
+  json["cost"] = {{"reader_ns", report.reader_ns},
+                  {"records", report.records},
+                  {"bytes", report.bytes},
+                  {"ring_bytes", report.rings * report.ring_bytes}};
+  ProfileJson& events = json["events"] = ProfileJson::array();
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+    events.push_back(event_json(p, e));
+  for (const auto way : by) {
+    ProfileJson& rows = json["by_" + profile::name_of(way)] = ProfileJson::array();
+    for (const auto& row : profile::gather(p.recording.places, p.naming, way))
+      rows.push_back(row_json(p, row, way));
+  }
+  auto notes = p.recording.notes;
+  notes.insert(notes.end(), p.naming.notes.begin(), p.naming.notes.end());
+  json["notes"] = notes;
+  return json.dump(1, ' ', false, ProfileJson::error_handler_t::replace) + "\n";
+}
+
+} // namespace recount::cli

@@ -1,0 +1,31 @@
+// A profile as results, and the figure of them.
+#pragma once
+
+#include "profile/report.hpp"
+#include "result/run.hpp"
+
+#include <memory>
+#include <string>
+
+namespace recount::result {
+class Writer;
+}
+
+namespace recount::cli {
+
+/// Opened before anything runs, so that nothing is measured in vain.
+class ProfileResults {
+public:
+  /// Empty: no such file. Throws Error for files that cannot be made.
+  ProfileResults(const std::string& output, std::string plot);
+  ~ProfileResults();
+  /// Writes and draws. Throws Error as result::Writer and figure::draw() do.
+  void finish(const Profile& profile);
+
+private:
+  std::string plot_;
+  result::Run header_;
+  std::unique_ptr<result::Writer> writer_;
+};
+
+} // namespace recount::cli

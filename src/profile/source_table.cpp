@@ -1,0 +1,95 @@
+// Call chains and annotated source of a profile.
+#include "command/output.hpp"
+#include "command/printable.hpp"
+#include "profile/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace recount::cli {
+using profile::Tally;
+
+namespace {
+std::string share_cell(const Profile& p, const Tally& tally, std::size_t e) {
+  return share_text(profile::share_of(tally, p.recording.places, e, every_occurrence(p, e)), tally.samples);
+}
+
+/// The functions of a chain, innermost first.
+std::vector<std::string> names_of_chain(const Profile& p, std::size_t chain) {
+  const auto& chains = p.recording.places.chains();
+  std::vector<std::string> names;
+  for (; chain != 0; chain = chains[chain].caller) {
+    const auto& at = p.naming.places[chains[chain].place];
+    for (const auto& frame : at.frames)
+      names.push_back(at.name_of(frame) + (frame.inlined ? " (inlined)" : ""));
+  }
+  return names;
+}
+
+/// A row for each line, and one for each gap between them.
+Table table_of(const Profile& p, const profile::Annotation& part) {
+  std::vector<Table::Column> columns;
+  for (const auto& event : p.recording.events)
+    columns.push_back({event.event.name, Table::Align::right});
+  columns.push_back({"line", Table::Align::right});
+  columns.push_back({"source"});
+  Table table(columns);
+  int last = 0;
+  for (const auto& line : part.lines) {
+    std::vector<std::string> row(p.recording.events.size());
+    if (last != 0 && line.number != last + 1) {
+      auto gap = row;
+      gap.emplace_back("…");
+      table.add(gap);
+    }
+    last = line.number;
+    for (std::size_t e = 0; e < line.tallies.size(); ++e)
+      if (line.tallies[e].samples > 0) row[e] = share_cell(p, line.tallies[e], e);
+    row.push_back(std::to_string(line.number));
+    row.push_back(printable(line.text));
+    table.add(row);
+  }
+  return table;
+}
+} // namespace
+
+std::string chains_table(const Profile& p, std::size_t top) {
+  const auto& places = p.recording.places;
+  std::map<std::vector<std::string>, Tally> sums;
+  for (std::size_t i = 1; i < places.chains().size(); ++i) {
+    const Tally& tally = places.chain_tally(i)[0];
+    if (tally.samples == 0) continue;
+    Tally& sum = sums[names_of_chain(p, i)];
+    sum.samples += tally.samples;
+    sum.weight += tally.weight;
+  }
+  std::vector<std::pair<const std::vector<std::string>*, Tally>> sorted;
+  for (const auto& [names, tally] : sums)
+    sorted.emplace_back(&names, tally);
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second.weight > b.second.weight; });
+  std::string text =
+      fmt::format("call chains of {}, innermost function first\n", p.recording.events[0].event.name);
+  for (std::size_t i = 0; i < std::min(top, sorted.size()); ++i) {
+    text += fmt::format("{}, {} samples\n", share_cell(p, sorted[i].second, 0), sorted[i].second.samples);
+    for (const auto& name : *sorted[i].first)
+      text += "    " + shortened(printable(name), 100) + "\n";
+  }
+  if (sorted.size() > top) text += fmt::format("  … {} more chains (--top)\n", sorted.size() - top);
+  return text;
+}
+
+std::string annotated_text(const Profile& p, const std::string& function) {
+  const auto parts = profile::annotate(p.recording.places, p.naming, function);
+  if (parts.empty())
+    return fmt::format("{}: no sample lies in a line of such a function\n", printable(function));
+  std::string text;
+  for (const auto& part : parts)
+    text += printable(part.file) + (part.trouble.empty() ? "" : ": " + part.trouble) + "\n" +
+            table_of(p, part).text();
+  return text;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,165 @@
+#include "command/output.hpp"
+#include "command/printable.hpp"
+#include "profile/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::cli {
+using profile::By;
+using profile::Row;
+using profile::Tally;
+
+namespace {
+constexpr std::uint64_t few = 10; ///< samples; with fewer only the interval says something
+
+/// As many digits as the interval bears out.
+std::string percent(double share, double width) {
+  const int digits = width >= 0.02 ? 0 : width >= 0.002 ? 1 : 2;
+  return fmt::format("{:.{}f}", 100 * share, digits);
+}
+
+std::string unit_text(const SampledEvent& event, double amount) {
+  if (!profile::is_clock(event.event)) return fmt::format("{:.0f} occurrences", amount);
+  return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
+}
+
+std::string function_cell(const Row& row) {
+  if (!row.function.empty()) return printable(row.function) + (row.inlined ? " (inlined)" : "");
+  return row.address != 0 ? fmt::format("{:#x}", row.address) : "?";
+}
+
+std::string place_cell(const Row& row, By by) {
+  if (by == By::address) return fmt::format("{:#x}", row.address);
+  if (by == By::line) return row.source.empty() ? fmt::format("{:#x}", row.address) : printable(row.source);
+  return {};
+}
+
+/// Head of the columns of `by`, after those of the events.
+std::vector<std::string> heads(By by) {
+  switch (by) {
+  case By::module: return {"module"};
+  case By::function: return {"function", "module"};
+  case By::line: return {"line", "function", "module"};
+  case By::address: break;
+  }
+  return {"address", "instruction", "line", "function", "module"};
+}
+
+std::vector<std::string> cells(const Row& row, By by) {
+  const std::string module = printable(profile::short_path(row.module));
+  const std::string function = shortened(function_cell(row), 50);
+  switch (by) {
+  case By::module: return {printable(row.module)};
+  case By::function: return {shortened(function_cell(row), 70), module};
+  case By::line: return {place_cell(row, by), function, module};
+  case By::address: break;
+  }
+  return {place_cell(row, by), row.instruction, printable(row.source), function, module};
+}
+
+std::string rest_text(const Profile& p, const std::vector<Row>& rows, std::size_t top) {
+  std::vector<std::string> parts;
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e) {
+    double weight = 0;
+    for (std::size_t i = top; i < rows.size(); ++i)
+      weight += static_cast<double>(rows[i].tallies[e].weight);
+    const auto all = static_cast<double>(p.recording.places.total(e).weight);
+    parts.push_back(fmt::format("{:.2g} %", all > 0 ? 100 * weight / all : 0));
+  }
+  return fmt::format("  … {} more, {} in all (--top)\n", rows.size() - top, fmt::join(parts, " and "));
+}
+
+/// The share of the time that an event could be counted. It is open on each CPU, and enabled on all of them
+/// while the target runs on one.
+double time_on_pmu(const Profile& p, std::size_t e) {
+  const auto& count = p.recording.report.events[e];
+  const auto type = p.recording.events[e].event.attr.type;
+  if (type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_BREAKPOINT || count.enabled_ns == 0) return 1;
+  const auto cpus = static_cast<double>(std::max<std::size_t>(p.recording.report.rings, 1));
+  return std::min(1.0, static_cast<double>(count.running_ns) * cpus / static_cast<double>(count.enabled_ns));
+}
+
+std::string event_line(const Profile& p, std::size_t e) {
+  const auto& event = p.recording.events[e];
+  const auto& count = p.recording.report.events[e];
+  std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
+  if (event.frequency != 0)
+    text += fmt::format(" (about {} a second)", event.frequency);
+  else if (event.period == 1)
+    text += ", one for each occurrence";
+  else
+    text += ", each of " + unit_text(event, static_cast<double>(event.period));
+  text += ", " + unit_text(event, static_cast<double>(count.occurrences)) + " counted";
+  text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost ones unknown to this kernel";
+  if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
+  if (const double on = time_on_pmu(p, e); on < 0.995)
+    text += fmt::format(", on the PMU {:.0f} % of the time", 100 * on);
+  return text + "\n";
+}
+} // namespace
+
+bool every_occurrence(const Profile& p, std::size_t event) {
+  const auto& count = p.recording.report.events[event];
+  return p.recording.events[event].period == 1 && count.samples == count.occurrences;
+}
+
+std::string share_text(const profile::Share& share, std::uint64_t samples) {
+  if (samples == 0 && (share.exact || share.high >= 1)) return "0";
+  const double span = share.high - share.low;
+  if (share.exact) return percent(share.value, 0.005) + " %";
+  const std::string interval =
+      fmt::format("{}…{}", percent(share.low, span / 4), percent(share.high, span / 4));
+  if (samples < few) return interval + " %";
+  return fmt::format("{} % ({})", percent(share.value, span / 2), interval);
+}
+
+std::string profile_summary(const Profile& p) {
+  const auto& report = p.recording.report;
+  std::string text = fmt::format("profile of {}: {:.3g} s\n", printable(p.subject), p.recording.seconds);
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+    text += event_line(p, e);
+  const double cost = static_cast<double>(report.reader_ns) / 1e9;
+  text += fmt::format("  cost: {:.3g} ms of processor time ({:.2g} %) to read {} records, {} of rings\n",
+                      cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
+                      report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes)));
+  if (!report.complete())
+    text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
+                        report.full > 0 ? fmt::format(", a ring was full {} times", report.full) : "",
+                        report.damaged);
+  for (const auto& note : p.recording.notes)
+    text += "  " + printable(note) + "\n";
+  for (const auto& note : p.naming.notes)
+    text += "  " + printable(note) + "\n";
+  return text;
+}
+
+std::string profile_table(const Profile& p, By by, std::size_t top, std::FILE* stream) {
+  const auto rows = profile::gather(p.recording.places, p.naming, by);
+  std::vector<Table::Column> columns;
+  for (const auto& event : p.recording.events) {
+    columns.push_back({p.recording.events.size() > 1 ? event.event.name : "share", Table::Align::right});
+    columns.push_back({"samples", Table::Align::right});
+  }
+  for (const auto& head : heads(by))
+    columns.push_back({head});
+  Table table(columns);
+  for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
+    std::vector<std::string> line;
+    for (std::size_t e = 0; e < rows[i].tallies.size(); ++e) {
+      const Tally& tally = rows[i].tallies[e];
+      line.push_back(
+          share_text(profile::share_of(tally, p.recording.places, e, every_occurrence(p, e)), tally.samples));
+      line.push_back(std::to_string(tally.samples));
+    }
+    for (auto& cell : cells(rows[i], by))
+      line.push_back(std::move(cell));
+    table.add(std::move(line));
+  }
+  std::string text = paint(Style::strong, fmt::format("by {}", name_of(by)), stream) + "\n" + table.text();
+  if (rows.size() > top) text += rest_text(p, rows, top);
+  return text;
+}
+
+} // namespace recount::cli

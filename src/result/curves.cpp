@@ -1,0 +1,138 @@
+#include "result/curves.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace recount::analysis {
+namespace {
+using Key = std::tuple<std::string, std::string, std::string, std::string, result::Params>;
+
+/// The repetitions at one x before they are summarised.
+struct Gathered {
+  std::vector<double> values;
+  std::size_t flagged = 0;
+  double least_running = 1.0;
+};
+
+struct Series {
+  std::map<double, Gathered> points;
+  std::string reason;
+};
+
+/// Takes the x parameter out of the params; nothing when it is absent or a word.
+std::optional<double> take_x(result::Params& params, const std::string& x) {
+  const auto found = params.find(x);
+  if (found == params.end()) return {};
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  if (!number) return {};
+  const auto value = static_cast<double>(*number);
+  params.erase(found);
+  return value;
+}
+
+std::string machine_of(const result::Results& results, const std::string& run) {
+  const auto* header = results.run(run);
+  if (!header) return {};
+  return header->cpu + " on " + header->host;
+}
+
+void add(Series& series, double x, const result::Observation& o, const Measure& measure) {
+  Gathered& at = series.points[x];
+  const auto measured = measure(o);
+  if (!measured) {
+    if (series.reason.empty()) series.reason = o.reason.empty() ? "no accesses recorded" : o.reason;
+    return;
+  }
+  at.values.push_back(*measured);
+  if (!o.flags.empty()) ++at.flagged;
+  if (o.enabled_ns && o.running_ns && *o.enabled_ns > 0)
+    at.least_running =
+        std::min(at.least_running, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
+}
+
+/// A failed run leaves a gap in the curves that it would have been part of.
+void add_gaps(std::map<Key, Series>& all, const result::Results& results, const std::string& x) {
+  for (const auto& failure : results.failures) {
+    auto params = failure.params;
+    const auto at = take_x(params, x);
+    if (!at) continue;
+    const auto machine = machine_of(results, failure.run);
+    for (auto& [key, series] : all) {
+      const auto& [on, kernel, metric, witness, rest] = key;
+      if (on != machine || kernel != failure.kernel || witness != failure.witness || rest != params) continue;
+      series.points[*at];
+      if (series.reason.empty()) series.reason = failure.reason;
+    }
+  }
+}
+
+Curve finish(const Key& key, Series&& series) {
+  Curve curve;
+  std::tie(curve.machine, curve.kernel, curve.metric, curve.witness, curve.params) = key;
+  curve.reason = std::move(series.reason);
+  for (const auto& [x, gathered] : series.points) {
+    Point point{x, {}, gathered.flagged, gathered.least_running};
+    if (!gathered.values.empty()) point.y = summarise(gathered.values);
+    curve.points.push_back(point);
+  }
+  return curve;
+}
+} // namespace
+
+std::optional<double> value(const result::Observation& o) {
+  return result::as_double(o.value);
+}
+
+std::optional<double> per_access(const result::Observation& o) {
+  const auto number = result::as_double(o.value);
+  if (!number || !o.accesses || *o.accesses <= 0) return {};
+  return *number / static_cast<double>(*o.accesses);
+}
+
+std::optional<double> ns_per_access(const result::Observation& o) {
+  const auto seconds = per_access(o);
+  if (!seconds) return {};
+  return *seconds * 1e9;
+}
+
+bool Curve::counted() const {
+  return std::any_of(points.begin(), points.end(), [](const Point& p) { return p.y.has_value(); });
+}
+
+std::vector<Curve> curves(const result::Results& results, const std::string& x,
+                          const std::function<bool(const result::Observation&)>& wanted,
+                          const Measure& measure) {
+  std::map<Key, Series> all;
+  for (const auto& o : results.observations) {
+    if (!wanted(o)) continue;
+    auto params = o.params;
+    const auto at = take_x(params, x);
+    if (!at) continue;
+    add(all[{machine_of(results, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o, measure);
+  }
+  add_gaps(all, results, x);
+  std::vector<Curve> made;
+  for (auto& [key, series] : all)
+    made.push_back(finish(key, std::move(series)));
+  return made;
+}
+
+std::vector<std::string> varying(const std::vector<Curve>& curves) {
+  std::map<std::string, std::set<result::ParamValue>> seen;
+  std::map<std::string, std::size_t> present;
+  for (const auto& curve : curves) {
+    for (const auto& [name, setting] : curve.params) {
+      seen[name].insert(setting);
+      ++present[name];
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, settings] : seen) {
+    if (settings.size() > 1 || present[name] != curves.size()) names.push_back(name);
+  }
+  return names;
+}
+
+} // namespace recount::analysis

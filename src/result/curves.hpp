@@ -1,0 +1,51 @@
+// From observations to curves: repetitions of a point become a summary, points of one series a curve.
+#pragma once
+
+#include "statistics/statistics.hpp"
+#include "result/read.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::analysis {
+
+/// What an observation contributes to a curve; nothing when it was not counted.
+using Measure = std::function<std::optional<double>(const result::Observation&)>;
+
+/// The value itself.
+[[nodiscard]] std::optional<double> value(const result::Observation& o);
+/// Value divided by the element accesses of the region; nothing when either is missing or accesses are 0.
+[[nodiscard]] std::optional<double> per_access(const result::Observation& o);
+/// The same for "seconds", in nanoseconds.
+[[nodiscard]] std::optional<double> ns_per_access(const result::Observation& o);
+
+/// The repetitions at one x. Without a summary nothing was counted here.
+struct Point {
+  double x = 0;
+  std::optional<Summary> y;
+  std::size_t flagged = 0;    ///< repetitions whose flags cast doubt on them (still part of the summary)
+  double least_running = 1.0; ///< smallest share of time that a counter ran; below 1: multiplexed
+};
+
+/// One series: everything but x and the repetition is the same.
+struct Curve {
+  std::string machine; ///< "CPU on HOST", from the run header
+  std::string kernel, witness, metric;
+  result::Params params;              ///< the point without x
+  std::vector<Point> points;          ///< by ascending x
+  std::string reason;                 ///< first reason for a value that is missing; empty: none is
+  [[nodiscard]] bool counted() const; ///< at least one point has a summary
+};
+
+/// Groups the observations that `wanted` accepts and that have a number as parameter `x`. Curves come in
+/// the order of (machine, kernel, metric, witness, params), sizes by number.
+[[nodiscard]] std::vector<Curve> curves(const result::Results& results, const std::string& x,
+                                        const std::function<bool(const result::Observation&)>& wanted,
+                                        const Measure& measure);
+
+/// Names of the parameters whose values differ between the curves, in alphabetical order.
+[[nodiscard]] std::vector<std::string> varying(const std::vector<Curve>& curves);
+
+} // namespace recount::analysis

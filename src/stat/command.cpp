@@ -1,0 +1,126 @@
+// recount stat: counts any program, in any language.
+#include "command/command.hpp"
+#include "stat/command_results.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "stat/report.hpp"
+#include "sweep/options.hpp"
+#include "process/waiter.hpp"
+#include "stat/run.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <memory>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+namespace {
+
+struct StatOptions {
+  std::vector<std::string> events, metrics, pids, command;
+  std::string output, domain;
+  long repeat = 1, interval = 0;
+  bool json = false, list = false;
+};
+
+std::vector<pid_t> process_ids(const std::vector<std::string>& lists) {
+  std::vector<pid_t> pids;
+  for (const std::string& word : list_words(lists)) {
+    pid_t pid = 0;
+    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
+    if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
+      throw bad_input("--pid " + word, "is no process id", "ps -e lists the processes that there are");
+    pids.push_back(pid);
+  }
+  return pids;
+}
+
+stat::Request request_of(const StatOptions& o) {
+  stat::Request request;
+  request.command = o.command;
+  request.pids = process_ids(o.pids);
+  if (request.command.empty() && request.pids.empty())
+    throw bad_input("recount stat", "there is nothing to count",
+                    "recount stat -- COMMAND, or recount stat -p PID");
+  if (o.repeat < 1 || o.repeat > 1'000'000)
+    throw bad_input(fmt::format("--repeat {}", o.repeat), "is not from 1 to 1000000");
+  if (o.repeat > 1 && request.command.empty())
+    throw bad_input(fmt::format("--repeat {}", o.repeat), "there is no command to repeat");
+  if (o.interval != 0) check_interval(o.interval);
+  request.repeat = static_cast<int>(o.repeat);
+  request.interval = std::chrono::milliseconds(o.interval);
+  return request;
+}
+
+std::string subject_of(const stat::Request& request) {
+  if (request.pids.empty()) return quoted(request.command);
+  std::string text = request.pids.size() > 1 ? "processes" : "process";
+  for (const pid_t pid : request.pids)
+    text += " " + std::to_string(pid);
+  return text;
+}
+
+/// The standard output is the command's, where there is one.
+std::FILE* stream_of(const stat::Request& request) {
+  return request.command.empty() ? stdout : stderr;
+}
+
+int list_metrics(const StatOptions& o) {
+  const auto metrics = metric::load(o.metrics);
+  fmt::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
+  return 0;
+}
+
+int execute_stat(const StatOptions& o) {
+  if (o.list) return list_metrics(o);
+  const stat::Request request = request_of(o);
+  if (o.json && o.output == "-")
+    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
+  if (items.empty()) throw bad_input("--event", "names nothing");
+  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
+  plan.notes = notes_of(plan, o.domain);
+  CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
+  std::FILE* const stream = stream_of(request);
+  std::vector<stat::Slice> intervals;
+  const auto listen = [&](const stat::Slice& slice) {
+    results.write(slice);
+    if (!slice.interval) return;
+    if (o.json) return intervals.push_back(slice);
+    fmt::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
+    std::fflush(stream);
+  };
+  const stat::Ended ended = stat::run(plan, request, listen);
+  if (o.json)
+    fmt::print("{}", stat_json(plan, request, ended, intervals));
+  else
+    fmt::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
+  return ended.exit ? process::shell_status(*ended.exit) : 0;
+}
+
+} // namespace
+
+Command stat_command() {
+  Command command{"stat", "count events, presets and metrics of any program", {}};
+  command.transparent = true;
+  command.declare = [](Options& options) -> std::function<int()> {
+    auto o = std::make_shared<StatOptions>();
+    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: counted together")
+        .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
+        .number("-r,--repeat", o->repeat, "N", "run the command so often (1)")
+        .list("-p,--pid", o->pids, "LIST",
+              "count processes that run, while the command runs or until they end")
+        .number("-I,--interval", o->interval, "MS",
+                "print every so many milliseconds what was counted in them")
+        .text("--domain", o->domain, "MODE",
+              "user, kernel or all where a name does not say; default: what is allowed")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .flag("--json", o->json, "print the summary as JSON, on stdout")
+        .flag("--list", o->list, "list the metrics that there are, and stop")
+        .program(o->command, "the program to run and count");
+    return [o] { return execute_stat(*o); };
+  };
+  return command;
+}
+
+} // namespace recount::cli

@@ -1,0 +1,78 @@
+#include "stat/command_results.hpp"
+
+#include "command/measuring.hpp"
+#include "result/write.hpp"
+#include "sweep/header.hpp"
+
+#include <fmt/format.h>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+
+Domain parse_domain(const std::string& name) {
+  if (name.empty()) return stat::allowed_domain();
+  if (name == "user") return Domain::user;
+  if (name == "kernel") return Domain::kernel;
+  if (name == "all") return Domain::all;
+  throw bad_input("--domain " + name, "is none of user, kernel, all");
+}
+
+std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {
+  auto notes = plan.notes;
+  if (domain.empty() && plan.domain == Domain::user)
+    notes.emplace_back("counted in user mode alone: this user may not count in the kernel (recount doctor)");
+  return notes;
+}
+
+void check_interval(long milliseconds) {
+  if (milliseconds < 10 || milliseconds > 3'600'000)
+    throw bad_input(fmt::format("--interval {}", milliseconds), "is not from 10 to 3600000 milliseconds");
+}
+
+CommandResults::CommandResults(const std::string& path, std::string subject,
+                               std::map<std::string, std::string> plan)
+    : subject_(std::move(subject)) {
+  if (path.empty()) return;
+  result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION);
+  header.plan = std::move(plan);
+  header.plan["kernel"] = "command";
+  run_ = header.id;
+  writer_ = std::make_unique<result::Writer>(path, result::Writer::Mode::create);
+  writer_->write(header);
+}
+
+CommandResults::~CommandResults() = default;
+
+void CommandResults::write(const stat::Slice& slice) {
+  if (!writer_) return;
+  result::Observation time;
+  time.witness = "clock";
+  time.metric = "seconds";
+  time.value = slice.end - slice.begin;
+  write(time, slice);
+  for (const result::Observation& o : slice.rows)
+    write(o, slice);
+}
+
+void CommandResults::write(result::Observation o, const stat::Slice& slice) {
+  o.run = run_;
+  o.kernel = "command";
+  o.params["command"] = subject_;
+  if (slice.interval) {
+    o.params["interval"] = std::int64_t{*slice.interval};
+    o.params["begin_us"] = static_cast<std::int64_t>(slice.begin * 1e6);
+  }
+  o.repetition = slice.repetition;
+  o.seconds = slice.end - slice.begin;
+  writer_->write(o);
+}
+
+void CommandResults::write(result::Section section) {
+  if (!writer_) return;
+  section.run = run_;
+  section.kernel = "command";
+  section.params["command"] = subject_;
+  writer_->write(section);
+}
+
+} // namespace recount::cli

@@ -1,0 +1,97 @@
+#include "stat/report.hpp"
+#include "process/waiter.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace recount::cli {
+namespace {
+
+using StatJson = nlohmann::ordered_json;
+
+std::string dumped(const StatJson& json) {
+  return json.dump(2, ' ', false, StatJson::error_handler_t::replace) + "\n";
+}
+
+StatJson or_null(const std::optional<double>& value) {
+  return value ? StatJson(*value) : StatJson();
+}
+
+const char* kind_name(stat::RowKind kind) {
+  switch (kind) {
+  case stat::RowKind::event: return "event";
+  case stat::RowKind::preset: return "preset";
+  case stat::RowKind::metric: return "metric";
+  }
+  return "";
+}
+
+StatJson described(const stat::Row& row) {
+  StatJson json{{"name", row.name}, {"kind", kind_name(row.kind)}};
+  if (!row.unit.empty()) json["unit"] = row.unit;
+  if (row.kind == stat::RowKind::metric && row.refused.empty())
+    json["formula"] = row.metric.formulas[row.formula].text;
+  return json;
+}
+
+StatJson with_summary(const stat::Row& row, const stat::Summary& s) {
+  StatJson json = described(row);
+  json["mean"] = or_null(s.mean);
+  json["deviation"] = or_null(s.deviation);
+  json["values"] = s.values;
+  if (s.share < 1) json["share"] = s.share;
+  if (s.missing > 0) json["missing"] = s.missing;
+  if (!s.reason.empty()) json["reason"] = s.reason;
+  if (!s.flags.empty()) json["flags"] = s.flags;
+  return json;
+}
+
+StatJson with_values(const stat::Plan& plan, const stat::Slice& slice) {
+  StatJson json{{"repetition", slice.repetition}, {"begin", slice.begin}, {"end", slice.end}};
+  StatJson& values = json["values"] = StatJson::object();
+  for (std::size_t r = 0; r < plan.rows.size(); ++r)
+    values[plan.rows[r].name] = or_null(result::as_double(slice.rows[r].value));
+  return json;
+}
+
+} // namespace
+
+std::string metrics_json(const metric::Metrics& metrics) {
+  StatJson all = StatJson::array();
+  for (const metric::Metric& m : metrics) {
+    StatJson json{{"name", m.name}, {"unit", m.unit}, {"prose", m.prose}, {"file", m.file}, {"line", m.line}};
+    for (const metric::Formula& f : m.formulas)
+      json["formulas"].push_back(f.text);
+    all.push_back(std::move(json));
+  }
+  return dumped({{"metrics", std::move(all)}});
+}
+
+std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::Ended& ended,
+                      const std::vector<stat::Slice>& intervals) {
+  StatJson json;
+  json["command"] = request.command;
+  if (!request.pids.empty()) json["pids"] = request.pids;
+  json["status"] = ended.exit ? StatJson(process::shell_status(*ended.exit)) : StatJson();
+  json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
+  std::vector<double> seconds;
+  for (const stat::Slice& slice : ended.repetitions)
+    seconds.push_back(slice.end);
+  json["seconds"] = seconds;
+  json["metrics"] = StatJson::array();
+  for (std::size_t r = 0; r < plan.rows.size(); ++r)
+    json["metrics"].push_back(with_summary(plan.rows[r], stat::summarise(ended.repetitions, r)));
+  json["groups"] = StatJson::array();
+  for (const auto& group : plan.groups) {
+    StatJson names = StatJson::array();
+    for (const std::size_t e : group)
+      names.push_back(plan.events[e].name);
+    json["groups"].push_back(std::move(names));
+  }
+  if (!intervals.empty())
+    for (const stat::Slice& slice : intervals)
+      json["intervals"].push_back(with_values(plan, slice));
+  if (!plan.notes.empty()) json["notes"] = plan.notes;
+  return dumped(json);
+}
+
+} // namespace recount::cli

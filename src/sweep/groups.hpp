@@ -1,0 +1,33 @@
+// Observations gathered by point, witness and metric.
+#pragma once
+
+#include "statistics/statistics.hpp"
+#include "result/read.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::cli {
+
+/// The repetitions of one metric by one witness at one point.
+struct SweepGroup {
+  result::Params params;
+  std::string witness, metric;
+  std::vector<double> values;
+  std::optional<analysis::Summary> summary; ///< none: nothing was counted, and `reason` says why
+  std::string reason;
+  std::size_t missing = 0; ///< repetitions without a value
+  std::size_t flagged = 0; ///< repetitions with a flag
+  std::optional<std::int64_t> accesses;
+  /// Median divided by the accesses; none where either is not known.
+  [[nodiscard]] std::optional<double> per_access() const;
+};
+
+/// By point, metric and witness, points in their natural order.
+[[nodiscard]] std::vector<SweepGroup> sweep_groups(const std::vector<result::Observation>& observations);
+
+/// The parameters whose value is not the same in all groups.
+[[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);
+
+} // namespace recount::cli

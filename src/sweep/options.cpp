@@ -1,0 +1,121 @@
+#include "sweep/options.hpp"
+#include "command/measuring.hpp"
+#include "host/cgroup.hpp"
+#include "base/text.hpp"
+#include "model/machine.hpp"
+#include "sweep/cpu.hpp"
+#include "sweep/header.hpp"
+#include "sweep/range.hpp"
+#include "witness/witness.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <recount/error.hpp>
+
+namespace recount::cli {
+namespace {
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const auto* kernel : kernel::all())
+    names.push_back(kernel->name());
+  return names;
+}
+
+const kernel::Kernel& kernel_of(const SweepOptions& o) {
+  if (o.kernel.empty())
+    throw bad_input("recount sweep", "no kernel given",
+                    fmt::format("the kernels are {}; recount sweep stride --size 4K:64K:x2", //
+                                fmt::join(kernel_names(), ", ")));
+  if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
+  return kernel::find(o.kernel[0]);
+}
+
+/// Whether a witness may be left out of the default ones, and the reason for the user's eyes.
+bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet) {
+  auto metrics = witness.default_metrics;
+  if (!plan.metrics.empty()) {
+    metrics.clear();
+    std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
+    if (metrics.empty()) return false; // nothing of its kind was asked for
+  }
+  const std::string why = witness.missing(metrics);
+  if (!why.empty() && !quiet) fmt::print(stderr, "recount sweep: without {}: {}\n", witness.name, why);
+  return why.empty();
+}
+
+void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
+  plan.witnesses = list_words(o.witnesses);
+  const auto asked = [&](const char* name) {
+    return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
+  };
+  if (asked("both") && (asked("perf") || asked("papi")))
+    throw bad_input("--witness both", "is perf and papi already", "leave these out, or leave out both");
+  for (const auto& name : plan.witnesses) {
+    const auto& witness = witness::find(name);
+    if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
+    const auto metrics = metrics_of(plan, name);
+    if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
+      fmt::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
+  }
+  if (!plan.witnesses.empty()) return;
+  for (const auto& witness : witness::all())
+    if (usable(plan, witness, o.quiet)) plan.witnesses.push_back(witness.name);
+  if (plan.witnesses.empty())
+    throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
+                      "no witness can give any of these here", {},
+                      "recount doctor tells what can be counted");
+}
+
+void check_memory(const sweep::Session& session, const std::string& limit) {
+  const std::int64_t available = host::memory_available();
+  const std::int64_t own = limit.empty() ? available : sweep::parse_size(limit, "--max-memory");
+  sweep::check_memory(session, std::min(own, available),
+                      own < available ? "--max-memory " + limit
+                                      : fmt::format("available memory = {} bytes", available));
+}
+
+} // namespace
+
+std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists)
+    for (const auto word : host::split(list, ','))
+      if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+        words.emplace_back(word);
+  return words;
+}
+
+sweep::Session sweep_session(const SweepOptions& o) {
+  const auto& kernel = kernel_of(o);
+  sweep::Plan plan;
+  plan.kernel = kernel.name();
+  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2) {
+    const std::string name = o.parameters[i].substr(2);
+    const auto twice = [&](const sweep::Axis& axis) { return axis.name == name; };
+    if (std::any_of(plan.axes.begin(), plan.axes.end(), twice))
+      throw bad_input("--" + name, "is given twice", "a range may be a list: --" + name + " 4K,1M:4M:x2");
+    plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
+  }
+  for (const auto& text : o.conditions)
+    plan.conditions.push_back(sweep::parse_condition(kernel, text));
+  if (o.repeat < 1 || o.repeat > 1'000'000)
+    throw bad_input("--repeat " + std::to_string(o.repeat), "is not from 1 to 1000000");
+  plan.repeat = static_cast<int>(o.repeat);
+  plan.seed = parse_seed(o.seed);
+  plan.metrics = list_words(o.metrics);
+
+  sweep::Execution how;
+  how.cpu = parse_cpu(o.cpu);
+  how.limit = parse_timeout(o.timeout);
+  how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
+  auto grid = expand(plan, kernel);
+  choose_witnesses(plan, o);
+  sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
+  check_memory(session, o.memory);
+  session.header = sweep::header(plan, command_line(), RECOUNT_VERSION, how.cpu);
+  return session;
+}
+
+} // namespace recount::cli

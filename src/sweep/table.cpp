@@ -1,0 +1,160 @@
+#include "sweep/table.hpp"
+#include "command/output.hpp"
+#include "sweep/groups.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace recount::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string show(const result::ParamValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return std::get<std::string>(value);
+}
+
+/// Counts whole, times with six digits.
+std::string show(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string show_per_access(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return group.metric == "seconds" ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
+}
+
+/// From the tenth to the ninetieth percentile, as a share of the median.
+std::string show_spread(const analysis::Summary& s) {
+  if (s.n < 2 || s.median == 0) return s.n < 2 ? "-" : show(s.p90 - s.p10);
+  return fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / std::abs(s.median));
+}
+
+Json json(const result::Params& params) {
+  Json object = Json::object();
+  for (const auto& [name, value] : params)
+    std::visit([&](const auto& v) { object[name] = v; }, value);
+  return object;
+}
+
+Json json(const SweepGroup& group) {
+  Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
+  object["n"] = group.values.size();
+  for (const char* name : {"median", "min", "max", "mean", "p10", "p90"})
+    object[name] = nullptr;
+  if (const auto& s = group.summary) {
+    object["median"] = s->median;
+    object["min"] = s->min;
+    object["max"] = s->max;
+    object["mean"] = s->mean;
+    object["p10"] = s->p10;
+    object["p90"] = s->p90;
+  }
+  if (group.accesses) object["accesses"] = *group.accesses;
+  if (const auto each = group.per_access()) object["per_access"] = *each;
+  object["flagged"] = group.flagged;
+  if (group.missing > 0) object["missing"] = group.missing;
+  if (!group.reason.empty()) object["reason"] = group.reason;
+  return object;
+}
+
+/// Reasons that differ in their numbers only are one kind.
+std::string kind(const std::string& reason) {
+  std::string text;
+  for (const char c : reason)
+    if (!std::isdigit(static_cast<unsigned char>(c)))
+      text += c;
+    else if (!text.ends_with('#'))
+      text += '#';
+  return text;
+}
+
+} // namespace
+
+std::string sweep_table(const sweep::Ended& ended) {
+  const auto groups = sweep_groups(ended.results.observations);
+  const auto names = varying(groups);
+  using Align = Table::Align;
+  std::vector<Table::Column> columns;
+  for (const auto& name : names)
+    columns.push_back({name, Align::right});
+  for (const char* head : {"metric", "witness"})
+    columns.push_back({head, Align::left});
+  for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
+    columns.push_back({head, Align::right});
+  Table table(columns);
+  std::map<std::string, std::string> reasons;
+  for (const auto& group : groups) {
+    std::vector<std::string> row;
+    for (const auto& name : names)
+      row.push_back(show(group.params.at(name)));
+    row.insert(row.end(), {group.metric, group.witness, std::to_string(group.values.size())});
+    if (const auto& s = group.summary)
+      row.insert(row.end(), {show(s->median), show(s->min), show_spread(*s), show_per_access(group),
+                             group.flagged > 0 ? std::to_string(group.flagged) : "-"});
+    else
+      row.push_back("not counted");
+    table.add(row);
+    if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
+  }
+  std::string text = groups.empty() ? "" : table.text();
+  for (const auto& [what, reason] : reasons)
+    text += fmt::format("not counted: {}: {}\n", what, reason);
+  return text;
+}
+
+std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended) {
+  Json object{{"kernel", session.plan.kernel}, {"seed", session.plan.seed}};
+  object["cpu"] = session.how.cpu ? Json(*session.how.cpu) : Json();
+  object["runs"] = ended.outcome.runs;
+  object["runs_there"] = ended.there;
+  object["runs_planned"] = ended.planned;
+  object["stopped"] = ended.outcome.stopped;
+  object["summary"] = object["failures"] = object["skipped"] = Json::array();
+  for (const auto& group : sweep_groups(ended.results.observations))
+    object["summary"].push_back(json(group));
+  for (const auto& f : ended.results.failures)
+    object["failures"].push_back({{"params", json(f.params)},
+                                  {"repetition", f.repetition},
+                                  {"witness", f.witness},
+                                  {"reason", f.reason}});
+  for (const auto& s : session.grid.skipped)
+    object["skipped"].push_back({{"params", json(s.point)}, {"reason", s.reason}});
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string skipped_text(const sweep::Grid& grid) {
+  std::map<std::string, std::pair<std::size_t, const sweep::Skipped*>> kinds;
+  for (const auto& skipped : grid.skipped) {
+    auto& [count, first] = kinds[kind(skipped.reason)];
+    if (count++ == 0) first = &skipped;
+  }
+  std::string text;
+  for (const auto& [kind, found] : kinds)
+    text += fmt::format("{} of {} points skipped: {} (first: {})\n", found.first,
+                        grid.points.size() + grid.skipped.size(), found.second->reason,
+                        result::describe(found.second->point));
+  return text;
+}
+
+std::string failures_text(const std::vector<result::Failure>& failures) {
+  std::map<std::string, std::pair<std::size_t, const result::Failure*>> reasons;
+  for (const auto& failure : failures) {
+    auto& [count, first] = reasons[failure.witness + kind(failure.reason)];
+    if (count++ == 0) first = &failure;
+  }
+  std::string text;
+  for (const auto& [key, found] : reasons)
+    text += fmt::format("{} runs of {} failed: {} (first: {})\n", found.first, found.second->witness,
+                        found.second->reason, result::describe(found.second->params));
+  return text;
+}
+
+} // namespace recount::cli

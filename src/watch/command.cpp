@@ -1,0 +1,214 @@
+// recount watch: a running trace of a program, drawn as it is made.
+#include "command/command.hpp"
+#include "stat/command_results.hpp"
+#include "command/output.hpp"
+#include "command/plot_file.hpp"
+#include "sweep/options.hpp"
+#include "watch/remote.hpp"
+#include "watch/view.hpp"
+#include "watch/hub.hpp"
+#include "watch/watcher.hpp"
+
+#include <csignal>
+#include <exception>
+#include <fmt/format.h>
+#include <memory>
+#include <recount/error.hpp>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+
+struct WatchOptions {
+  std::vector<std::string> events, metrics, command;
+  std::string domain, output, plot, listen, connect;
+  long pid = 0, interval = 500, window = 60;
+  bool plain = false, json = false;
+};
+
+void check(const WatchOptions& o) {
+  check_interval(o.interval);
+  if (o.window < 1 || o.window > 86'400)
+    throw bad_input(fmt::format("--window {}", o.window), "is not from 1 to 86400 seconds");
+  if (o.pid < 0 || o.pid > 1 << 22) throw bad_input(fmt::format("-p {}", o.pid), "is no process id");
+  if (!o.connect.empty()) {
+    const bool counts = !o.command.empty() || o.pid != 0 || !o.events.empty() || !o.metrics.empty();
+    if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty())
+      throw bad_input("--connect " + o.connect, "shows what another recount counts and decides about",
+                      "leave out what is to be counted, --listen, --output, --plot and --domain");
+    return;
+  }
+  if (o.command.empty() && o.pid == 0)
+    throw bad_input("recount watch", "there is nothing to watch",
+                    "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
+  if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
+    throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
+  check_plot(o.plot);
+  if (o.json && o.output == "-")
+    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+}
+
+ViewSettings view_settings(const WatchOptions& o) {
+  ViewSettings settings;
+  settings.json = o.json;
+  settings.plain = o.plain;
+  settings.window = static_cast<double>(o.window);
+  settings.may_quit = o.command.empty();
+  settings.lines = o.command.empty() && o.output != "-" ? stdout : stderr;
+  return settings;
+}
+
+/// Results that must not end the watching when a disk is full: what went wrong is told at the end.
+class Recorder {
+public:
+  Recorder(const WatchOptions& o, const std::string& subject)
+      : results_(o.output, subject, {{"interval", std::to_string(o.interval)}}) {}
+  template <class Line>
+  void write(const Line& line) {
+    if (failed_) return;
+    try {
+      results_.write(line);
+    } catch (const Error&) {
+      failed_ = std::current_exception();
+    }
+  }
+  void check() const {
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+private:
+  CommandResults results_;
+  std::exception_ptr failed_;
+};
+
+result::Section as_result(const watch::Section& section) {
+  constexpr const char* edges[] = {"begin", "end", "mark"};
+  result::Section line;
+  line.edge = edges[static_cast<int>(section.edge)];
+  line.name = section.name;
+  line.time = section.time;
+  return line;
+}
+
+/// Everything that is told of the program goes here: to the viewer at this terminal, those elsewhere, a file.
+class Audience {
+public:
+  Audience(const WatchOptions& o, const std::string& subject)
+      : o_(o),
+        hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
+        recorder_(o, subject),
+        view_(view_settings(o)) {
+    if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
+  }
+
+  watch::WatchSettings settings(const std::string& subject) {
+    watch::WatchSettings settings;
+    settings.command = o_.command;
+    settings.pid = static_cast<pid_t>(o_.pid);
+    settings.subject = subject;
+    settings.interval = std::chrono::milliseconds(o_.interval);
+    if (view_.takes_keys()) settings.in = -1;
+    if (const int fd = view_.command_output(); fd >= 0) {
+      if (::isatty(STDOUT_FILENO) == 1) settings.out = fd;
+      settings.err = fd;
+    }
+    return settings;
+  }
+
+  watch::Observer observer() {
+    watch::Observer observer;
+    observer.tell = [this](const watch::Message& m) { tell(m); };
+    observer.slice = [this](const stat::Slice& s) { recorder_.write(s); };
+    observer.started = [this] { view_.command_started(); };
+    observer.polled = [this](auto& into) {
+      view_.polled(into);
+      if (hub_) hub_->polled(into);
+    };
+    observer.ready = [this](const auto& said) {
+      view_.ready();
+      if (hub_) hub_->serve(said);
+    };
+    observer.signal = [this](int number) {
+      if (number != SIGHUP) return true;
+      view_.hang_up();
+      return nobody_else();
+    };
+    observer.enough = [this] { return view_.quit() || (view_.gone() && nobody_else()); };
+    return observer;
+  }
+
+  void finish(const std::vector<std::string>& notes) {
+    if (hub_) hub_->drain(1000);
+    view_.finish();
+    for (const auto& note : notes)
+      view_.note("  " + wrap(note, 110, 4) + "\n");
+    if (hub_ && hub_->dropped() > 0)
+      view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
+    recorder_.check();
+    view_.check();
+  }
+
+private:
+  void tell(const watch::Message& message) {
+    if (hub_) hub_->send(message);
+    if (const auto* section = std::get_if<watch::Section>(&message)) recorder_.write(as_result(*section));
+    view_.add(message);
+  }
+  /// Whether the watching has a purpose without somebody at this terminal.
+  [[nodiscard]] bool nobody_else() const { return !hub_ && o_.output.empty(); }
+
+  const WatchOptions& o_;
+  std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
+  Recorder recorder_;
+  WatchView view_;
+};
+
+int execute_watch(const WatchOptions& o) {
+  check(o);
+  if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
+  const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
+  if (items.empty()) throw bad_input("--event", "names nothing");
+  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
+  if (plan.rows.size() > watch::most_series)
+    throw bad_input("--event",
+                    fmt::format("names {} rows, more than {}", plan.rows.size(), watch::most_series));
+  const std::string subject = o.pid != 0 ? fmt::format("process {}", o.pid) : quoted(o.command);
+  int status = 0;
+  {
+    Audience audience(o, subject);
+    status = watch::watch(plan, audience.settings(subject), audience.observer());
+    audience.finish(notes_of(plan, o.domain));
+  }
+  if (!o.plot.empty()) draw_to(o.plot, "trace", result::read(o.output));
+  return status;
+}
+
+} // namespace
+
+Command watch_command() {
+  Command command{"watch", "draw a live trace of events, presets and metrics of a program", {}};
+  command.transparent = true;
+  command.declare = [](Options& options) -> std::function<int()> {
+    auto o = std::make_shared<WatchOptions>();
+    options
+        .list("-e,--event", o->events, "LIST",
+              "events, presets, metrics; the keys n and p switch between them")
+        .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
+        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends")
+        .number("-I,--interval", o->interval, "MS", "a point every so many milliseconds (500)")
+        .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)")
+        .text("--domain", o->domain, "MODE",
+              "user, kernel or all where a name does not say; default: what is allowed")
+        .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
+        .text("--listen", o->listen, "ADDRESS", "let viewers elsewhere look on: a port, HOST:PORT, or a path")
+        .text("--connect", o->connect, "ADDRESS", "look on at what another recount watches")
+        .flag("--plain", o->plain, "a line for each interval, also on a terminal")
+        .flag("--json", o->json, "JSON lines on stdout, as viewers get them")
+        .program(o->command, "the program to run and watch");
+    return [o] { return execute_watch(*o); };
+  };
+  return command;
+}
+
+} // namespace recount::cli

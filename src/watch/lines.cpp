@@ -1,0 +1,157 @@
+#include "watch/lines.hpp"
+
+#include "command/output.hpp"
+#include "command/printable.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+#include <map>
+#include <poll.h>
+#include <unistd.h>
+
+namespace recount::cli {
+namespace {
+constexpr int lines_between_heads = 40;
+constexpr std::size_t narrowest = 12;
+
+/// Of columns only those that can have values.
+std::vector<std::size_t> columns_of(const watch::Hello& hello) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < hello.series.size(); ++i)
+    if (hello.series[i].refused.empty()) columns.push_back(i);
+  return columns;
+}
+
+std::string column_head(const watch::Series& series) {
+  return fmt::format("{} ({})", printable(series.name), printable(series.unit));
+}
+
+std::string right_aligned(const std::string& text, std::size_t columns) {
+  return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
+}
+
+std::string heads(const watch::Hello& hello) {
+  std::string line = fmt::format("{:>10}", "s");
+  for (const std::size_t i : columns_of(hello))
+    line += "  " + right_aligned(column_head(hello.series[i]), narrowest);
+  return line + "\n";
+}
+
+std::string row(const watch::Interval& interval, const watch::Hello& hello) {
+  std::string line = fmt::format("{:>10.3f}", interval.end);
+  for (const std::size_t i : columns_of(hello)) {
+    const auto& value = interval.values[i];
+    line += "  " + right_aligned(value ? fmt::format("{:.5g}", *value) : "-",
+                                 std::max(narrowest, width(column_head(hello.series[i]))));
+  }
+  return line + "\n";
+}
+
+/// What a reader of a mean must know.
+std::string doubts(const watch::Trace::Sum& sum, std::uint64_t intervals) {
+  std::string text;
+  if (sum.share < 1) text = fmt::format("counted {:.1f} % of the time at least", 100 * sum.share);
+  if (intervals > sum.counted)
+    text += fmt::format("{}{} of {} intervals without a value", text.empty() ? "" : ", ",
+                        intervals - sum.counted, intervals);
+  return text;
+}
+
+std::string section_line(const watch::Section& section) {
+  constexpr const char* edges[] = {"begins", "ends", "mark"};
+  return fmt::format("{:>10.3f}  {} {}\n", section.time, printable(section.name),
+                     edges[static_cast<int>(section.edge)]);
+}
+} // namespace
+
+std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head) {
+  if (const auto* hello = std::get_if<watch::Hello>(&message))
+    return fmt::format("watching {}, every {} ms\n", printable(hello->subject), hello->interval_ms);
+  if (const auto* section = std::get_if<watch::Section>(&message)) return section_line(*section);
+  if (const auto* end = std::get_if<watch::End>(&message)) return printable(end->reason) + "\n";
+  if (const auto* dropped = std::get_if<watch::Dropped>(&message))
+    return fmt::format("{} {}\n", dropped->lines,
+                       dropped->by_program ? "marks that the program could not get rid of" : "lines missed");
+  if (!trace.hello() || columns_of(*trace.hello()).empty()) return {};
+  return (head ? heads(*trace.hello()) : "") + row(std::get<watch::Interval>(message), *trace.hello());
+}
+
+std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
+  if (!trace.hello()) return {};
+  using Align = Table::Align;
+  Table table({{""},
+               {"mean", Align::right},
+               {"least", Align::right},
+               {"greatest", Align::right},
+               {"unit"},
+               {"", Align::left}});
+  std::map<std::string, std::string> refused;
+  const auto number = [](double value) { return fmt::format("{:.5g}", value); };
+  for (std::size_t i = 0; i < trace.sums().size(); ++i) {
+    const auto& series = trace.hello()->series[i];
+    const auto& sum = trace.sums()[i];
+    if (!series.refused.empty()) {
+      std::string& names = refused[printable(series.refused)];
+      names += (names.empty() ? "" : ", ") + printable(series.name);
+    } else if (sum.counted == 0) {
+      table.add({"  " + printable(series.name), "-", "-", "-", printable(series.unit), "never counted"});
+    } else {
+      table.add({"  " + printable(series.name), number(sum.mean()), number(sum.least), number(sum.greatest),
+                 printable(series.unit), doubts(sum, trace.number_of_intervals())});
+    }
+  }
+  std::string text =
+      fmt::format("{}: {} intervals", printable(trace.hello()->subject), trace.number_of_intervals());
+  if (trace.end()) text += ", " + printable(trace.end()->reason);
+  text += "\n" + (table.empty() ? std::string() : table.text(stream));
+  for (const auto& [why, names] : refused)
+    text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), 110, 4) + "\n";
+  if (trace.dropped() > 0) text += fmt::format("  {} lines missed: we were too slow\n", trace.dropped());
+  if (trace.dropped_by_program() > 0)
+    text += fmt::format("  {} marks that the program could not get rid of\n", trace.dropped_by_program());
+  return text;
+}
+
+void WatchLines::add(const watch::Message& message, const watch::Trace& trace) {
+  if (json_) return put(watch::to_line(message) + "\n");
+  const bool interval = std::holds_alternative<watch::Interval>(message);
+  put(watch_line(message, trace, since_head_ == 0));
+  if (interval) since_head_ = (since_head_ + 1) % lines_between_heads;
+}
+
+void WatchLines::say(const std::string& text) {
+  if (!json_) put(text);
+}
+
+void WatchLines::put(const std::string& text) {
+  if (gone_ || text.empty()) return;
+  // What can be written takes a page of a pipe at least, and a line is hardly longer.
+  pollfd room{fd_, POLLOUT, 0};
+  if (::poll(&room, 1, 0) != 1) {
+    ++missed_;
+    return;
+  }
+  std::string all = text;
+  if (missed_ > 0)
+    all = (json_ ? watch::to_line(watch::Dropped{missed_, false}) + "\n"
+                 : watch_line(watch::Dropped{missed_, false}, watch::Trace(), false)) +
+          text;
+  missed_ = 0;
+  for (std::string_view rest = all; !rest.empty();) {
+    const ssize_t n = ::write(fd_, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) { // somebody else's idea: a line is cut
+      ++missed_;
+      return;
+    }
+    if (n < 0) {
+      gone_ = true;
+      failure_ = errno == EPIPE || errno == EIO ? 0 : errno;
+      return;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+} // namespace recount::cli
