@@ -4,9 +4,9 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
-#include "command/progress.hpp"
-#include "sweep/cpu.hpp"
-#include "sweep/header.hpp"
+#include "sweep/progress.hpp"
+#include "host/cpu.hpp"
+#include "witness/header.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -61,8 +61,8 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
   batch.jobs = plan.jobs;
   batch.how.cpu = parse_cpu(a.cpu);
   batch.how.limit = parse_timeout(a.timeout);
-  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
-  batch.header = sweep::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
   batch.header.plan = plan.settings;
   batch.file = a.output;

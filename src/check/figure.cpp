@@ -1,5 +1,7 @@
 #include "check/figure.hpp"
 
+#include "check/results.hpp"
+
 #include "plot/small_print.hpp"
 
 #include <recount/error.hpp>
@@ -69,6 +71,15 @@ Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result
     sheet.warnings.push_back(fmt::format("not drawn, since nothing is stated that a share could be of: {}",
                                          fmt::join(left_out, ", ")));
   return sheet;
+}
+
+Figure agreement_figure() {
+  return {{"agreement", "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
+           "the results of recount check"},
+          [](const auto& results, const auto&) {
+            return compose_agreement(study::verdicts_of(results), results);
+          },
+          [](const auto& results, const auto&) { return study::is_check(results); }};
 }
 
 } // namespace recount::figure

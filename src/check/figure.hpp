@@ -2,7 +2,7 @@
 #pragma once
 
 #include "check/verdict.hpp"
-#include "plot/sheet.hpp"
+#include "plot/figure.hpp"
 #include "result/read.hpp"
 
 #include <vector>
@@ -13,5 +13,8 @@ namespace recount::figure {
 /// a stated value that is not 0.
 [[nodiscard]] Sheet compose_agreement(const std::vector<analysis::PresetVerdict>& verdicts,
                                       const result::Results& results);
+
+/// The figure "agreement" of the results of recount check.
+[[nodiscard]] Figure agreement_figure();
 
 } // namespace recount::figure

@@ -3,7 +3,7 @@
 #include "command/output.hpp"
 #include "command/plot_file.hpp"
 #include "command/terminal_size.hpp"
-#include "plot/figure.hpp"
+#include "check/figure.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,12 +19,12 @@ void plot_check(const std::string& path, const study::Checked& checked, const re
     return;
   }
   if (path == "-") {
-    fmt::print("{}", figure::draw_agreement_text(checked.verdicts, results, terminal_size()));
+    fmt::print("{}", figure::draw_text(figure::compose_agreement(checked.verdicts, results), terminal_size()));
     return;
   }
   figure::Options options;
   options.targets = {{*figure::format_of(path), path}};
-  tell_drawn("agreement", figure::draw_agreement(checked.verdicts, results, options));
+  tell_drawn("agreement", figure::draw(figure::compose_agreement(checked.verdicts, results), options));
 }
 
 } // namespace recount::cli

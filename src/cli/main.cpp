@@ -1,5 +1,5 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
-#include "command/command.hpp"
+#include "cli/tables.hpp"
 #include "command/output.hpp"
 #include "process/child.hpp"
 

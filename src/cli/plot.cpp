@@ -1,5 +1,6 @@
 // recount plot: figures from results files.
-#include "command/command.hpp"
+#include "cli/tables.hpp"
+#include "command/measuring.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
 #include "result/read.hpp"
@@ -21,18 +22,6 @@ struct Settings {
   bool list = false;
 };
 
-std::vector<std::string> split(const std::vector<std::string>& lists) {
-  std::vector<std::string> words;
-  for (const auto& list : lists) {
-    for (std::size_t from = 0; from <= list.size();) {
-      const auto comma = std::min(list.find(',', from), list.size());
-      if (comma > from) words.push_back(list.substr(from, comma - from));
-      from = comma + 1;
-    }
-  }
-  return words;
-}
-
 double parse_width(const std::string& text) {
   double inches = 0;
   const char* const end = text.data() + text.size();
@@ -47,7 +36,7 @@ double parse_width(const std::string& text) {
 std::vector<figure::Target> targets(const Settings& s) {
   const auto named = figure::format_of(s.output);
   std::vector<figure::Format> formats;
-  for (const auto& name : split(s.formats))
+  for (const auto& name : list_words(s.formats))
     formats.push_back(figure::parse_format(name));
   if (s.output.empty()) return {};
   if (formats.empty()) {
@@ -64,7 +53,7 @@ std::vector<figure::Target> targets(const Settings& s) {
 }
 
 void list_figures() {
-  for (const auto& entry : figure::names())
+  for (const auto& [entry, compose, suits] : figures())
     fmt::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
 }
 
@@ -81,24 +70,26 @@ int execute_plot(const Settings& s) {
   if (s.files.empty())
     throw bad_input("plot", "no results file given", "recount plot FILE, or recount plot --list");
   figure::Options options;
-  options.choice = {split(s.metrics), split(s.witnesses)};
+  const figure::Choice choice{list_words(s.metrics), list_words(s.witnesses)};
   if (!s.width.empty()) options.width = parse_width(s.width);
   if (!s.script.empty()) options.script = s.script;
   options.targets = targets(s);
   const auto results = result::read(s.files);
   warn(results.warnings);
-  const std::string name = s.figure.empty() ? figure::suitable(results, options.choice) : s.figure;
+  const auto& figure =
+      s.figure.empty() ? figure::suitable(figures(), results, choice) : figure::find(figures(), s.figure);
+  const auto sheet = figure.compose(results, choice);
   const bool text = options.targets.empty() && s.script.empty();
   if (text) {
-    if (!s.formats.empty() && split(s.formats) != std::vector<std::string>{"dumb"})
+    if (!s.formats.empty() && list_words(s.formats) != std::vector<std::string>{"dumb"})
       throw bad_input("--format", "there is no file to write the figure to", "add -o FILE");
-    fmt::print("{}", figure::draw_text(name, results, options.choice, terminal_size()));
+    fmt::print("{}", figure::draw_text(sheet, terminal_size()));
     return 0;
   }
-  const auto drawn = figure::draw(name, results, options);
+  const auto drawn = figure::draw(sheet, options);
   warn(drawn.warnings);
   for (const auto& file : drawn.files)
-    fmt::print(stderr, "{}: {}\n", name, file);
+    fmt::print(stderr, "{}: {}\n", sheet.name, file);
   return 0;
 }
 } // namespace

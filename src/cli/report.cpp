@@ -1,6 +1,6 @@
 // recount report: a written report from results files.
-#include "command/command.hpp"
-#include "sweep/options.hpp"
+#include "cli/tables.hpp"
+#include "command/measuring.hpp"
 #include "report/publish.hpp"
 #include "result/read.hpp"
 
@@ -30,7 +30,7 @@ int write_report(const ReportArguments& a) {
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto results = result::read(a.files);
   const auto published =
-      report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}), a.folder, formats);
+      report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder, formats);
   for (const auto& warning : published.warnings)
     fmt::print(stderr, "recount report: warning: {}\n", warning);
   for (const auto& file : published.files)

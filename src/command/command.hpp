@@ -57,25 +57,4 @@ struct Command {
 /// do not parse. Returns the exit status.
 int run(const Command& command, std::span<const std::string> arguments);
 
-/// All commands, in the order of recount(1).
-[[nodiscard]] std::vector<Command> commands();
-
-/// Each file of a subcommand defines one of these; commands.cpp lists them.
-Command doctor_command();
-Command events_command();
-Command presets_command();
-Command lint_command();
-Command check_command();
-Command caches_command();
-Command caches_worker_command(); ///< hidden: measures for recount caches
-Command sweep_command();
-Command stat_command();
-Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
-Command plot_command();
-Command profile_command();
-Command watch_command();
-Command matmul_command();
-Command report_command();
-Command cost_command();
-
 } // namespace recount::cli

@@ -1,8 +1,9 @@
 #include "command/measuring.hpp"
 
 #include "base/text.hpp"
-#include "sweep/cpu.hpp"
+#include "host/cpu.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <fmt/format.h>
@@ -28,9 +29,9 @@ std::uint64_t parse_seed(const std::string& text) {
 
 std::optional<int> parse_cpu(const std::string& text) {
   if (text == "none") return std::nullopt;
-  const auto candidates = sweep::candidates();
+  const auto candidates = host::candidates();
   if (text.empty()) {
-    const int best = sweep::best_cpu(candidates);
+    const int best = host::best_cpu(candidates);
     return best < 0 ? std::nullopt : std::optional(best);
   }
   std::vector<int> allowed;
@@ -48,6 +49,15 @@ std::chrono::milliseconds parse_timeout(const std::string& text) {
   if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
     throw bad_input("--timeout " + text, "is not a number of seconds above 0");
   return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+}
+
+std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists)
+    for (const auto word : host::split(list, ','))
+      if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+        words.emplace_back(word);
+  return words;
 }
 
 std::vector<std::string> command_line() {

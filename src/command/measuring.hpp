@@ -16,6 +16,9 @@ namespace recount::cli {
 /// --timeout, in seconds.
 [[nodiscard]] std::chrono::milliseconds parse_timeout(const std::string& text);
 
+/// The words of comma-separated lists, empty ones left out, each once.
+[[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
+
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();
 

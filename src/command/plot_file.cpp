@@ -19,10 +19,10 @@ void tell_drawn(const std::string& figure, const figure::Drawn& drawn) {
     fmt::print(stderr, "{}: {}\n", figure, file);
 }
 
-void draw_to(const std::string& path, const std::string& figure, const result::Results& results) {
+void draw_to(const std::string& path, const figure::Sheet& sheet) {
   figure::Options options;
   options.targets = {{*figure::format_of(path), path}};
-  tell_drawn(figure, figure::draw(figure, results, options));
+  tell_drawn(sheet.name, figure::draw(sheet, options));
 }
 
 } // namespace recount::cli

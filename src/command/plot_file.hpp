@@ -2,7 +2,6 @@
 #pragma once
 
 #include "plot/figure.hpp"
-#include "result/read.hpp"
 
 #include <string>
 
@@ -15,6 +14,6 @@ void check_plot(const std::string& path, Dash dash = Dash::file);
 /// Tells on stderr what was drawn, and warns.
 void tell_drawn(const std::string& figure, const figure::Drawn& drawn);
 /// Draws, and tells the file on stderr. Throws Error as figure::draw() does.
-void draw_to(const std::string& path, const std::string& figure, const result::Results& results);
+void draw_to(const std::string& path, const figure::Sheet& sheet);
 
 } // namespace recount::cli

@@ -7,15 +7,15 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "sweep/options.hpp"
-#include "command/progress.hpp"
+#include "sweep/progress.hpp"
 #include "sweep/table.hpp"
 #include "host/cgroup.hpp"
 #include "host/machine.hpp"
 #include "matmul/sections.hpp"
 #include "result/write.hpp"
 #include "matmul/java.hpp"
-#include "sweep/cpu.hpp"
-#include "sweep/header.hpp"
+#include "host/cpu.hpp"
+#include "witness/header.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
 
@@ -94,8 +94,8 @@ sweep::Batch batch_of(const MatmulArguments& a, const study::MatmulRequest& requ
   batch.jobs = plan.jobs;
   batch.how.cpu = parse_cpu(a.cpu);
   batch.how.limit = parse_timeout(a.timeout);
-  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
-  batch.header = sweep::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = request.seed;
   batch.header.plan = plan.settings;
   batch.header.presets = plan.presets;

@@ -81,16 +81,6 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
 
 } // namespace
 
-std::optional<model::MachineDescription> shipped_machine(const std::string& name) {
-  const auto names = model::machine_names();
-  if (std::ranges::find(names, name.substr(0, name.find('~'))) == names.end()) return {};
-  try {
-    return model::machine(name);
-  } catch (const Error&) { // a part of a machine that this recount does not know
-    return {};
-  }
-}
-
 Capacities capacities_of(const Products& group) {
   Capacities capacities;
   capacities.machine = "this machine";
@@ -102,7 +92,7 @@ Capacities capacities_of(const Products& group) {
   const std::string named = stated == group.run->versions.end() ? only_machine(group) : stated->second;
   if (named.empty() || named == "host") return capacities;
   capacities.machine = named;
-  if (const auto known = shipped_machine(named)) take_machine(capacities, *known);
+  if (const auto known = model::shipped_machine(named)) take_machine(capacities, *known);
   return capacities;
 }
 

@@ -6,6 +6,8 @@
 #include "matmul/figures_series.hpp"
 #include "plot/select.hpp"
 
+#include <recount/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -197,16 +199,6 @@ const std::vector<FigureOfProducts>& product_table() {
 
 } // namespace
 
-const std::vector<Entry>& product_figures() {
-  static const std::vector<Entry> entries = [] {
-    std::vector<Entry> list;
-    for (const auto& row : product_table())
-      list.push_back(row.entry);
-    return list;
-  }();
-  return entries;
-}
-
 Sheet compose_products(const std::string& name, const result::Results& results, const Choice& choice) {
   result::Results chosen;
   if (!choice.witnesses.empty()) {
@@ -220,6 +212,26 @@ Sheet compose_products(const std::string& name, const result::Results& results, 
   for (const auto& row : product_table())
     if (row.entry.name == name && !groups.empty()) row.compose(sheet, groups);
   return sheet.made();
+}
+
+std::vector<Figure> product_figures() {
+  std::vector<Figure> figures;
+  for (const auto& row : product_table()) {
+    const Entry& entry = row.entry;
+    figures.push_back(
+        {entry,
+         [&entry](const auto& results, const auto& choice) {
+           Sheet sheet = compose_products(entry.name, results, choice);
+           if (sheet.panels.empty())
+             throw bad_input("figure " + entry.name, "the results hold " + inventory(results),
+                             "this figure needs " + entry.needs);
+           return sheet;
+         },
+         [&entry](const auto& results, const auto& choice) {
+           return !compose_products(entry.name, results, choice).panels.empty();
+         }});
+  }
+  return figures;
 }
 
 } // namespace recount::figure

@@ -6,8 +6,8 @@
 
 namespace recount::figure {
 
-/// Their names, in the order in which a reader would look at them.
-[[nodiscard]] const std::vector<Entry>& product_figures();
+/// All of them, in the order in which a reader would look at them.
+[[nodiscard]] std::vector<Figure> product_figures();
 
 /// One of them; without panels where the results cannot fill it.
 [[nodiscard]] Sheet compose_products(const std::string& name, const result::Results& results,

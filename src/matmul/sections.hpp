@@ -4,11 +4,14 @@
 #include "matmul/products.hpp"
 #include "matmul/remarks.hpp"
 #include "model/machine.hpp"
-#include "document/document.hpp"
+#include "document/section.hpp"
 
 #include <vector>
 
 namespace recount::report {
+
+/// The study in a report: its section, and all its values at the end.
+[[nodiscard]] std::vector<Section> product_sections();
 
 /// The laboratory's tables: straightforward, transposed, blocked, and both comparisons; 16-bit integers.
 /// Empty where the group holds none of these.
@@ -30,9 +33,5 @@ namespace recount::report {
 
 /// Where the levels of a group's machine end: as its run states them, or as the machine is described.
 [[nodiscard]] analysis::Capacities capacities_of(const analysis::Products& group);
-
-/// A described machine that recount ships, by the name that a results file says; nothing for any other. Files
-/// are never opened by such a name: results are not trusted.
-[[nodiscard]] std::optional<model::MachineDescription> shipped_machine(const std::string& name);
 
 } // namespace recount::report

@@ -6,6 +6,7 @@
 #include "model/shipped.hpp"
 #include "recount/error.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -48,6 +49,16 @@ MachineDescription machine(const std::string& name) {
     known.emplace_back(shipped.name);
   }
   throw bad_input(name, "no such machine", suggest(name, known) + " A file needs a slash or .json");
+}
+
+std::optional<MachineDescription> shipped_machine(const std::string& name) {
+  const auto names = machine_names();
+  if (std::ranges::find(names, name.substr(0, name.find('~'))) == names.end()) return {};
+  try {
+    return machine(name);
+  } catch (const Error&) { // a part of a machine that this recount does not know
+    return {};
+  }
 }
 
 std::vector<std::string> machine_names() {

@@ -73,6 +73,10 @@ struct MachineDescription {
 /// sizes, see resized()). Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
+/// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
+/// names from results, which are not trusted.
+[[nodiscard]] std::optional<MachineDescription> shipped_machine(const std::string& name);
+
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();
 

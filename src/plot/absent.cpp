@@ -1,41 +1,31 @@
 // In place of drawing, in a build without figures (meson option `figures`).
 #include "plot/figure.hpp"
+#include "plot/live.hpp"
 
 #include <recount/error.hpp>
 
 namespace recount::figure {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name) {
+[[noreturn]] void refuse(const std::string& name, const std::string& instead) {
   throw unavailable("figure " + name, "this recount was built without figures",
-                    "meson option figures = false",
-                    "draw it elsewhere: recount plot FILE takes the results file as it is");
+                    "meson option figures = false", instead);
 }
+
+constexpr const char* elsewhere = "draw it elsewhere: recount plot FILE takes the results file as it is";
 
 } // namespace
 
-std::optional<Described> describe(const std::string& /*name*/, const result::Results& /*results*/,
-                                  const Choice& /*choice*/) {
-  return {};
+Drawn draw(const Sheet& sheet, const Options& /*options*/) {
+  refuse(sheet.name, elsewhere);
 }
 
-Drawn draw(const std::string& name, const result::Results& /*results*/, const Options& /*options*/) {
-  refuse(name);
+std::string draw_text(const Sheet& sheet, TextSize /*size*/) {
+  refuse(sheet.name, elsewhere);
 }
 
-std::string draw_text(const std::string& name, const result::Results& /*results*/, const Choice& /*choice*/,
-                      TextSize /*size*/) {
-  refuse(name);
-}
-
-Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& /*verdicts*/,
-                     const result::Results& /*results*/, const Options& /*options*/) {
-  refuse("agreement");
-}
-
-std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& /*verdicts*/,
-                                const result::Results& /*results*/, TextSize /*size*/) {
-  refuse("agreement");
+std::string draw_live(const LiveCurve& /*curve*/, TextSize /*size*/) {
+  refuse("live", "recount watch --plain prints a line for each interval");
 }
 
 } // namespace recount::figure

@@ -1,8 +1,5 @@
-// The figures, as data.
-#include "caches/infer/record.hpp"
-#include "matmul/figures.hpp"
-#include "plot/select.hpp"
-#include "check/results.hpp"
+// The table of figures: looking one up, and the figures of curves as data.
+#include "plot/panels.hpp"
 
 #include <recount/error.hpp>
 #include <recount/nearest.hpp>
@@ -10,6 +7,26 @@
 #include <algorithm>
 
 namespace recount::figure {
+namespace {
+
+/// Times before counts; of the two axes the one along which the curves are longer.
+const Recipe* longest_curves(const result::Results& results, const Choice& choice) {
+  const Recipe* best = nullptr;
+  std::size_t longest = 0;
+  for (const auto& r : recipes()) {
+    const auto selected = select(r, results, choice);
+    if (!drawable(selected) || (best && best->quantity != r.quantity)) continue;
+    for (const auto& curve : selected.curves) {
+      if (best && curve.points.size() <= longest) continue;
+      best = &r;
+      longest = curve.points.size();
+    }
+  }
+  return best;
+}
+
+} // namespace
+
 const std::vector<Recipe>& recipes() {
   using enum Recipe::Quantity;
   static const std::vector<Recipe> all{
@@ -43,121 +60,39 @@ const std::vector<Recipe>& recipes() {
        count,
        false,
        true},
-      {{"agreement", "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
-        "the results of recount check"},
-       "",
-       {},
-       share,
-       false,
-       false},
-      {{"trace", "rates over time, one metric above the other, with the sections that the program marked",
-        "intervals: the results of recount watch, or of recount stat -I"},
-       "",
-       {},
-       trace,
-       false,
-       false},
-      {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
-        "the results of recount profile"},
-       "",
-       {},
-       places,
-       false,
-       false},
-      {{"caches", "what recount caches found: latency, line, ways, and misses or times against stride",
-        "readings of recount caches -o; all its panels with --grid"},
-       "",
-       {},
-       caches,
-       false,
-       false},
-      {{"caches-latency", "access time against the working set, with the capacities found and those stated",
-        "readings of recount caches by time"},
-       "",
-       {},
-       caches,
-       false,
-       false},
-      {{"caches-ways", "lines that stay against their stride: where it no longer falls are the ways",
-        "readings of recount caches"},
-       "",
-       {},
-       caches,
-       false,
-       false},
-      {{"caches-line", "touches that leave against the distance of a second touch",
-        "readings of recount caches"},
-       "",
-       {},
-       caches,
-       false,
-       false},
-      {{"caches-stopwatch", "mean access time against stride, by the loop and by dependent accesses",
-        "readings of recount caches --grid by time"},
-       "",
-       {},
-       caches,
-       false,
-       false},
-      {{"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
-        "readings of recount caches --grid by counters or a model"},
-       "",
-       {},
-       caches,
-       false,
-       false},
   };
-  static const std::vector<Recipe> with_products = [] {
-    std::vector<Recipe> list = all;
-    for (const auto& entry : product_figures())
-      list.push_back({entry, "n", {}, products, false, false});
-    return list;
-  }();
-  return with_products;
+  return all;
 }
 
-const std::vector<Entry>& names() {
-  static const std::vector<Entry> entries = [] {
-    std::vector<Entry> list;
-    for (const auto& r : recipes())
-      list.push_back(r.entry);
-    return list;
-  }();
-  return entries;
+std::vector<Figure> curve_figures() {
+  std::vector<Figure> figures;
+  for (const Recipe& recipe : recipes())
+    figures.push_back({recipe.entry,
+                       [&recipe](const auto& results, const auto& choice) {
+                         return compose(recipe, results, choice);
+                       },
+                       [&recipe](const auto& results, const auto& choice) {
+                         return longest_curves(results, choice) == &recipe;
+                       }});
+  return figures;
 }
 
-const Recipe& recipe(const std::string& name) {
+const Figure& find(const std::vector<Figure>& figures, const std::string& name) {
   std::vector<std::string> all;
-  for (const auto& r : recipes()) {
-    if (r.entry.name == name) return r;
-    all.push_back(r.entry.name);
+  for (const auto& figure : figures) {
+    if (figure.entry.name == name) return figure;
+    all.push_back(figure.entry.name);
   }
   throw bad_input(name, "no such figure", did_you_mean(name, all, "recount plot --list"));
 }
 
-std::string suitable(const result::Results& results, const Choice& choice) {
-  if (study::is_check(results)) return "agreement";
-  if (std::ranges::any_of(results.observations, is_interval)) return "trace";
-  if (std::ranges::any_of(results.observations, is_profile)) return "profile";
-  if (std::ranges::any_of(results.runs, analysis::is_record)) return "caches";
-  for (const auto& entry : product_figures())
-    if (!compose_products(entry.name, results, choice).panels.empty()) return entry.name;
-  // Times before counts; of the two axes the one along which the curves are longer.
-  const Recipe* best = nullptr;
-  std::size_t longest = 0;
-  for (const auto& r : recipes()) {
-    const auto selected = select(r, results, choice);
-    if (!drawable(selected) || (best && best->quantity != r.quantity)) continue;
-    for (const auto& curve : selected.curves) {
-      if (best && curve.points.size() <= longest) continue;
-      best = &r;
-      longest = curve.points.size();
-    }
-  }
-  if (best) return best->entry.name;
+const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
+                       const Choice& choice) {
+  for (const auto& figure : figures)
+    if (figure.suits && figure.suits(results, choice)) return figure;
   std::string needs;
-  for (const auto& r : recipes())
-    needs += "\n    " + r.entry.name + " needs " + r.entry.needs;
+  for (const auto& figure : figures)
+    needs += "\n    " + figure.entry.name + " needs " + figure.entry.needs;
   throw bad_input("nothing to draw", "the results hold " + inventory(results),
                   "no figure can be made of that:" + needs);
 }

@@ -1,17 +1,10 @@
 #include "plot/figure.hpp"
 
-#include "check/figure.hpp"
-#include "caches/view/figure.hpp"
 #include "plot/fonts.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/output.hpp"
-#include "profile/figure.hpp"
-#include "watch/figure.hpp"
-#include "plot/panels.hpp"
-#include "matmul/figures.hpp"
 #include "plot/script.hpp"
 #include "plot/terminal.hpp"
-#include "check/results.hpp"
 
 #include <recount/error.hpp>
 
@@ -61,21 +54,10 @@ void save(const Sheet& sheet, const Options& options) {
   }
   save_script(*options.script, sheet, drawings);
 }
-Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
-  const Recipe& how = recipe(name);
-  if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
-  if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
-  if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
-  if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
-  if (how.quantity != Recipe::Quantity::products) return compose(how, results, choice);
-  Sheet sheet = compose_products(name, results, choice);
-  if (sheet.panels.empty())
-    throw bad_input("figure " + name, "the results hold " + inventory(results),
-                    "this figure needs " + how.entry.needs);
-  return sheet;
-}
+} // namespace
 
-Drawn draw_sheet(const Sheet& sheet, const Options& options) {
+Drawn draw(const Sheet& sheet, const Options& options) {
+  check(options);
   Drawn drawn{{}, sheet.warnings};
   if (options.script) {
     save(sheet, options);
@@ -104,7 +86,7 @@ Drawn draw_sheet(const Sheet& sheet, const Options& options) {
   return drawn;
 }
 
-std::string sheet_text(const Sheet& sheet, TextSize size) {
+std::string draw_text(const Sheet& sheet, TextSize size) {
   size.columns = std::clamp(size.columns, 40L, 400L);
   size.rows = std::clamp(size.rows, 12L, 200L);
   const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
@@ -113,44 +95,6 @@ std::string sheet_text(const Sheet& sheet, TextSize size) {
   run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
   delivery.verify("\n");
   return file_contents(delivery.draft());
-}
-
-} // namespace
-
-std::optional<Described> describe(const std::string& name, const result::Results& results,
-                                  const Choice& choice) {
-  std::optional<Sheet> sheet;
-  try {
-    sheet = sheet_of(name, results, choice);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_input) throw;
-    return {};
-  }
-  Described described{recipe(name).entry.prose, {}, sheet->caption, sheet->warnings};
-  for (const Panel& panel : sheet->panels)
-    described.panels.push_back(panel.title);
-  return described;
-}
-
-Drawn draw(const std::string& name, const result::Results& results, const Options& options) {
-  check(options);
-  return draw_sheet(sheet_of(name, results, options.choice), options);
-}
-
-std::string draw_text(const std::string& name, const result::Results& results, const Choice& choice,
-                      TextSize size) {
-  return sheet_text(sheet_of(name, results, choice), size);
-}
-
-Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& verdicts, const result::Results& results,
-                     const Options& options) {
-  check(options);
-  return draw_sheet(compose_agreement(verdicts, results), options);
-}
-
-std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& verdicts,
-                                const result::Results& results, TextSize size) {
-  return sheet_text(compose_agreement(verdicts, results), size);
 }
 
 } // namespace recount::figure

@@ -1,10 +1,11 @@
 // Figures from results: gnuplot draws, one style for all. The front of this room.
 #pragma once
 
-#include "check/verdict.hpp"
 #include "plot/format.hpp"
+#include "plot/sheet.hpp"
 #include "result/read.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,31 +18,31 @@ struct Choice {
   std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
 };
 
-/// A figure that recount can draw.
+/// What a figure is called and what it shows.
 struct Entry {
   std::string name;  ///< "access-time"
   std::string prose; ///< what it shows, one line
   std::string needs; ///< what a results file must hold for it, one line
 };
 
-/// All figures.
-[[nodiscard]] const std::vector<Entry>& names();
-/// The figure that suits these results under the choice: times before counts, and the axis with more points.
-/// Throws recount::Error (bad_input), saying what the results hold and what each figure needs, when there is
-/// none.
-[[nodiscard]] std::string suitable(const result::Results& results, const Choice& choice = {});
-
-/// What a figure of some results says about itself.
-struct Described {
-  std::string prose;                    ///< what it shows, as in Entry
-  std::vector<std::string> panels;      ///< their titles: kernel, metric, witness
-  std::vector<std::string> small_print; ///< machine, what the band is, what is modelled, what is missing
-  std::vector<std::string> warnings;    ///< as in Drawn
+/// A figure that recount can draw. Features list theirs; cli/figures.cpp has the table of all.
+struct Figure {
+  Entry entry;
+  /// Throws recount::Error (bad_input), naming what the results hold, when they cannot fill the figure.
+  std::function<Sheet(const result::Results&, const Choice&)> compose;
+  /// Whether `recount plot` draws it when no figure is named.
+  std::function<bool(const result::Results&, const Choice&)> suits;
 };
-/// The same without drawing; nothing when the results cannot fill the figure, or recount was built without
-/// figures. Throws recount::Error (bad_input) for an unknown figure.
-[[nodiscard]] std::optional<Described> describe(const std::string& name, const result::Results& results,
-                                                const Choice& choice = {});
+
+/// Throws recount::Error (bad_input) with the nearest names.
+[[nodiscard]] const Figure& find(const std::vector<Figure>& figures, const std::string& name);
+/// The first figure that suits these results. Throws recount::Error (bad_input), naming what the results hold
+/// and what each figure needs, when there is none.
+[[nodiscard]] const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
+                                     const Choice& choice = {});
+
+/// Figures of curves over size or stride: access-time, working-set, misses, working-set-misses.
+[[nodiscard]] std::vector<Figure> curve_figures();
 
 /// One file to draw.
 struct Target {
@@ -50,7 +51,6 @@ struct Target {
 };
 
 struct Options {
-  Choice choice;
   double width = 3.33; ///< inches; from 2 to 20
   std::vector<Target> targets;
   std::optional<std::string> script; ///< also writes a gnuplot script that holds its data
@@ -61,16 +61,10 @@ struct Drawn {
   std::vector<std::string> warnings; ///< series that were not counted, multiplexing, missing fonts, ...
 };
 
-/// Draws a figure. Throws recount::Error: bad_input for an unknown figure (naming the nearest), for results
-/// that cannot fill it, and for a path that cannot be written; unavailable when gnuplot is missing or fails
-/// (with its own words) and when the disk is full. No file is then left or replaced. Never raises SIGPIPE.
-/// One call at a time per thread; starts a child process.
-Drawn draw(const std::string& name, const result::Results& results, const Options& options);
-
-/// The figure "agreement" of verdicts that are at hand, with their own tolerances; `results` tells the
-/// machine. As draw() else.
-Drawn draw_agreement(const std::vector<analysis::PresetVerdict>& verdicts, const result::Results& results,
-                     const Options& options);
+/// Draws a figure. Throws recount::Error: bad_input for a path that cannot be written; unavailable when
+/// gnuplot is missing or fails (with its own words), when the disk is full, or in a build without figures. No
+/// file is then left or replaced. Never raises SIGPIPE. One call at a time per thread; starts a child process.
+Drawn draw(const Sheet& sheet, const Options& options);
 
 /// How large a text terminal is.
 struct TextSize {
@@ -78,11 +72,6 @@ struct TextSize {
   bool colour = false; ///< ANSI colours
 };
 /// The figure as text, for a terminal. Throws as draw() does.
-[[nodiscard]] std::string draw_text(const std::string& name, const result::Results& results,
-                                    const Choice& choice = {}, TextSize size = {});
-
-/// As draw_agreement().
-[[nodiscard]] std::string draw_agreement_text(const std::vector<analysis::PresetVerdict>& verdicts,
-                                              const result::Results& results, TextSize size = {});
+[[nodiscard]] std::string draw_text(const Sheet& sheet, TextSize size = {});
 
 } // namespace recount::figure

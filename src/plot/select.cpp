@@ -1,7 +1,5 @@
 #include "plot/select.hpp"
 
-#include "caches/infer/record.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -99,15 +97,13 @@ bool is_miss(const std::string& metric) {
 }
 
 Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice) {
-  if (recipe.quantity != Recipe::Quantity::time && recipe.quantity != Recipe::Quantity::count)
-    return {}; // no curves over sizes
   const bool time = recipe.quantity == Recipe::Quantity::time;
   // What an inference visited is no sweep.
   std::set<std::string> records;
   for (const auto& run : results.runs)
-    if (analysis::is_record(run)) records.insert(run.id);
+    if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
-    return !(records.contains(o.run) && analysis::is_probe(o)) && has(o, recipe.required) &&
+    return !(records.contains(o.run) && result::is_reading(o)) && has(o, recipe.required) &&
            of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };

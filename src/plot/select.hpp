@@ -9,9 +9,9 @@
 
 namespace recount::figure {
 
-/// What a figure is made of.
+/// What a figure of curves is made of.
 struct Recipe {
-  enum class Quantity { time, count, share, trace, places, caches, products };
+  enum class Quantity { time, count };
   Entry entry;
   std::string x;                     ///< the parameter on the x axis, in bytes
   std::vector<std::string> required; ///< parameters that every observation must have
@@ -20,10 +20,8 @@ struct Recipe {
   bool capacities = false; ///< x can be held against cache sizes
 };
 
-/// The recipes behind names(), in its order.
+/// The recipes behind curve_figures(), in its order.
 [[nodiscard]] const std::vector<Recipe>& recipes();
-/// Throws recount::Error (bad_input) with the nearest names.
-[[nodiscard]] const Recipe& recipe(const std::string& name);
 
 /// A metric that a witness was asked for and never counted.
 struct Missing {

@@ -4,7 +4,8 @@
 #include "profile/function_table.hpp"
 #include "profile/report.hpp"
 #include "profile/results.hpp"
-#include "sweep/options.hpp"
+#include "command/measuring.hpp"
+#include "kernel/command_line.hpp"
 #include "profile/folded.hpp"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ profile::Who who_of(const ProfileOptions& o) {
 }
 
 std::string subject_of(const ProfileOptions& o) {
-  return o.pid != 0 ? fmt::format("process {}", o.pid) : quoted(o.command);
+  return o.pid != 0 ? fmt::format("process {}", o.pid) : kernel::quoted(o.command);
 }
 
 /// The standard output is the command's, where there is one.

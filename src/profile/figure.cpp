@@ -209,4 +209,13 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
   return sheet;
 }
 
+Figure profile_figure() {
+  return {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
+           "the results of recount profile"},
+          compose_over_addresses,
+          [](const auto& results, const auto&) {
+            return std::ranges::any_of(results.observations, is_profile);
+          }};
+}
+
 } // namespace recount::figure

@@ -10,4 +10,7 @@ namespace recount::figure {
 /// left out. Throws Error (bad_input) where there is no function with known bounds.
 [[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);
 
+/// The figure "profile".
+[[nodiscard]] Figure profile_figure();
+
 } // namespace recount::figure

@@ -2,9 +2,10 @@
 
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
+#include "profile/figure.hpp"
 #include "result/read.hpp"
 #include "result/write.hpp"
-#include "sweep/header.hpp"
+#include "witness/header.hpp"
 
 #include <fmt/format.h>
 #include <limits>
@@ -76,7 +77,7 @@ std::vector<result::Observation> observations(const Profile& p, const std::strin
 ProfileResults::ProfileResults(const std::string& output, std::string plot) : plot_(std::move(plot)) {
   check_plot(plot_);
   if (output.empty() && plot_.empty()) return;
-  header_ = sweep::machine_header(command_line(), RECOUNT_VERSION);
+  header_ = witness::machine_header(command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}};
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
@@ -93,7 +94,7 @@ void ProfileResults::finish(const Profile& profile) {
   if (writer_)
     for (const auto& o : results.observations)
       writer_->write(o);
-  if (!plot_.empty()) draw_to(plot_, "profile", results);
+  if (!plot_.empty()) draw_to(plot_, figure::compose_over_addresses(results, {}));
 }
 
 } // namespace recount::cli

@@ -1,7 +1,4 @@
 // How the numbers were made, what they mean, and what was not counted.
-#include "caches/infer/record.hpp"
-#include "matmul/derived.hpp"
-#include "base/format.hpp"
 #include "report/whole.hpp"
 
 #include <fmt/format.h>
@@ -39,35 +36,10 @@ std::set<std::string> witnesses_of(const result::Results& results) {
   return names;
 }
 
-bool any_products(const result::Results& results) {
-  return std::ranges::any_of(results.observations, [](const auto& o) {
-    return o.witness != "published" && analysis::product_of(o.kernel, o.params).has_value();
-  });
-}
-
 bool any_runs(const result::Results& results, bool records) {
   return std::ranges::any_of(results.runs, [&](const result::Run& run) {
-    return !run.versions.contains("published") && analysis::is_record(run) == records;
+    return !run.versions.contains("published") && result::is_inference(run) == records;
   });
-}
-
-void add_formulas(std::vector<Block>& blocks, const result::Results& results) {
-  if (!any_products(results)) return;
-  Table table{"What follows from the counts; all parts of a ratio come from one witness",
-              {{"", false}, {"formula", false}},
-              {}};
-  for (const auto& row : analysis::derivations())
-    table.rows.push_back({row.label, row.form});
-  table.rows.push_back({"delta hit rate", "this product's less the other's, in percentage points"});
-  table.rows.push_back({"speed-up", "the other product's time, or cycles, over this one's"});
-  blocks.emplace_back(std::move(table));
-  std::map<std::string, std::string> presets;
-  for (const auto& run : results.runs)
-    if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
-  Table formulas{"The presets by the native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
-  for (const auto& [preset, formula] : presets)
-    formulas.rows.push_back({preset, formula});
-  if (!formulas.rows.empty()) blocks.emplace_back(std::move(formulas));
 }
 
 } // namespace
@@ -94,7 +66,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
   return all;
 }
 
-std::vector<Block> method_section(const result::Results& results) {
+std::vector<Block> method_section(const result::Results& results, const std::vector<Section>& sections) {
   std::vector<Block> blocks;
   blocks.emplace_back(Heading{"Method", 1});
   if (any_runs(results, false))
@@ -112,7 +84,8 @@ std::vector<Block> method_section(const result::Results& results) {
     blocks.emplace_back(Paragraph{"Every number is called by who says it:"});
     blocks.emplace_back(List{std::move(who)});
   }
-  add_formulas(blocks, results);
+  for (const Section& section : sections)
+    if (section.method) append(blocks, section.method(results));
   if (auto missing = not_counted(results); !missing.empty()) {
     blocks.emplace_back(Heading{"What was not counted", 2});
     blocks.emplace_back(Paragraph{"Tables and figures leave it out; it is not 0 anywhere."});

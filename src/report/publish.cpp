@@ -92,7 +92,7 @@ private:
       if (wants(formats_, Format::latex))
         options.targets.push_back({figure::Format::pdf, path(wanted.name + ".pdf")});
       try {
-        auto drawn = figure::draw(wanted.figure, *wanted.results, options);
+        auto drawn = figure::draw(wanted.sheet, options);
         figures_.insert(figures_.end(), drawn.files.begin(), drawn.files.end());
         for (auto& warning : drawn.warnings)
           if (warning.starts_with("gnuplot")) made_.warnings.push_back(wanted.name + ": " + warning);

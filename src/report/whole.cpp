@@ -1,128 +1,104 @@
 #include "report/whole.hpp"
 
-#include "matmul/derived.hpp"
-#include "base/format.hpp"
-#include "matmul/sections.hpp"
-
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace recount::report {
 namespace {
 
-using namespace analysis;
-
-struct FigureRow {
-  const char *section, *figure;
-};
-/// Which figures stand in which section, in this order.
-constexpr FigureRow figure_rows[] = {
-    {"laboratory", "matmul-lab"},      {"doubles", "matmul-time"},         {"doubles", "matmul-gflops"},
-    {"doubles", "matmul-misses"},      {"doubles", "matmul-hit-rates"},    {"doubles", "matmul-speed-up"},
-    {"doubles", "matmul-blocks"},      {"doubles", "matmul-block-misses"}, {"doubles", "matmul-roofline"},
-    {"published", "matmul-published"},
-};
-
-void add_figures(std::vector<Block>& blocks, const std::string& section, const Part& part, Gallery& gallery) {
-  for (const FigureRow& row : figure_rows)
-    if (section == row.section)
-      if (auto picture = gallery.add(row.figure, part)) blocks.emplace_back(std::move(*picture));
+/// What stands behind numbers of cache misses: counters or the model.
+std::string misses_in_short(const result::Results& results) {
+  std::set<std::string> counted, modelled;
+  for (const auto& o : results.observations) {
+    if (o.value.index() == 0 || (!o.metric.starts_with("PAPI_L1") && !o.metric.starts_with("PAPI_L2")))
+      continue;
+    if (o.witness.starts_with("model"))
+      modelled.insert(o.witness.substr(0, o.witness.find('~')));
+    else if (o.witness != "published")
+      counted.insert(o.witness);
+  }
+  if (!counted.empty()) return fmt::format("Cache misses were counted by {}.", fmt::join(counted, " and "));
+  if (modelled.empty()) return {};
+  return "Cache misses were not counted here; those in this report are modelled, and called so.";
 }
 
-/// What recount check found, as its figure shows it.
-std::vector<Block> checks_section(const std::vector<Part>& parts, Gallery& gallery) {
-  std::vector<Block> blocks;
-  for (const Part& part : parts)
-    if (auto picture = gallery.add("agreement", part)) blocks.emplace_back(std::move(*picture));
-  return under("Do the presets count what they say?", std::move(blocks));
-}
-
-/// A section of tables with their figures behind them.
-void products_section(std::vector<Block>& blocks, const std::string& title, const std::string& section,
-                      std::vector<Block> tables, const Part& part, Gallery& gallery) {
-  if (tables.empty()) return;
-  add_figures(tables, section, part, gallery);
-  append(blocks, under(title, std::move(tables)));
-}
-
-/// Every product that something was said of.
-void matrices(std::vector<Block>& blocks, const std::vector<Part>& parts, const result::Results& results,
-              Gallery& gallery) {
+/// Sentences on each machine, and where its numbers of misses come from.
+std::vector<std::string> summary(const std::vector<Part>& parts, const std::vector<Section>& sections) {
+  std::vector<std::string> all;
   const bool several = std::ranges::count(parts, false, &Part::published) > 1;
   for (const Part& part : parts) {
     if (part.published) continue;
-    const std::string of = several ? ": " + part.machine : std::string();
-    for (const Products& group : products(*part.results)) {
-      products_section(blocks, "Products of 16-bit integers" + of, "laboratory", laboratory(group), part,
-                       gallery);
-      products_section(blocks, "Products of doubles" + of, "doubles", doubles(group), part, gallery);
-    }
+    const std::string where = several ? part.machine + ": " : std::string();
+    for (const Section& section : sections)
+      if (section.summary)
+        for (const std::string& text : section.summary(part))
+          all.push_back(where + text);
+    if (const std::string text = misses_in_short(*part.results); !text.empty()) all.push_back(where + text);
   }
-  const auto groups = products(results);
-  const Part everything{"", false, std::make_shared<result::Results>(results)};
-  products_section(blocks, "Published values beside the model", "published", published(groups), everything,
-                   gallery);
-  append(blocks, under("Comments", remarks(groups)));
+  return all;
 }
 
-/// All values of all products, last: they are what the rest is made of.
-void values(std::vector<Block>& blocks, const result::Results& results) {
-  std::vector<Block> tables;
-  for (const Products& group : products(results)) {
-    auto made = all_values(group);
-    for (Block& block : made)
-      if (auto* table = std::get_if<Table>(&block)) table->caption += ": " + group.machine;
-    append(tables, std::move(made));
-  }
-  append(blocks, under("All values", std::move(tables)));
-}
-
-std::string title_of(const std::vector<Part>& parts, const result::Results& results) {
+std::string title_of(const std::vector<Part>& parts, const std::vector<std::string>& subjects) {
   std::vector<std::string> machines;
   for (const Part& part : parts)
     if (!part.published) machines.push_back(part.machine);
-  if (machines.empty()) return "Published matrix products";
-  const bool matrices = !products(results).empty();
-  return fmt::format("{} of {}", matrices ? "Caches and matrix products" : "Caches",
+  std::string title = fmt::format("{}", fmt::join(subjects, " and "));
+  if (machines.empty()) return "Published " + title;
+  if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  return fmt::format("{} of {}", title,
                      machines.size() > 2 ? fmt::format("{} machines", machines.size())
                                          : fmt::format("{}", fmt::join(machines, " and ")));
 }
 
+/// The sections in the order of the table, those at the end apart; the subjects of those that have any text.
+struct Body {
+  std::vector<Block> sections, appendix;
+  std::vector<std::string> subjects;
+};
+Body write(const std::vector<Section>& sections, const Material& material) {
+  Body body;
+  for (const Section& section : sections) {
+    auto blocks = section.write(material);
+    if (!blocks.empty() && !section.subject.empty() &&
+        std::ranges::find(body.subjects, section.subject) == body.subjects.end())
+      body.subjects.push_back(section.subject);
+    append(section.appendix ? body.appendix : body.sections, std::move(blocks));
+  }
+  return body;
+}
+
 } // namespace
 
-Report whole(const result::Results& results, const Origin& origin) {
-  const auto parts = by_machine(results);
-  Report report;
-  Gallery gallery;
-  auto& blocks = report.document.blocks;
-  report.document.title = title_of(parts, results);
-  report.document.subtitle =
-      fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
-  std::vector<Block> body;
-  append(body, checks_section(parts, gallery));
-  append(body, caches_section(parts, origin.machine, gallery));
-  append(body, sweeps_section(parts, gallery));
-  matrices(body, parts, results, gallery);
-  if (body.empty())
+Report whole(const result::Results& results, const Origin& origin, const Tables& tables) {
+  Gallery gallery(tables.figures);
+  const Material material{results, by_machine(results), origin.machine, gallery};
+  Body body = write(tables.sections, material);
+  if (body.sections.empty())
     throw bad_input(
         fmt::format("{}", fmt::join(origin.files, ", ")), "nothing in it makes a table or a figure",
         "recount matmul -o FILE, recount caches -o FILE and recount sweep -o FILE make results for a "
         "report");
-  if (auto summary = in_short(parts); !summary.empty()) {
+  Report report;
+  auto& blocks = report.document.blocks;
+  report.document.title = title_of(material.parts, body.subjects);
+  report.document.subtitle =
+      fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
+  if (auto lines = summary(material.parts, tables.sections); !lines.empty()) {
     blocks.emplace_back(Heading{"In short", 1});
-    blocks.emplace_back(List{std::move(summary)});
+    blocks.emplace_back(List{std::move(lines)});
   }
-  append(blocks, machines_section(parts));
-  append(blocks, method_section(results));
-  append(blocks, std::move(body));
+  append(blocks, machines_section(material.parts));
+  append(blocks, method_section(results, tables.sections));
+  append(blocks, std::move(body.sections));
   result::Results told = results;
   told.warnings.insert(told.warnings.end(), gallery.warnings().begin(), gallery.warnings().end());
   append(blocks, warnings_section(told));
-  values(blocks, results);
+  append(blocks, std::move(body.appendix));
   report.pictures = gallery.wanted();
   return report;
 }

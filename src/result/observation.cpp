@@ -21,4 +21,12 @@ std::string describe(const Params& params) {
   return text;
 }
 
+bool is_reading(const Observation& observation) {
+  if (observation.kernel == "visit") return true;
+  const auto rounds = observation.params.find("rounds");
+  const auto* number =
+      rounds == observation.params.end() ? nullptr : std::get_if<std::int64_t>(&rounds->second);
+  return observation.kernel == "chase" && (!number || *number == 0);
+}
+
 } // namespace recount::result

@@ -49,6 +49,10 @@ struct Observation {
   std::vector<std::string> flags; ///< what casts doubt on the repetition: "steal 3 ms", "migrated", ...
 };
 
+/// Whether an observation of a cache inference is a reading that it took on its way, not a point of a grid of
+/// sizes and strides: a visit, or a chase whose passes are no multiple of the stride.
+[[nodiscard]] bool is_reading(const Observation& observation);
+
 /// A run at one point that gave nothing: crashed, hung past its limit, refused.
 struct Failure {
   std::string run, kernel;

@@ -8,6 +8,11 @@
 
 namespace recount::result {
 
+bool is_inference(const Run& run) {
+  const auto study = run.plan.find("study");
+  return study != run.plan.end() && study->second == "caches";
+}
+
 Run new_run() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const std::tm utc = fmt::gmtime(now);

@@ -43,6 +43,9 @@ struct Run {
   std::string resumes;                        ///< id of the run that this one continues; empty: none
 };
 
+/// Whether a run holds the readings of a cache inference (recount caches), which are not points of a sweep.
+[[nodiscard]] bool is_inference(const Run& run);
+
 /// A new id and the present time; everything else is left empty. Ids do not repeat: time, process and 32
 /// random bits.
 [[nodiscard]] Run new_run();

@@ -2,9 +2,9 @@
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/measuring.hpp"
+#include "kernel/command_line.hpp"
 #include "command/output.hpp"
 #include "stat/report.hpp"
-#include "sweep/options.hpp"
 #include "process/waiter.hpp"
 #include "stat/run.hpp"
 
@@ -53,7 +53,7 @@ stat::Request request_of(const StatOptions& o) {
 }
 
 std::string subject_of(const stat::Request& request) {
-  if (request.pids.empty()) return quoted(request.command);
+  if (request.pids.empty()) return kernel::quoted(request.command);
   std::string text = request.pids.size() > 1 ? "processes" : "process";
   for (const pid_t pid : request.pids)
     text += " " + std::to_string(pid);

@@ -2,7 +2,7 @@
 
 #include "command/measuring.hpp"
 #include "result/write.hpp"
-#include "sweep/header.hpp"
+#include "witness/header.hpp"
 
 #include <fmt/format.h>
 #include <recount/error.hpp>
@@ -33,7 +33,7 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
                                std::map<std::string, std::string> plan)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
-  result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION);
+  result::Run header = witness::machine_header(command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
   header.plan["kernel"] = "command";
   run_ = header.id;

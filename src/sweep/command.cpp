@@ -3,7 +3,7 @@
 #include "command/measuring.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
-#include "command/progress.hpp"
+#include "sweep/progress.hpp"
 #include "sweep/table.hpp"
 #include "kernel/kernel.hpp"
 #include "sweep/serve.hpp"
@@ -109,9 +109,9 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
   }
 }
 
-int execute_sweep(const SweepOptions& o) {
+int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figures) {
   check_outputs(o);
-  SweepPlot plot(o.plot, o.figure);
+  SweepPlot plot(o.plot, o.figure, figures);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
     fmt::print(stderr, "{}", skipped_text(session.grid));
@@ -128,10 +128,10 @@ int execute_sweep(const SweepOptions& o) {
 
 } // namespace
 
-Command sweep_command() {
+Command sweep_command(const std::vector<figure::Figure>& figures) {
   return {
       "sweep", "run a kernel over a grid of points and collect what the witnesses say",
-      [](Options& options) -> std::function<int()> {
+      [&figures](Options& options) -> std::function<int()> {
         auto o = std::make_shared<SweepOptions>();
         options
             .words("KERNEL", o->kernel,
@@ -157,7 +157,7 @@ Command sweep_command() {
             .rest(o->parameters)
             .help_topic(kernel_help)
             .footer(kernels_help);
-        return [o] { return execute_sweep(*o); };
+        return [o, &figures] { return execute_sweep(*o, figures); };
       }};
 }
 

@@ -10,10 +10,6 @@
 
 namespace recount::sweep {
 
-/// A new run on this machine, measured on `cpu` if it is pinned, without a plan. `version` is recount's own.
-[[nodiscard]] result::Run machine_header(std::vector<std::string> command, const std::string& version,
-                                         std::optional<int> cpu = {});
-
 /// A new run of this plan on this machine, measured on `cpu` if it is pinned. `version` is recount's own.
 [[nodiscard]] result::Run header(const Plan& plan, std::vector<std::string> command,
                                  const std::string& version, std::optional<int> cpu);

@@ -3,7 +3,7 @@
 #include "host/cgroup.hpp"
 #include "base/text.hpp"
 #include "model/machine.hpp"
-#include "sweep/cpu.hpp"
+#include "host/cpu.hpp"
 #include "sweep/header.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
@@ -78,15 +78,6 @@ void check_memory(const sweep::Session& session, const std::string& limit) {
 
 } // namespace
 
-std::vector<std::string> list_words(const std::vector<std::string>& lists) {
-  std::vector<std::string> words;
-  for (const auto& list : lists)
-    for (const auto word : host::split(list, ','))
-      if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
-        words.emplace_back(word);
-  return words;
-}
-
 sweep::Session sweep_session(const SweepOptions& o) {
   const auto& kernel = kernel_of(o);
   sweep::Plan plan;
@@ -109,7 +100,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
   sweep::Execution how;
   how.cpu = parse_cpu(o.cpu);
   how.limit = parse_timeout(o.timeout);
-  how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
+  how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   auto grid = expand(plan, kernel);
   choose_witnesses(plan, o);
   sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};

@@ -25,9 +25,6 @@ struct SweepOptions {
 
 using kernel::quoted; // words of a command line that a shell reads back as they are
 
-/// The words of comma-separated lists, empty ones left out, each once.
-[[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
-
 /// The page of a kernel's parameters, for `recount sweep --help KERNEL`.
 [[nodiscard]] std::string kernel_help(const std::string& kernel);
 /// All kernels, a line each.

@@ -1,11 +1,9 @@
 #include "sweep/plot.hpp"
 #include "command/plot_file.hpp"
-#include "plot/figure.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,37 +20,27 @@ figure::TextSize size_of_terminal() {
   return size;
 }
 
-void check_name(const std::string& figure) {
-  std::vector<std::string> names;
-  for (const auto& entry : figure::names()) {
-    if (entry.name == figure) return;
-    names.push_back(entry.name);
-  }
-  if (!figure.empty())
-    throw bad_input("--figure " + figure, "no such figure",
-                    did_you_mean(figure, names, "recount plot --list names the figures"));
-}
-
 } // namespace
 
-SweepPlot::SweepPlot(std::string path, std::string figure)
-    : path_(std::move(path)), figure_(std::move(figure)) {
-  check_name(figure_);
+SweepPlot::SweepPlot(std::string path, std::string figure, const std::vector<figure::Figure>& figures)
+    : path_(std::move(path)), figure_(std::move(figure)), figures_(figures) {
+  if (!figure_.empty()) static_cast<void>(figure::find(figures_, figure_));
   if (path_.empty() && !figure_.empty())
     throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
   check_plot(path_, Dash::text);
   live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
 }
 
-std::string SweepPlot::text(const result::Results& results) const {
-  return figure::draw_text(figure_.empty() ? figure::suitable(results) : figure_, results, {},
-                           size_of_terminal());
+figure::Sheet SweepPlot::sheet(const result::Results& results) const {
+  const auto& figure =
+      figure_.empty() ? figure::suitable(figures_, results) : figure::find(figures_, figure_);
+  return figure.compose(results, {});
 }
 
 void SweepPlot::refresh(const result::Results& results) {
   if (!live_ || Clock::now() < next_) return;
   try {
-    fmt::print("\033[H\033[2J{}", text(results));
+    fmt::print("\033[H\033[2J{}", figure::draw_text(sheet(results), size_of_terminal()));
     std::fflush(stdout);
   } catch (const Error&) { // too few points, most likely; finish() will tell
   }
@@ -62,10 +50,10 @@ void SweepPlot::refresh(const result::Results& results) {
 void SweepPlot::finish(const result::Results& results) {
   if (path_.empty()) return;
   if (path_ == "-") {
-    fmt::print("{}", text(results)); // below the table, which a cleared screen would lose
+    fmt::print("{}", figure::draw_text(sheet(results), size_of_terminal())); // below the table, which a cleared screen would lose
     return;
   }
-  draw_to(path_, figure_.empty() ? figure::suitable(results) : figure_, results);
+  draw_to(path_, sheet(results));
 }
 
 } // namespace recount::cli

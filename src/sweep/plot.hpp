@@ -1,10 +1,12 @@
 // The figure of a sweep: a file when it ends, or the terminal while it goes on.
 #pragma once
 
+#include "plot/figure.hpp"
 #include "result/read.hpp"
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace recount::cli {
 
@@ -12,8 +14,8 @@ namespace recount::cli {
 class SweepPlot {
 public:
   /// `path`: empty: none; "-": text on stdout, redrawn while it is a terminal. Throws recount::Error
-  /// (bad_input).
-  SweepPlot(std::string path, std::string figure);
+  /// (bad_input). `figures`: those to choose from; must outlive it.
+  SweepPlot(std::string path, std::string figure, const std::vector<figure::Figure>& figures);
   [[nodiscard]] bool live() const { return live_; }
   /// Draws again if the last time was long enough ago; what cannot be drawn yet is left for later.
   void refresh(const result::Results& results);
@@ -21,9 +23,10 @@ public:
   void finish(const result::Results& results);
 
 private:
-  [[nodiscard]] std::string text(const result::Results& results) const;
+  [[nodiscard]] figure::Sheet sheet(const result::Results& results) const;
 
   std::string path_, figure_;
+  const std::vector<figure::Figure>& figures_;
   bool live_ = false;
   std::chrono::steady_clock::time_point next_{};
 };

@@ -3,9 +3,11 @@
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
 #include "command/plot_file.hpp"
-#include "sweep/options.hpp"
+#include "command/measuring.hpp"
+#include "kernel/command_line.hpp"
 #include "watch/remote.hpp"
 #include "watch/view.hpp"
+#include "watch/figure.hpp"
 #include "watch/hub.hpp"
 #include "watch/watcher.hpp"
 
@@ -172,14 +174,14 @@ int execute_watch(const WatchOptions& o) {
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event",
                     fmt::format("names {} rows, more than {}", plan.rows.size(), watch::most_series));
-  const std::string subject = o.pid != 0 ? fmt::format("process {}", o.pid) : quoted(o.command);
+  const std::string subject = o.pid != 0 ? fmt::format("process {}", o.pid) : kernel::quoted(o.command);
   int status = 0;
   {
     Audience audience(o, subject);
     status = watch::watch(plan, audience.settings(subject), audience.observer());
     audience.finish(notes_of(plan, o.domain));
   }
-  if (!o.plot.empty()) draw_to(o.plot, "trace", result::read(o.output));
+  if (!o.plot.empty()) draw_to(o.plot, figure::compose_over_time(result::read(o.output), {}));
   return status;
 }
 

@@ -158,4 +158,13 @@ Sheet compose_over_time(const result::Results& results, const Choice& choice) {
   return sheet;
 }
 
+Figure trace_figure() {
+  return {{"trace", "rates over time, one metric above the other, with the sections that the program marked",
+           "intervals: the results of recount watch, or of recount stat -I"},
+          compose_over_time,
+          [](const auto& results, const auto&) {
+            return std::ranges::any_of(results.observations, is_interval);
+          }};
+}
+
 } // namespace recount::figure

@@ -10,4 +10,7 @@ namespace recount::figure {
 /// none.
 [[nodiscard]] Sheet compose_over_time(const result::Results& results, const Choice& choice);
 
+/// The figure "trace".
+[[nodiscard]] Figure trace_figure();
+
 } // namespace recount::figure

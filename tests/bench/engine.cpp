@@ -3,7 +3,7 @@
 // status.
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "statistics/statistics.hpp"
-#include "sweep/cpu.hpp"
+#include "host/cpu.hpp"
 #include "sweep/header.hpp"
 #include "sweep/session.hpp"
 #include "witness/witness.hpp"
@@ -65,7 +65,7 @@ void measure(const std::string& program, const std::string& folder, const Case& 
   plan.repeat = repeat;
   sweep::Execution how;
   how.program = {program, "run-point"};
-  how.cpu = sweep::best_cpu(sweep::candidates());
+  how.cpu = host::best_cpu(host::candidates());
   const sweep::Session session{kernel,
                                plan,
                                expand(plan, kernel),

@@ -34,7 +34,7 @@ void note_stated(result::Run& run, const StatedNotes& notes);
 [[nodiscard]] StatedCaches stated_on_record(const result::Run& run, const std::string& machine = {});
 
 /// Infers again from the record and compares. Throws recount::Error (bad_input) when the run is none that
-/// is_record() accepts, and as stated_on_record() does.
+/// result::is_inference() accepts, and as stated_on_record() does.
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 

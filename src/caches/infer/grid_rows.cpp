@@ -54,10 +54,10 @@ void take(GridCell& cell, const result::Observation& o) {
 
 std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run) {
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, GridCell> cells;
-  const bool record = is_record(run);
+  const bool record = result::is_inference(run);
   for (const auto& o : results.observations) {
     if (o.run != run.id || (o.kernel != "stride" && o.kernel != "chase")) continue;
-    if (record && is_probe(o)) continue;
+    if (record && result::is_reading(o)) continue;
     const std::int64_t size = power_of_two(o, "size"), stride = power_of_two(o, "stride");
     if (size > 0 && stride > 0 && stride <= size) take(cells[{o.kernel, size, stride}], o);
   }

@@ -61,15 +61,6 @@ std::map<std::string, std::string> record_plan(const Abilities& can) {
           {"at_once", text(can.at_once)}};
 }
 
-bool is_record(const result::Run& run) {
-  const auto study = run.plan.find("study");
-  return study != run.plan.end() && study->second == study_name;
-}
-
-bool is_probe(const result::Observation& o) {
-  return o.kernel == "visit" || (o.kernel == "chase" && parameter(o, "rounds").value_or(0) == 0);
-}
-
 std::string miss_metric(std::size_t level) {
   return fmt::format("PAPI_L{}_DCM", level + 1);
 }
@@ -111,7 +102,7 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
 }
 
 RecordSampler::RecordSampler(const result::Results& results, const result::Run& run) {
-  if (!is_record(run))
+  if (!result::is_inference(run))
     throw bad_input("run " + run.id, "holds no readings of recount caches",
                     "record some: recount caches -o FILE");
   abilities_.witness = run.plan.contains("witness") ? run.plan.at("witness") : "";
@@ -133,7 +124,7 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
 }
 
 void RecordSampler::take_reference(const result::Observation& o) {
-  if (o.metric != reference_metric || !is_probe(o)) return;
+  if (o.metric != reference_metric || !result::is_reading(o)) return;
   const auto seconds = result::as_double(o.value);
   if (!seconds || *seconds <= 0) return;
   if (base_ == 0) base_ = *seconds;
@@ -141,7 +132,7 @@ void RecordSampler::take_reference(const result::Observation& o) {
 }
 
 void RecordSampler::take(const result::Observation& o) {
-  if (!is_probe(o)) return;
+  if (!result::is_reading(o)) return;
   if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
   if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
   if (o.metric == reference_metric) return;

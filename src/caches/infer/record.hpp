@@ -13,13 +13,6 @@ namespace recount::analysis {
 
 /// The plan of a run that holds the readings of an inference, as it stands in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> record_plan(const Abilities& abilities);
-/// Whether a run is one.
-[[nodiscard]] bool is_record(const result::Run& run);
-
-/// Whether an observation of such a run is what the inference visited, not a point of a grid of sizes and
-/// strides: its passes are no multiple of the stride.
-[[nodiscard]] bool is_probe(const result::Observation& observation);
-
 /// The metric that stands for leaving a level: PAPI_L1_DCM for 0.
 [[nodiscard]] std::string miss_metric(std::size_t level);
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
@@ -40,7 +33,7 @@ void note_huge_pages(result::Observation& observation, const HugePages& pages);
 /// The readings of one recorded run. What is not on record has no value.
 class RecordSampler : public Sampler {
 public:
-  /// Throws recount::Error (bad_input) when the run is none that is_record() accepts, or its plan does not
+  /// Throws recount::Error (bad_input) when the run is none that result::is_inference() accepts, or its plan does not
   /// read. The results must outlive it.
   RecordSampler(const result::Results& results, const result::Run& run);
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }

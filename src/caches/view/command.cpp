@@ -3,12 +3,12 @@
 #include "caches/infer/record.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
-#include "command/progress.hpp"
+#include "sweep/progress.hpp"
 #include "host/cgroup.hpp"
 #include "model/machine.hpp"
 #include "result/write.hpp"
 #include "caches/measure/study.hpp"
-#include "sweep/header.hpp"
+#include "witness/header.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
 
@@ -113,7 +113,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   task.seed = seed;
   task.grid = a.grid || a.rows;
   result::Results results;
-  result::Run header = sweep::machine_header(command_line(), RECOUNT_VERSION, task.cpu);
+  result::Run header = witness::machine_header(command_line(), RECOUNT_VERSION, task.cpu);
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
@@ -140,7 +140,7 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
     fmt::print(stderr, "recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
-    if (analysis::is_record(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
+    if (result::is_inference(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
   if (all.empty())
     throw bad_input(a.from.front(), "holds no readings of recount caches",
                     "record some: recount caches -o FILE");

@@ -86,7 +86,7 @@ void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
 } // namespace
 
 bool holds_caches(const result::Results& results) {
-  return std::ranges::any_of(results.runs, analysis::is_record);
+  return std::ranges::any_of(results.runs, result::is_inference);
 }
 
 Sheet compose_caches(const std::string& name, const result::Results& results) {
@@ -98,7 +98,7 @@ Sheet compose_caches(const std::string& name, const result::Results& results) {
   Sheet sheet;
   sheet.name = name;
   for (const auto& run : results.runs) {
-    if (!analysis::is_record(run)) continue;
+    if (!result::is_inference(run)) continue;
     const CachesFindings findings = analysis::findings_on_record(results, run);
     for (Panel& panel : figure->panels(findings))
       if (!panel.series.empty()) sheet.panels.push_back(std::move(panel));
@@ -111,6 +111,31 @@ Sheet compose_caches(const std::string& name, const result::Results& results) {
         fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_caches_panels),
         "give the runs one by one");
   return sheet;
+}
+
+std::vector<Figure> caches_figures() {
+  static const std::vector<Entry> entries{
+      {"caches", "what recount caches found: latency, line, ways, and misses or times against stride",
+       "readings of recount caches -o; all its panels with --grid"},
+      {"caches-latency", "access time against the working set, with the capacities found and those stated",
+       "readings of recount caches by time"},
+      {"caches-ways", "lines that stay against their stride: where it no longer falls are the ways",
+       "readings of recount caches"},
+      {"caches-line", "touches that leave against the distance of a second touch",
+       "readings of recount caches"},
+      {"caches-stopwatch", "mean access time against stride, by the loop and by dependent accesses",
+       "readings of recount caches --grid by time"},
+      {"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
+       "readings of recount caches --grid by counters or a model"},
+  };
+  std::vector<Figure> figures;
+  for (const Entry& entry : entries)
+    figures.push_back(
+        {entry, [&entry](const auto& results, const auto&) { return compose_caches(entry.name, results); },
+         [&entry](const auto& results, const auto&) {
+           return entry.name == "caches" && holds_caches(results);
+         }});
+  return figures;
 }
 
 } // namespace recount::figure

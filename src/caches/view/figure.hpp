@@ -1,7 +1,7 @@
 // The figures of an inference of caches, from its readings on record.
 #pragma once
 
-#include "plot/sheet.hpp"
+#include "plot/figure.hpp"
 #include "result/read.hpp"
 
 #include <string>
@@ -15,5 +15,8 @@ namespace recount::figure {
 /// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results cannot fill
 /// it: no such run, no times, no grid; or when it would fill more panels than a page takes.
 [[nodiscard]] Sheet compose_caches(const std::string& name, const result::Results& results);
+
+/// All of them.
+[[nodiscard]] std::vector<Figure> caches_figures();
 
 } // namespace recount::figure

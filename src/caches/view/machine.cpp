@@ -2,7 +2,7 @@
 #include "caches/view/output.hpp"
 #include "command/output.hpp"
 #include "host/machine.hpp"
-#include "sweep/cpu.hpp"
+#include "host/cpu.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -44,8 +44,8 @@ analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu)
 }
 
 std::vector<std::optional<int>> one_of_each_kind() {
-  std::vector<std::pair<std::string, std::vector<sweep::Candidate>>> kinds;
-  for (const auto& candidate : sweep::candidates()) {
+  std::vector<std::pair<std::string, std::vector<host::Candidate>>> kinds;
+  for (const auto& candidate : host::candidates()) {
     std::string kind = std::to_string(candidate.capacity);
     for (const auto& cache : host::caches_of(candidate.cpu))
       kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
@@ -57,7 +57,7 @@ std::vector<std::optional<int>> one_of_each_kind() {
   }
   std::vector<std::optional<int>> cpus;
   for (const auto& [kind, candidates] : kinds)
-    cpus.emplace_back(sweep::best_cpu(candidates));
+    cpus.emplace_back(host::best_cpu(candidates));
   return cpus;
 }
 

@@ -2,8 +2,8 @@
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record.hpp"
 #include "base/format.hpp"
-#include "matmul/sections.hpp"
-#include "report/whole.hpp"
+#include "caches/view/section.hpp"
+#include "model/machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ using namespace analysis;
 /// the results call it: then nothing is stated beside.
 CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
   std::string& witness = run.plan["witness"];
-  if (witness.starts_with("model:") && !shipped_machine(witness.substr(6))) {
+  if (witness.starts_with("model:") && !model::shipped_machine(witness.substr(6))) {
     witness = "model";
     run.caches.clear();
     run.plan["stated_by"] = "nobody";
@@ -110,37 +110,34 @@ void tell(std::vector<Block>& blocks, const CachesFindings& found) {
   blocks.emplace_back(List{found.found.method});
 }
 
-} // namespace
-
-std::vector<Block> caches_section(const std::vector<Part>& parts, const std::string& machine,
-                                  Gallery& gallery) {
-  if (!machine.empty()) static_cast<void>(model::machine(machine));
+std::vector<Block> write_caches(const Material& material) {
+  if (!material.machine.empty()) static_cast<void>(model::machine(material.machine));
   std::vector<Block> blocks;
-  for (const Part& part : parts) {
+  for (const Part& part : material.parts) {
     for (const auto& run : part.results->runs) {
-      if (!is_record(run)) continue;
-      tell(blocks, found_in(*part.results, run, machine));
+      if (!result::is_inference(run)) continue;
+      tell(blocks, found_in(*part.results, run, material.machine));
       const Part readings = dense_chases(part, run.id);
-      if (auto picture = gallery.add("working-set", readings)) blocks.emplace_back(std::move(*picture));
+      if (auto picture = material.gallery.add("working-set", readings)) blocks.emplace_back(std::move(*picture));
     }
   }
   return under("Caches", std::move(blocks));
 }
 
-std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& gallery) {
+std::vector<Block> write_sweeps(const Material& material) {
   std::vector<Block> blocks;
-  for (const Part& part : parts) {
+  for (const Part& part : material.parts) {
     if (part.published) continue;
     const auto recorded = [&](const std::string& id) {
       const auto run = std::ranges::find(part.results->runs, id, &result::Run::id);
-      return run != part.results->runs.end() && is_record(*run);
+      return run != part.results->runs.end() && result::is_inference(*run);
     };
     // Of the readings of recount caches only its grid is a sweep. A kernel at a time: each has parameters of
     // its own, and what it has more values of stands along the axis.
     for (const char* kernel : {"chase", "stride"}) {
       std::set<result::ParamValue> strides;
       const Part sweep =
-          only(part, [&](const auto& o) { return o.kernel == kernel && !(recorded(o.run) && is_probe(o)); });
+          only(part, [&](const auto& o) { return o.kernel == kernel && !(recorded(o.run) && result::is_reading(o)); });
       for (const auto& o : sweep.results->observations) {
         if (const auto stride = o.params.find("stride"); stride != o.params.end())
           strides.insert(stride->second);
@@ -148,7 +145,7 @@ std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& galle
       const bool by_size = strides.size() < 3;
       for (const char* figure :
            {by_size ? "working-set" : "access-time", by_size ? "working-set-misses" : "misses"})
-        if (auto picture = gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
+        if (auto picture = material.gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
     }
   }
   if (blocks.empty()) return blocks;
@@ -162,6 +159,16 @@ std::vector<Block> sweeps_section(const std::vector<Part>& parts, Gallery& galle
                              "less of this in its time than a chain of dependent loads."});
   append(all, std::move(blocks));
   return under("Cache curves", std::move(all));
+}
+
+} // namespace
+
+Section caches_section() {
+  return {"caches", write_caches};
+}
+
+Section sweeps_section() {
+  return {"caches", write_sweeps};
 }
 
 } // namespace recount::report

@@ -15,14 +15,14 @@ using namespace tallies;
 #ifdef __x86_64__
 constexpr Tally frame_once = 2 * load + both(jump, load) + Tally{.taken = -1}; // ret loads
 constexpr Tally frame_turn = integer + taken;
-#define RECOUNT_ROWS "kernel/blocks_x86_64.def"
+#define RECOUNT_ROWS "kernel/blocks/blocks_x86_64.def"
 #define RECOUNT_FRAME(before, step, after)                                                                   \
   "mov (%rdi), %rcx; mov 8(%rdi), %rsi;" before ";"                                                          \
   "2: .rept 16; " step "; .endr; dec %rcx; jnz 2b;" after "; ret"
 #elif defined(__aarch64__)
 constexpr Tally frame_once = load + jump + Tally{.taken = -1};
 constexpr Tally frame_turn = integer + taken;
-#define RECOUNT_ROWS "kernel/blocks_aarch64.def"
+#define RECOUNT_ROWS "kernel/blocks/blocks_aarch64.def"
 #define RECOUNT_FRAME(before, step, after)                                                                   \
   "ldp x2, x1, [x0];" before ";"                                                                             \
   "2: .rept 16; " step "; .endr; subs x2, x2, #1; b.ne 2b;" after "; ret"

@@ -1,7 +1,7 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "sweep/condition.hpp"
-#include "sweep/cpu.hpp"
+#include "host/cpu.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/session.hpp"
 
@@ -163,11 +163,11 @@ BOOST_AUTO_TEST_CASE(plans_differ_by_name) {
 }
 
 BOOST_AUTO_TEST_CASE(the_best_cpu_is_isolated_then_large_then_far_from_cpu_0) {
-  BOOST_TEST(best_cpu({}) == -1);
-  BOOST_TEST(best_cpu({{0, false, 0}}) == 0);
-  BOOST_TEST(best_cpu({{0, false, 0}, {1, false, 0}}) == 1);
-  BOOST_TEST(best_cpu({{0, false, 4000}, {1, false, 4000}, {2, false, 2000}}) == 1);
-  BOOST_TEST(best_cpu({{0, false, 4000}, {1, true, 1000}, {2, false, 4000}}) == 1);
+  BOOST_TEST(host::best_cpu({}) == -1);
+  BOOST_TEST(host::best_cpu({{0, false, 0}}) == 0);
+  BOOST_TEST(host::best_cpu({{0, false, 0}, {1, false, 0}}) == 1);
+  BOOST_TEST(host::best_cpu({{0, false, 4000}, {1, false, 4000}, {2, false, 2000}}) == 1);
+  BOOST_TEST(host::best_cpu({{0, false, 4000}, {1, true, 1000}, {2, false, 4000}}) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace recount::sweep {
+namespace recount::host {
 
 /// What speaks for a CPU.
 struct Candidate {
@@ -19,4 +19,4 @@ struct Candidate {
 /// The CPUs that this process may run on, from sysfs.
 [[nodiscard]] std::vector<Candidate> candidates();
 
-} // namespace recount::sweep
+} // namespace recount::host

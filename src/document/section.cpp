@@ -1,5 +1,7 @@
 // Results by machine, and the pictures of a report.
-#include "report/whole.hpp"
+#include "document/section.hpp"
+
+#include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,18 +54,28 @@ Part only(const Part& part, const std::function<bool(const result::Observation&)
 }
 
 std::optional<Picture> Gallery::add(const std::string& figure, const Part& part) {
-  const auto described = figure::describe(figure, *part.results);
-  if (!described) return {};
-  const auto alike = std::ranges::count(wanted_, figure, &Wanted::figure);
+  const auto& entry = figure::find(figures_, figure);
+  std::optional<figure::Sheet> sheet;
+  try {
+    sheet = entry.compose(*part.results, {});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) throw;
+    return {};
+  }
+  const auto alike = std::ranges::count_if(wanted_, [&](const Wanted& w) { return w.sheet.name == figure; });
   const std::string name = alike == 0 ? figure : fmt::format("{}-{}", figure, alike + 1);
-  wanted_.push_back({name, figure, part.results});
-  for (const auto& warning : described->warnings)
+  for (const auto& warning : sheet->warnings)
     if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
-  std::string prose = described->prose;
+  std::vector<std::string> panels;
+  for (const auto& panel : sheet->panels)
+    panels.push_back(panel.title);
+  std::string prose = entry.entry.prose;
   if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
     prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
-  return Picture{name, fmt::format("{}: {}. {}.", prose, fmt::join(described->panels, "; "),
-                                   fmt::join(described->small_print, "; "))};
+  Picture picture{name, fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "),
+                                    fmt::join(sheet->caption, "; "))};
+  wanted_.push_back({name, std::move(*sheet)});
+  return picture;
 }
 
 } // namespace recount::report

@@ -1,4 +1,4 @@
-#include "command/progress.hpp"
+#include "sweep/progress.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>

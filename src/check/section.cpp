@@ -1,0 +1,15 @@
+#include "check/section.hpp"
+
+namespace recount::report {
+
+Section check_section() {
+  return {"presets", [](const Material& material) {
+            std::vector<Block> blocks;
+            for (const Part& part : material.parts)
+              if (auto picture = material.gallery.add("agreement", part))
+                blocks.emplace_back(std::move(*picture));
+            return under("Do the presets count what they say?", std::move(blocks));
+          }};
+}
+
+} // namespace recount::report

@@ -1,0 +1,10 @@
+// The cross-check in a report.
+#pragma once
+
+#include "document/section.hpp"
+
+namespace recount::report {
+
+[[nodiscard]] Section check_section();
+
+} // namespace recount::report

@@ -1,0 +1,19 @@
+// What recount has of each kind: the places where features are put together.
+#pragma once
+
+#include "command/command.hpp"
+#include "document/section.hpp"
+#include "plot/figure.hpp"
+
+#include <vector>
+
+namespace recount::cli {
+
+/// All commands, in the order of recount(1).
+[[nodiscard]] std::vector<Command> commands();
+/// All figures, in the order in which the one that suits some results is looked for.
+[[nodiscard]] const std::vector<figure::Figure>& figures();
+/// The sections of a report, in its order.
+[[nodiscard]] const std::vector<report::Section>& sections();
+
+} // namespace recount::cli

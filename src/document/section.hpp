@@ -1,0 +1,69 @@
+// What a feature contributes to a report: a section, its lines of the summary, its part of the method.
+#pragma once
+
+#include "document/document.hpp"
+#include "plot/figure.hpp"
+#include "result/read.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::report {
+
+/// The results of one machine, or of one published table.
+struct Part {
+  std::string machine; ///< "CPU on HOST"
+  bool published = false;
+  std::shared_ptr<const result::Results> results;
+};
+/// By machine, in the order of the runs.
+[[nodiscard]] std::vector<Part> by_machine(const result::Results& results);
+/// The observations of a part that are wanted; all its runs stay.
+[[nodiscard]] Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted);
+
+/// A picture of the document, to be drawn.
+struct Wanted {
+  std::string name; ///< as in Picture
+  figure::Sheet sheet;
+};
+
+/// Collects the pictures of a document.
+class Gallery {
+public:
+  /// `figures`: those to choose from; must outlive it.
+  explicit Gallery(const std::vector<figure::Figure>& figures) : figures_(figures) {}
+  /// A figure of a part's results under a unique name, with a caption: what it shows, of which machine, by
+  /// which witness, and what the band is. Nothing where the results cannot fill it.
+  std::optional<Picture> add(const std::string& figure, const Part& part);
+  [[nodiscard]] const std::vector<Wanted>& wanted() const { return wanted_; }
+  /// Warnings of the figures: "not drawn, choose with --witness: papi".
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+private:
+  const std::vector<figure::Figure>& figures_;
+  std::vector<Wanted> wanted_;
+  std::vector<std::string> warnings_;
+};
+
+/// What a section is written from.
+struct Material {
+  const result::Results& results;
+  std::vector<Part> parts;
+  std::string machine; ///< a described machine to compare the caches with; empty: as stated
+  Gallery& gallery;
+};
+
+/// A section of the report. Features list theirs; cli/sections.cpp has the table of all, in their order.
+struct Section {
+  std::string subject; ///< "caches", for the title
+  /// Blocks under headings of their own; empty where there is nothing to report.
+  std::function<std::vector<Block>(const Material&)> write;
+  std::function<std::vector<std::string>(const Part&)> summary = {};        ///< sentences
+  std::function<std::vector<Block>(const result::Results&)> method = {};    ///< for the section "Method"
+  bool appendix = false; ///< stands after everything else
+};
+
+} // namespace recount::report

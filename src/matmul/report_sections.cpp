@@ -1,0 +1,181 @@
+// The matrix-multiplication study in a report: which tables, figures and sentences.
+#include "base/format.hpp"
+#include "matmul/derived.hpp"
+#include "matmul/sections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace recount::report {
+namespace {
+
+using namespace analysis;
+
+struct FigureRow {
+  const char *section, *figure;
+};
+/// Which figures stand in which section, in this order.
+constexpr FigureRow figure_rows[] = {
+    {"laboratory", "matmul-lab"},      {"doubles", "matmul-time"},         {"doubles", "matmul-gflops"},
+    {"doubles", "matmul-misses"},      {"doubles", "matmul-hit-rates"},    {"doubles", "matmul-speed-up"},
+    {"doubles", "matmul-blocks"},      {"doubles", "matmul-block-misses"}, {"doubles", "matmul-roofline"},
+    {"published", "matmul-published"},
+};
+
+void add_figures(std::vector<Block>& blocks, const std::string& section, const Part& part, Gallery& gallery) {
+  for (const FigureRow& row : figure_rows)
+    if (section == row.section)
+      if (auto picture = gallery.add(row.figure, part)) blocks.emplace_back(std::move(*picture));
+}
+
+/// A section of tables with their figures behind them.
+void products_section(std::vector<Block>& blocks, const std::string& title, const std::string& section,
+                      std::vector<Block> tables, const Part& part, Gallery& gallery) {
+  if (tables.empty()) return;
+  add_figures(tables, section, part, gallery);
+  append(blocks, under(title, std::move(tables)));
+}
+
+/// Every product that something was said of.
+std::vector<Block> write_products(const Material& material) {
+  std::vector<Block> blocks;
+  const bool several = std::ranges::count(material.parts, false, &Part::published) > 1;
+  for (const Part& part : material.parts) {
+    if (part.published) continue;
+    const std::string of = several ? ": " + part.machine : std::string();
+    for (const Products& group : products(*part.results)) {
+      products_section(blocks, "Products of 16-bit integers" + of, "laboratory", laboratory(group), part,
+                       material.gallery);
+      products_section(blocks, "Products of doubles" + of, "doubles", doubles(group), part, material.gallery);
+    }
+  }
+  const auto groups = products(material.results);
+  const Part everything{"", false, std::make_shared<result::Results>(material.results)};
+  products_section(blocks, "Published values beside the model", "published", published(groups), everything,
+                   material.gallery);
+  append(blocks, under("Comments", remarks(groups)));
+  return blocks;
+}
+
+/// All values of all products, last: they are what the rest is made of.
+std::vector<Block> write_values(const Material& material) {
+  std::vector<Block> tables;
+  for (const Products& group : products(material.results)) {
+    auto made = all_values(group);
+    for (Block& block : made)
+      if (auto* table = std::get_if<Table>(&block)) table->caption += ": " + group.machine;
+    append(tables, std::move(made));
+  }
+  return under("All values", std::move(tables));
+}
+
+const Product* fastest(const Products& group, const std::vector<const Product*>& among) {
+  const Product* best = nullptr;
+  double least = 0;
+  for (const Product* product : among) {
+    const auto time = seconds(group, *product);
+    if (!time || (best && time->value >= least)) continue;
+    best = product;
+    least = time->value;
+  }
+  return best;
+}
+
+/// The products of doubles in plain C++ at the largest size at which `simple` ran: who is fastest, and how
+/// much.
+std::string doubles_in_short(const Products& group) {
+  const Product* simple = nullptr;
+  for (const auto& [product, metrics] : group.of)
+    if (product.element == "f64" && product.variant == "ijk" && product.build.empty() &&
+        seconds(group, product) && (!simple || product.n > simple->n))
+      simple = &product;
+  if (!simple) return {};
+  std::vector<const Product*> others;
+  for (const auto& [product, metrics] : group.of)
+    if (product.element == "f64" && product.n == simple->n && product.build.empty() &&
+        product.variant != "dgemm" && &product != simple)
+      others.push_back(&product);
+  const Product* const best = fastest(group, others);
+  if (!best) return {};
+  const Comparison c = compare(group, *best, *simple);
+  if (!c.by_time) return {};
+  std::string text = fmt::format(
+      "Doubles, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s "
+      "against {} s, {})",
+      simple->n, loops_name(*best), show_times(c.by_time->value), show_seconds(seconds(group, *best)->value),
+      show_seconds(seconds(group, *simple)->value), show_witness(c.by_time->witness));
+  if (c.l1)
+    text += fmt::format("; its L1 hit rate differs by {} points ({})", show_points(c.l1->value),
+                        show_witness(c.l1->witness));
+  return text + ".";
+}
+
+std::string laboratory_in_short(const Products& group) {
+  const Product* first = nullptr;
+  for (const auto& [product, metrics] : group.of)
+    if (product.element == "i16" && product.variant == "ijk-mem" && product.build.empty() &&
+        seconds(group, product))
+      first = &product;
+  if (!first) return {};
+  std::vector<std::string> parts;
+  for (const auto& [product, metrics] : group.of) {
+    if (product.element != "i16" || product.n != first->n || !product.build.empty() || &product == first)
+      continue;
+    const Comparison c = compare(group, product, *first);
+    if (!c.by_time) continue;
+    std::string part = fmt::format("{}: {}", loops_name(product), show_times(c.by_time->value));
+    if (c.l1)
+      part +=
+          fmt::format(" (L1 hit rate {} points, {})", show_points(c.l1->value), show_witness(c.l1->witness));
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return {};
+  return fmt::format("16-bit integers, n = {}, faster than the straightforward product by time: {}.",
+                     first->n, fmt::join(parts, "; "));
+}
+
+std::vector<std::string> summary(const Part& part) {
+  std::vector<std::string> all;
+  if (part.published) return all;
+  for (const Products& group : products(*part.results))
+    for (const std::string& text : {laboratory_in_short(group), doubles_in_short(group)})
+      if (!text.empty()) all.push_back(text);
+  return all;
+}
+
+bool any_products(const result::Results& results) {
+  return std::ranges::any_of(results.observations, [](const auto& o) {
+    return o.witness != "published" && product_of(o.kernel, o.params).has_value();
+  });
+}
+
+std::vector<Block> formulas(const result::Results& results) {
+  std::vector<Block> blocks;
+  if (!any_products(results)) return blocks;
+  Table table{"What follows from the counts; all parts of a ratio come from one witness",
+              {{"", false}, {"formula", false}},
+              {}};
+  for (const auto& row : derivations())
+    table.rows.push_back({row.label, row.form});
+  table.rows.push_back({"delta hit rate", "this product's less the other's, in percentage points"});
+  table.rows.push_back({"speed-up", "the other product's time, or cycles, over this one's"});
+  blocks.emplace_back(std::move(table));
+  std::map<std::string, std::string> presets;
+  for (const auto& run : results.runs)
+    if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
+  Table presets_table{"The presets by the native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  for (const auto& [preset, formula] : presets)
+    presets_table.rows.push_back({preset, formula});
+  if (!presets_table.rows.empty()) blocks.emplace_back(std::move(presets_table));
+  return blocks;
+}
+
+} // namespace
+
+std::vector<Section> product_sections() {
+  return {{"matrix products", write_products, summary, formulas}, {"", write_values, {}, {}, true}};
+}
+
+} // namespace recount::report
