@@ -35,7 +35,7 @@ std::vector<std::string> found_lines(const CachesFindings& f) {
   return summary_lines(f.found);
 }
 
-const std::vector<CachesFigure>& caches_figures() {
+const std::vector<CachesFigure>& caches_table() {
   static const std::vector<CachesFigure> all{
       {"caches",
        [](const CachesFindings& f) {
@@ -90,8 +90,8 @@ bool holds_caches(const result::Results& results) {
 }
 
 Sheet compose_caches(const std::string& name, const result::Results& results) {
-  const auto figure = std::ranges::find(caches_figures(), name, &CachesFigure::name);
-  if (figure == caches_figures().end()) throw bad_input(name, "no such figure");
+  const auto figure = std::ranges::find(caches_table(), name, &CachesFigure::name);
+  if (figure == caches_table().end()) throw bad_input(name, "no such figure");
   if (!holds_caches(results))
     throw bad_input("figure " + name, "the results hold no readings of recount caches",
                     "record some: recount caches -o FILE");

@@ -68,7 +68,7 @@ bool have_gnuplot() {
 std::string failure(const std::string& name, const result::Results& results, const Options& options,
                     ErrorKind kind) {
   try {
-    draw(name, results, options);
+    draw(compose(name, results), options);
   } catch (const Error& error) {
     BOOST_CHECK(error.kind() == kind);
     return error.what();
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
   Options options;
   for (const auto f : formats())
     options.targets.push_back({f, with_suffix(place / "fig.pdf", f)});
-  const auto drawn = draw("access-time", timed_sweep(), options);
+  const auto drawn = draw(compose("access-time", timed_sweep()), options);
   BOOST_TEST(drawn.files.size() == 7U); // cairolatex makes two
   for (const auto& file : drawn.files)
     BOOST_TEST(fs::file_size(file) > 200U);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
 BOOST_AUTO_TEST_CASE(the_svg_holds_axes_curves_labels_and_caption) {
   if (!have_gnuplot()) return;
   const Place place;
-  draw("working-set", timed_sweep(), to(place / "fig.svg"));
+  draw(compose("working-set", timed_sweep()), to(place / "fig.svg"));
   const auto svg = file_contents(place / "fig.svg");
   BOOST_TEST(svg.find("width=\"320\"") != std::string::npos); // 3.33 in at 96 a inch
   for (const char* text : {"Some CPU @ 3 GHz", "working set", "time per access (ns)", "L1d 32 KiB",
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_script_draws_the_same_bytes_again) {
        {std::pair{"access-time", timed_sweep()}, std::pair{"misses", missing_sweep()}}) {
     Options options = to(place / "fig.svg");
     options.script = place / "fig.gp";
-    draw(name, results, options);
+    draw(compose(name, results), options);
     const auto first = file_contents(place / "fig.svg");
     fs::create_directory(place.folder / "again");
     fs::copy_file(place / "fig.gp", place / "again/fig.gp", fs::copy_options::overwrite_existing);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_exact_whatever_the_locale) {
   }
   Options options;
   options.script = place / "fig.gp";
-  draw("access-time", results, options);
+  draw(compose("access-time", results), options);
   std::locale::global(before);
   const auto script = file_contents(place / "fig.gp");
   const double expected = 0.0012345678901234567 * 1e9;
@@ -180,22 +180,22 @@ BOOST_AUTO_TEST_CASE(the_script_takes_the_axes_of_the_layout) {
   auto results = timed_sweep(1);
   Options options;
   options.script = place / "fig.gp";
-  draw("working-set", results, options);
+  draw(compose("working-set", results), options);
   BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") != std::string::npos);
   results.observations.back().value = 1.0;
-  draw("working-set", results, options);
+  draw(compose("working-set", results), options);
   BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2; set logscale y 2\n") !=
              std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
   if (!have_gnuplot()) return;
-  const auto text = draw_text("access-time", timed_sweep(), {}, {72, 20, false});
+  const auto text = draw_text(compose("access-time", timed_sweep()), {72, 20, false});
   BOOST_TEST(text.find("time per access (ns)") != std::string::npos);
   BOOST_TEST(text.find("64 KiB") != std::string::npos);
   BOOST_TEST(text.find('\x1b') == std::string::npos);
   BOOST_TEST(count(text, "\n") <= 21U);
-  BOOST_TEST(draw_text("access-time", timed_sweep(), {}, {72, 20, true}).find('\x1b') != std::string::npos);
+  BOOST_TEST(draw_text(compose("access-time", timed_sweep()), {72, 20, true}).find('\x1b') != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(without_gnuplot_the_error_says_what_to_install) {

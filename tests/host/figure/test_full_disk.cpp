@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
   options.width = 7;
   options.targets = {{recount::figure::Format::png, std::string(folder) + "/fig.png"}};
   try {
-    recount::figure::draw("access-time", recount::figure::timed_sweep(), options);
+    recount::figure::draw(recount::figure::compose("access-time", recount::figure::timed_sweep()), options);
     BOOST_ERROR("16 KiB held the figure");
   } catch (const recount::Error& error) {
     BOOST_CHECK(error.kind() == recount::ErrorKind::unavailable);

@@ -1,6 +1,7 @@
 // Results as a sweep might give them, made up: figures are tested on these.
 #pragma once
 
+#include "plot/figure.hpp"
 #include "result/read.hpp"
 
 namespace recount::figure {
@@ -55,6 +56,12 @@ namespace recount::figure {
   }
   results.observations = made;
   return results;
+}
+
+/// A figure of curves by its name.
+[[nodiscard]] inline Sheet compose(const std::string& name, const result::Results& results,
+                                   const Choice& choice = {}) {
+  return find(curve_figures(), name).compose(results, choice);
 }
 
 } // namespace recount::figure

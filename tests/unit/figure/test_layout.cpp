@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
     }
   }
   results.observations = many;
-  const Layout l = lay_out(compose(recipe("access-time"), results, {}), canvas_of(Format::pdf, 3.33));
+  const Layout l = lay_out(compose("access-time", results, {}), canvas_of(Format::pdf, 3.33));
   const auto& panel = l.panels[0];
   BOOST_TEST(!panel.labelled);
   BOOST_TEST(panel.plot.width() > 80);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
 BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_stand_on_a_logarithmic_axis) {
   auto results = timed_sweep(1);
   const auto axis = [&] {
-    return lay_out(compose(recipe("working-set"), results, {}), canvas_of(Format::pdf, 3.33)).panels[0].y;
+    return lay_out(compose("working-set", results, {}), canvas_of(Format::pdf, 3.33)).panels[0].y;
   };
   BOOST_TEST(!axis().log2); // 1.25 to 5 ns
   for (auto& o : results.observations) {
