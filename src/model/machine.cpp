@@ -1,8 +1,8 @@
 #include "model/machine.hpp"
 
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/family.hpp"
-#include "model/nearest.hpp"
 #include "model/shipped.hpp"
 #include "recount/error.hpp"
 
@@ -30,7 +30,7 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
       level.ways = level.size / level.line;
   } else {
     throw bad_input(machine.name, "no part of a machine is known as \"" + part + "\"",
-                    suggest(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
+                    base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
   }
   return machine;
 }
@@ -47,7 +47,8 @@ MachineDescription machine(const std::string& name) {
     if (shipped.name == name) return parse_machine(shipped.json, name + ".json");
     known.emplace_back(shipped.name);
   }
-  throw bad_input(name, "no such machine", suggest(name, known) + " A file needs a slash or .json");
+  throw bad_input(name, "no such machine",
+                  base::did_you_mean_or_all(name, known) + " A file needs a slash or .json");
 }
 
 std::vector<std::string> machine_names() {

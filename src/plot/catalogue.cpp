@@ -1,11 +1,11 @@
 // The figures, as data.
 #include "caches/infer/record.hpp"
+#include "base/nearest.hpp"
 #include "matmul/figures.hpp"
 #include "plot/select.hpp"
 #include "check/results.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 
@@ -132,7 +132,7 @@ const Recipe& recipe(const std::string& name) {
     if (r.entry.name == name) return r;
     all.push_back(r.entry.name);
   }
-  throw bad_input(name, "no such figure", did_you_mean(name, all, "recount plot --list"));
+  throw bad_input(name, "no such figure", base::did_you_mean(name, all, "recount plot --list"));
 }
 
 std::string suitable(const result::Results& results, const Choice& choice) {

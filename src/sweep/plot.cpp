@@ -1,11 +1,11 @@
 #include "sweep/plot.hpp"
+#include "base/nearest.hpp"
 #include "command/plot_file.hpp"
 #include "plot/figure.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void check_name(const std::string& figure) {
   }
   if (!figure.empty())
     throw bad_input("--figure " + figure, "no such figure",
-                    did_you_mean(figure, names, "recount plot --list names the figures"));
+                    base::did_you_mean(figure, names, "recount plot --list names the figures"));
 }
 
 } // namespace
