@@ -35,6 +35,14 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
   return machine;
 }
 
+MachineDescription with_huge_pages(MachineDescription machine) {
+  if (!machine.tlb) return machine;
+  TlbDescription& tlb = *machine.tlb;
+  tlb.page = tlb.huge_page;
+  if (!tlb.huge.empty()) tlb.levels = tlb.huge;
+  return machine;
+}
+
 MachineDescription machine(const std::string& name) {
   const std::string_view before = before_sizes(name); // behind it a slash is none of a path
   const std::size_t slash = before.empty() ? name.rfind('/') : before.rfind('/');

@@ -44,6 +44,8 @@ struct TlbLevel {
 struct TlbDescription {
   std::int64_t page = 4096; ///< bytes
   std::vector<TlbLevel> levels;
+  std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of a huge page
+  std::vector<TlbLevel> huge = {};                ///< entries for huge pages; none: `levels` hold them too
 };
 
 /// One cache of a family; see family.hpp.
@@ -72,6 +74,9 @@ struct MachineDescription {
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
 /// sizes, see resized()). Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
+
+/// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
+[[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();

@@ -73,6 +73,9 @@ public:
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
     }
+      if (const auto pages = task.point.find("pages");
+          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
+        machine_ = model::with_huge_pages(*std::move(machine_));
   }
 
   /// The machines that one simulation stands for: those of a family, or one without a name of its own.
