@@ -1,3 +1,4 @@
+#include "base/nearest.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
 #include "result/line.hpp"
@@ -6,7 +7,6 @@
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ Subject subject(const Ground& ground, const std::string& text) {
     std::vector<std::string> names;
     for (const auto& one : ground.presets)
       names.push_back(one.name);
-    throw bad_input(name, "no such preset", did_you_mean(name, names, "recount presets lists them"));
+    throw bad_input(name, "no such preset", base::did_you_mean(name, names, "recount presets lists them"));
   } else {
     static_cast<void>(encode_each(name)); // throws for a name that nobody knows
     it.trouble = witness::ask(name).refused;
@@ -59,7 +59,7 @@ Subject subject(const Ground& ground, const std::string& text) {
   for (const auto& proof : ground.proofs)
     metrics.push_back(proof.preset);
   throw bad_input(text, "no kernel states what " + it.as + " must count here",
-                  did_you_mean(it.as, metrics, "see recount-kernels(7)"));
+                  base::did_you_mean(it.as, metrics, "see recount-kernels(7)"));
 }
 
 std::vector<Subject> everything(const Ground& ground) {

@@ -1,8 +1,8 @@
 // recount events: which events there are, searched, and what a name encodes to.
+#include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/output.hpp"
 #include "event/list.hpp"
-#include "event/nearest.hpp"
 #include "event/sysfs.hpp"
 
 #include <recount/event.hpp>
@@ -110,7 +110,7 @@ void print_reasons(const std::vector<Listed>& events) {
   std::vector<std::string> names;
   for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
     names.push_back(one.name);
-  std::string remedy = event::did_you_mean(event::nearest(asked.patterns.front(), names));
+  std::string remedy = base::did_you_mean(asked.patterns.front(), names);
   if (remedy.empty())
     remedy = asked.pmu.empty() ? "--pmu '*' searches the events of other machines too" : "try a shorter word";
   throw bad_input(asked.patterns.front(), "no event matches", remedy);

@@ -1,10 +1,10 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
+#include "base/nearest.hpp"
 #include "cli/tables.hpp"
 #include "command/output.hpp"
 #include "process/child.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -61,7 +61,7 @@ int dispatch(std::vector<std::string> words) {
     if (!command.hidden) names.push_back(command.name);
   }
   throw bad_input(name, name.starts_with("-") ? "no such option" : "no such command",
-                  did_you_mean(name, names, "recount --help"));
+                  base::did_you_mean(name, names, "recount --help"));
 }
 
 /// A descriptor 0, 1 or 2 that came closed would be given to the first file opened, and then written to.

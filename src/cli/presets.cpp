@@ -7,7 +7,7 @@
 #include "preset/document.hpp"
 #include "preset/here.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <recount/error.hpp>
 
@@ -123,7 +123,7 @@ int execute_presets(const PresetsArguments& asked) {
     std::vector<std::string> all;
     for (const PresetLine& p : listing.presets)
       all.push_back(p.name);
-    throw bad_input(name, "no such preset", event::did_you_mean(event::nearest(name, all)));
+    throw bad_input(name, "no such preset", base::did_you_mean(name, all));
   }
   if (!asked.names.empty())
     std::erase_if(listing.presets, [&](const PresetLine& p) {

@@ -1,6 +1,6 @@
 #include "cli/presets.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 #include "host/pmu.hpp"
 #include "preset/formula_text.hpp"
 #include "preset/here.hpp"
@@ -96,8 +96,7 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
     std::vector<std::string> names;
     for (const auto& one : preset::core_pmus())
       names.push_back(one.name);
-    throw bad_input(cpu, "libpfm4 has no core PMU of that name",
-                    event::did_you_mean(event::nearest(cpu, names)));
+    throw bad_input(cpu, "libpfm4 has no core PMU of that name", base::did_you_mean(cpu, names));
   }
   PresetListing listing;
   listing.table = path;

@@ -1,8 +1,8 @@
 // The one file that knows CLI11, which is slow to compile.
+#include "base/nearest.hpp"
 #include "command/command.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -94,7 +94,7 @@ std::vector<std::string> long_names(const CLI::App& parser) {
   throw bad_input(argument,
                   option ? "recount " + command.name + " has no such option"
                          : "unexpected argument of recount " + command.name,
-                  option ? did_you_mean(argument, long_names(parser), page(command)) : page(command));
+                  option ? base::did_you_mean(argument, long_names(parser), page(command)) : page(command));
 }
 
 /// CLI11 says "Could not convert: --repeat = abc"; the only options that convert are numbers.

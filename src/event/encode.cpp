@@ -1,9 +1,9 @@
 #include "event/encode.hpp"
 
+#include "base/nearest.hpp"
 #include "event/breakpoint.hpp"
 #include "event/domain.hpp"
 #include "event/hybrid.hpp"
-#include "event/nearest.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
-  std::string remedy = did_you_mean(suggestions(name, pmus));
+  std::string remedy = base::did_you_mean(suggestions(name, pmus));
   if (remedy.empty()) remedy = "recount events PATTERN searches the events that are known";
   throw bad_input(name, cause, remedy);
 }

@@ -1,9 +1,9 @@
 #include "event/list.hpp"
 
+#include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/generic_prose.hpp"
 #include "base/glob.hpp"
-#include "event/nearest.hpp"
 
 #include <recount/error.hpp>
 
@@ -99,7 +99,7 @@ private:
   std::vector<std::string> names;
   for (const Source& source : all)
     names.push_back(source.name);
-  std::string remedy = did_you_mean(nearest(name, names));
+  std::string remedy = base::did_you_mean(name, names);
   if (remedy.empty()) remedy = "recount events --pmu '*' lists the events of every PMU";
   throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs", remedy);
 }

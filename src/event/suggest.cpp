@@ -1,6 +1,6 @@
 // The nearest names to one that nobody knows.
+#include "base/nearest.hpp"
 #include "event/encode.hpp"
-#include "event/nearest.hpp"
 #include "event/pfm.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::vector<std::string> near_attributes(const std::string& stem, const pfm::Ent
     const std::string part = rest.substr(at, end - at);
     const std::string key = part.substr(0, part.find('='));
     if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return same(name, key); })) {
-      auto found = nearest(key, names);
+      auto found = base::nearest(key, names);
       if (found.empty()) // none is near: those that there are, unit masks first as libpfm4 lists them
         found.assign(names.begin(),
                      names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, names.size())));
@@ -66,7 +66,7 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
     if (wanted.table.empty() ? table.present : same(table.name, wanted.table)) tables.push_back(table);
   }
   if (tables.empty()) { // the table itself is mistyped
-    auto near = nearest(wanted.table, table_names);
+    auto near = base::nearest(wanted.table, table_names);
     for (std::string& table : near)
       table += name.substr(wanted.table.size());
     return near;
@@ -84,7 +84,7 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
     for (const host::Pmu& pmu : pmus)
       for (const auto& [event, terms] : pmu.events)
         candidates.push_back(pmu.name + "/" + event + "/");
-  auto near = nearest(wanted.event, candidates);
+  auto near = base::nearest(wanted.event, candidates);
   for (std::string& candidate : near)
     if (candidate.find('/') == std::string::npos) candidate = prefix + candidate;
   return near;

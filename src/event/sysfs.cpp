@@ -1,9 +1,9 @@
 #include "event/sysfs.hpp"
 
+#include "base/nearest.hpp"
 #include "event/domain.hpp"
 #include "event/format.hpp"
 #include "event/hybrid.hpp"
-#include "event/nearest.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 
@@ -76,7 +76,7 @@ struct Builder {
       known.push_back(event);
     for (const auto& [format, bits] : pmu.formats)
       known.push_back(format);
-    std::string remedy = did_you_mean(nearest(key, known));
+    std::string remedy = base::did_you_mean(key, known);
     if (remedy.empty()) remedy = fmt::format("PMU {} takes {}", pmu.name, fmt::join(known, ", "));
     throw bad_input(name, fmt::format("PMU {} has no event or term \"{}\"", pmu.name, key), remedy);
   }
@@ -104,7 +104,7 @@ const host::Pmu& find_pmu(const std::string& wanted, const std::string& name,
     if (pmu.name == wanted) return pmu;
     names.push_back(pmu.name);
   }
-  std::string remedy = did_you_mean(nearest(wanted, names));
+  std::string remedy = base::did_you_mean(wanted, names);
   if (remedy.empty())
     remedy =
         fmt::format("this kernel has {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));

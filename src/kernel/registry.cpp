@@ -1,8 +1,8 @@
 // The kernels by name, and points completed with defaults.
+#include "base/nearest.hpp"
 #include "kernel/blocks/block_kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/provoked.hpp"
-#include "model/nearest.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
   const std::string given = word != nullptr ? *word : std::to_string(std::get<std::int64_t>(value));
   if (word == nullptr || std::ranges::find(parameter.choices, *word) == parameter.choices.end())
     throw bad_input(option(kernel, parameter.name), fmt::format("\"{}\" is none of its values", given),
-                    model::suggest(given, parameter.choices));
+                    base::did_you_mean_or_all(given, parameter.choices));
 }
 
 } // namespace
@@ -76,7 +76,7 @@ const Kernel& find(const std::string& name) {
     if (kernel->name() == name) return *kernel;
     known.push_back(kernel->name());
   }
-  throw bad_input(name, "no such kernel", model::suggest(name, known));
+  throw bad_input(name, "no such kernel", base::did_you_mean_or_all(name, known));
 }
 
 result::Params complete(const Kernel& kernel, const result::Params& given) {
@@ -96,7 +96,7 @@ result::Params complete(const Kernel& kernel, const result::Params& given) {
   }
   for (const auto& [name, value] : given)
     if (!point.contains(name))
-      throw bad_input(option(kernel, name), "no such parameter", model::suggest(name, known));
+      throw bad_input(option(kernel, name), "no such parameter", base::did_you_mean_or_all(name, known));
   return point;
 }
 

@@ -1,6 +1,6 @@
 #include "lint/lint.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <recount/error.hpp>
 
@@ -17,8 +17,7 @@ void choose(std::vector<std::string>& cpus, const PresetTable& table, const std:
   if (asked.empty()) return;
   const auto all = cpus;
   std::erase_if(cpus, [&](const std::string& cpu) { return !same_word(cpu, asked); });
-  if (cpus.empty())
-    throw bad_input(asked, "no such CPU in " + table.name(), event::did_you_mean(event::nearest(asked, all)));
+  if (cpus.empty()) throw bad_input(asked, "no such CPU in " + table.name(), base::did_you_mean(asked, all));
 }
 
 /// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,

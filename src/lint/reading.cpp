@@ -1,7 +1,7 @@
 // Findings of the grammar and of names: what the reader met, in words.
 #include "lint/lint.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 #include "preset/standard.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string suggest_preset(const std::string& name) {
   std::vector<std::string> names;
   for (const Standard& standard : standard_presets())
     names.emplace_back(standard.name);
-  return joined(event::nearest(name, names, 2));
+  return joined(base::nearest(name, names, 2));
 }
 
 bool has_return(const std::string& text) {

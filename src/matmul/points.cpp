@@ -1,11 +1,11 @@
 #include "matmul/points.hpp"
+#include "base/nearest.hpp"
 
 #include "kernel/command_line.hpp"
 #include "kernel/kernel.hpp"
 #include "sweep/range.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 
@@ -119,7 +119,7 @@ std::vector<MatmulStop> matmul_points(const MatmulChoice& choice) {
     names.emplace_back(row.name);
   for (const auto& study : choice.studies)
     if (std::ranges::find(names, study) == names.end())
-      throw bad_input("--study " + study, "no such study", did_you_mean(study, names, "lab or report"));
+      throw bad_input("--study " + study, "no such study", base::did_you_mean(study, names, "lab or report"));
   std::vector<MatmulStop> stops;
   for (const StudyRow& row : study_rows)
     if (wanted(choice, row.study)) add_row(stops, row, choice);

@@ -1,4 +1,5 @@
 #include "matmul/published.hpp"
+#include "base/nearest.hpp"
 
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
@@ -6,7 +7,6 @@
 #include "matmul/preset_notes.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <fmt/format.h>
 
@@ -108,7 +108,7 @@ private:
     }
     std::vector<std::string> known{"variant", "n", "block", "seconds", "seconds_cpp", "seconds_java"};
     known.insert(known.end(), preset_columns.begin(), preset_columns.end());
-    fail(fmt::format("no column is known by the name \"{:.80}\"", name), did_you_mean(name, known));
+    fail(fmt::format("no column is known by the name \"{:.80}\"", name), base::did_you_mean(name, known));
   }
 
   template <class Number>

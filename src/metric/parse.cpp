@@ -1,7 +1,7 @@
+#include "base/nearest.hpp"
 #include "metric/metric.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ public:
       range(rest);
     else
       fail(shown(field), "is no field of a metric",
-           did_you_mean(shown(field), fields, "the fields are unit, formula, range and prose"));
+           base::did_you_mean(shown(field), fields, "the fields are unit, formula, range and prose"));
   }
   Metrics finish() && {
     complete();

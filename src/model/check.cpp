@@ -52,6 +52,22 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
   c.need(level.prefetch == Prefetch::none, "prefetch", "an exclusive level is filled from above only");
 }
 
+void check_tlb(const std::string& file, const std::string& path, std::int64_t page,
+               const std::vector<TlbLevel>& levels, std::int64_t least_page) {
+  const Checker c{file, path};
+  c.need(power_of_two(page) && page >= least_page, "page",
+         "must be a power of two and not shorter than a line");
+  c.need(!levels.empty(), "levels", "at least one is needed");
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const TlbLevel& level = levels[i];
+    const Checker at{file, path + ".levels[" + std::to_string(i) + "]"};
+    at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
+    at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
+            std::to_string(level.entries) + " entries do not divide into sets of " +
+                std::to_string(level.ways));
+  }
+}
+
 } // namespace
 
 void check(const MachineDescription& machine, const std::string& file) {
@@ -67,18 +83,9 @@ void check(const MachineDescription& machine, const std::string& file) {
              "the first level has none above it");
   }
   if (!machine.tlb) return;
-  const Checker c{file, "tlb"};
-  c.need(power_of_two(machine.tlb->page) && machine.tlb->page >= machine.levels[0].line, "page",
-         "must be a power of two and not shorter than a line");
-  c.need(!machine.tlb->levels.empty(), "levels", "at least one is needed");
-  for (std::size_t i = 0; i < machine.tlb->levels.size(); ++i) {
-    const TlbLevel& level = machine.tlb->levels[i];
-    const Checker at{file, "tlb.levels[" + std::to_string(i) + "]"};
-    at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
-    at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
-            std::to_string(level.entries) + " entries do not divide into sets of " +
-                std::to_string(level.ways));
-  }
+  const TlbDescription& tlb = *machine.tlb;
+  check_tlb(file, "tlb", tlb.page, tlb.levels, machine.levels[0].line);
+  if (!tlb.huge.empty()) check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
 }
 
 } // namespace recount::model

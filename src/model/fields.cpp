@@ -1,6 +1,6 @@
 #include "model/fields.hpp"
 
-#include "model/nearest.hpp"
+#include "base/nearest.hpp"
 
 #include <limits>
 
@@ -108,7 +108,7 @@ std::size_t Fields::choice(const std::string& name, const std::vector<std::strin
     for (std::size_t i = 0; i < words.size(); ++i)
       if (words[i] == field.get<std::string>()) return i;
   throw error(name, "unknown value " + field.dump(),
-              suggest(field.is_string() ? field.get<std::string>() : "", words));
+              base::did_you_mean_or_all(field.is_string() ? field.get<std::string>() : "", words));
 }
 
 const json& Fields::list(const std::string& name) {
@@ -120,7 +120,7 @@ const json& Fields::list(const std::string& name) {
 void Fields::done() const {
   for (const auto& item : value_.items())
     if (std::ranges::find(known_, item.key()) == known_.end())
-      throw error(item.key(), "unknown field", suggest(item.key(), known_));
+      throw error(item.key(), "unknown field", base::did_you_mean_or_all(item.key(), known_));
 }
 
 } // namespace recount::model

@@ -124,6 +124,9 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
   return as.inclusion == Inclusion::exclusive && (level.remove(line) & 1) != 0;
 }
 
+// Hennessy and Patterson, Computer Architecture: A Quantitative Approach, 6th edition, appendix B.1: without
+// allocation "write misses do not affect the cache". So nothing is brought in and no prefetch is started;
+// Intel's L1 prefetchers, too, are triggered by loads (248966, "Data Prefetch to L1").
 bool Hierarchy::missed(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
   const LevelDescription& as = machine_.levels[at];
   const bool exclusive = as.inclusion == Inclusion::exclusive;
@@ -141,7 +144,10 @@ bool Hierarchy::missed(std::size_t at, std::uint64_t address, Cause cause, bool 
   return false;
 }
 
-// Hands level `at` a line that leaves the level above: `shift` is that level's.
+// Hands level `at` a line that leaves the level above: `shift` is that level's. To this level a write-back is
+// a write, so its write policy and its write-miss policy decide (Hennessy and Patterson, as above): a
+// write-through level has no dirty lines and passes the line on, and one that does not allocate does not take
+// in a line that it misses.
 void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift) {
   if (at == levels_.size()) {
     ++memory_.accesses[number(cause)];

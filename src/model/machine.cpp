@@ -1,8 +1,8 @@
 #include "model/machine.hpp"
 
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/family.hpp"
-#include "model/nearest.hpp"
 #include "model/shipped.hpp"
 #include "recount/error.hpp"
 
@@ -31,8 +31,16 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
       level.ways = level.size / level.line;
   } else {
     throw bad_input(machine.name, "no part of a machine is known as \"" + part + "\"",
-                    suggest(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
+                    base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
   }
+  return machine;
+}
+
+MachineDescription with_huge_pages(MachineDescription machine) {
+  if (!machine.tlb) return machine;
+  TlbDescription& tlb = *machine.tlb;
+  tlb.page = tlb.huge_page;
+  if (!tlb.huge.empty()) tlb.levels = tlb.huge;
   return machine;
 }
 
@@ -48,7 +56,8 @@ MachineDescription machine(const std::string& name) {
     if (shipped.name == name) return parse_machine(shipped.json, name + ".json");
     known.emplace_back(shipped.name);
   }
-  throw bad_input(name, "no such machine", suggest(name, known) + " A file needs a slash or .json");
+  throw bad_input(name, "no such machine",
+                  base::did_you_mean_or_all(name, known) + " A file needs a slash or .json");
 }
 
 std::optional<MachineDescription> shipped_machine(const std::string& name) {

@@ -44,6 +44,8 @@ struct TlbLevel {
 struct TlbDescription {
   std::int64_t page = 4096; ///< bytes
   std::vector<TlbLevel> levels;
+  std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of a huge page
+  std::vector<TlbLevel> huge = {};                ///< entries for huge pages; none: `levels` hold them too
 };
 
 /// One cache of a family; see family.hpp.
@@ -76,6 +78,8 @@ struct MachineDescription {
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
 /// names from results, which are not trusted.
 [[nodiscard]] std::optional<MachineDescription> shipped_machine(const std::string& name);
+/// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
+[[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();

@@ -67,18 +67,29 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   return level;
 }
 
-TlbDescription tlb(const json& value, const std::string& file) {
-  Fields fields(value, file, "tlb");
-  TlbDescription tlb;
-  tlb.page = fields.bytes("page", tlb.page);
-  std::size_t i = 0;
+std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path) {
+  std::vector<TlbLevel> levels;
   for (const json& element : fields.list("levels")) {
-    Fields one(element, file, "tlb.levels[" + std::to_string(i++) + "]");
+    Fields one(element, file, path + ".levels[" + std::to_string(levels.size()) + "]");
     TlbLevel level;
     level.entries = one.count("entries");
     level.ways = ways(one, level.entries);
     one.done();
-    tlb.levels.push_back(level);
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+TlbDescription tlb(const json& value, const std::string& file) {
+  Fields fields(value, file, "tlb");
+  TlbDescription tlb;
+  tlb.page = fields.bytes("page", tlb.page);
+  tlb.levels = tlb_levels(fields, file, "tlb");
+  if (const json& field = fields.any("huge"); !field.is_null()) {
+    Fields huge(field, file, "tlb.huge");
+    tlb.huge_page = huge.bytes("page", tlb.huge_page);
+    tlb.huge = tlb_levels(huge, file, "tlb.huge");
+    huge.done();
   }
   fields.done();
   return tlb;

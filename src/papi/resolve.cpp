@@ -1,6 +1,6 @@
 #include "papi/resolve.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 #include "host/pmu.hpp"
 #include "papi/error.hpp"
 #include "papi/qualifier.hpp"
@@ -38,8 +38,7 @@ Error absent(const std::string& name, int code) {
 Error no_preset(const std::string& name) {
   const auto known = preset_names();
   if (std::find(known.begin(), known.end(), name) == known.end())
-    return bad_input(name, "PAPI has no preset of this name",
-                     event::did_you_mean(event::nearest(name, known)));
+    return bad_input(name, "PAPI has no preset of this name", base::did_you_mean(name, known));
   constexpr auto undefined = "PAPI's table has no definition of it for this CPU";
   constexpr auto define = "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE";
   if (core_pmu_here()) return unavailable(name, undefined, {}, define);

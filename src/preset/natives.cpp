@@ -1,6 +1,6 @@
 #include "preset/natives.hpp"
 
-#include "event/nearest.hpp"
+#include "base/nearest.hpp"
 #include "preset/document.hpp"
 
 #include <algorithm>
@@ -199,14 +199,14 @@ std::vector<std::string> Natives::suggest(const std::string& name) {
       if (const event::pfm::Entry* entry = book->find(native.event); entry && book->table.name == native.pmu)
         for (const auto& mask : book->attributes(*entry))
           if (!mask.modifier) candidates.push_back(mask.name);
-    return event::nearest(native.part, candidates, 3);
+    return base::nearest(native.part, candidates, 3);
   }
   if (native.status != Native::Status::unknown_event) return {};
   for (std::size_t i = 0; i < unprefixed_; ++i)
     for (const auto& [key, entry] : books_[i]->entries)
       candidates.push_back(entry.name);
   std::ranges::sort(candidates);
-  return event::nearest(native.event, candidates, 3);
+  return base::nearest(native.event, candidates, 3);
 }
 
 const std::vector<Table>& core_pmus() {

@@ -1,7 +1,7 @@
 #include "profile/rows.hpp"
+#include "base/nearest.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <map>
@@ -49,7 +49,7 @@ By parse_by(const std::string& name) {
     all.emplace_back(known.name);
   }
   throw bad_input("--by " + name, "is no way to gather samples",
-                  did_you_mean(name, all, "module, function, line or address"));
+                  base::did_you_mean(name, all, "module, function, line or address"));
 }
 
 std::string name_of(By by) {

@@ -1,11 +1,11 @@
 #include "profile/sites.hpp"
+#include "base/nearest.hpp"
 
 #include "profile/files.hpp"
 #include "profile/located.hpp"
 #include "symbol/disassembly.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <fcntl.h>
@@ -134,7 +134,8 @@ private:
     for (const Candidate& candidate : candidates_)
       for (const auto& function : candidate.module.functions("*" + wanted.name + "*"))
         names.push_back(function.name);
-    return did_you_mean(wanted.name, names, "symbols name functions with their namespaces: nm -C PROGRAM");
+    return base::did_you_mean(wanted.name, names,
+                              "symbols name functions with their namespaces: nm -C PROGRAM");
   }
 
   std::vector<Candidate> candidates_;

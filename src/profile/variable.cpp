@@ -1,9 +1,9 @@
 #include "profile/variable.hpp"
+#include "base/nearest.hpp"
 
 #include "profile/files.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t
     return variables[0].start + (seen[file].first - *stated) + watched.offset;
   }
   throw bad_input(event, "the program and its libraries have no variable " + watched.variable,
-                  did_you_mean(watched.variable, near, "its symbols name them: nm -C PROGRAM"));
+                  base::did_you_mean(watched.variable, near, "its symbols name them: nm -C PROGRAM"));
 }
 
 } // namespace recount::profile

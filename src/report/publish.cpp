@@ -1,4 +1,5 @@
 #include "report/publish.hpp"
+#include "base/nearest.hpp"
 
 #include "plot/output.hpp"
 #include "process/child.hpp"
@@ -6,7 +7,6 @@
 #include "document/formats.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <fmt/format.h>
 
@@ -183,7 +183,8 @@ Format parse_format(const std::string& name) {
     if (name == row.name) return row.format;
     names.emplace_back(row.name);
   }
-  throw bad_input("--format " + name, "no such format", did_you_mean(name, names, "markdown, html or latex"));
+  throw bad_input("--format " + name, "no such format",
+                  base::did_you_mean(name, names, "markdown, html or latex"));
 }
 
 Published publish(Report report, const std::string& folder, const std::vector<Format>& formats) {

@@ -1,9 +1,9 @@
 #include "stat/plan.hpp"
+#include "base/nearest.hpp"
 
 #include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -67,7 +67,7 @@ private:
       (void)encode_each(name, plan_.domain);
     } catch (const Error& error) {
       Problem problem = error.problem();
-      const auto near = nearest(name, names_of_metrics());
+      const auto near = base::nearest(name, names_of_metrics());
       if (!near.empty()) problem.remedy = "metric " + near.front() + "? " + problem.remedy;
       throw Error(error.kind(), problem);
     }

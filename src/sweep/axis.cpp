@@ -1,3 +1,4 @@
+#include "base/nearest.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/range.hpp"
 
@@ -5,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 namespace recount::sweep {
 namespace {
@@ -19,9 +19,9 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
     names.push_back("--" + p.name);
   }
   throw bad_input("--" + name, "no option of sweep, and no parameter of kernel " + kernel.name(),
-                  did_you_mean("--" + name, names,
-                               fmt::format("its parameters are {}; see recount sweep --help {}",
-                                           fmt::join(names, ", "), kernel.name())));
+                  base::did_you_mean("--" + name, names,
+                                     fmt::format("its parameters are {}; see recount sweep --help {}",
+                                                 fmt::join(names, ", "), kernel.name())));
 }
 
 std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
@@ -32,7 +32,7 @@ std::vector<result::ParamValue> choices(const Parameter& p, const std::string& t
     if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end())
       throw bad_input("--" + p.name,
                       fmt::format("\"{:.80}\" is none of {}", word, fmt::join(p.choices, ", ")),
-                      did_you_mean(word, p.choices));
+                      base::did_you_mean(word, p.choices));
     if (std::find(all.begin(), all.end(), result::ParamValue(word)) == all.end()) all.emplace_back(word);
     if (rest.size() == word.size()) return all;
     rest.remove_prefix(word.size() + 1);

@@ -1,11 +1,11 @@
 #include "sweep/condition.hpp"
+#include "base/nearest.hpp"
 #include "sweep/range.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 namespace recount::sweep {
 namespace {
@@ -34,7 +34,7 @@ Term parse_term(const kernel::Kernel& kernel, const std::string& text, const std
   }
   throw bad_input(subject,
                   fmt::format("\"{:.40}\" is no number parameter of kernel {}", term.name, kernel.name()),
-                  did_you_mean(term.name, names));
+                  base::did_you_mean(term.name, names));
 }
 
 } // namespace

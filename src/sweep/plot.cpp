@@ -1,4 +1,5 @@
 #include "sweep/plot.hpp"
+#include "base/nearest.hpp"
 #include "command/plot_file.hpp"
 
 #include <cstdio>

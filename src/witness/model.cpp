@@ -1,4 +1,5 @@
 // The model: what the kernel's accesses must do in a described cache hierarchy. Nothing is measured.
+#include "base/nearest.hpp"
 #include "model/family.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
@@ -10,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 namespace recount::witness {
 namespace {
@@ -73,6 +73,9 @@ public:
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
     }
+      if (const auto pages = task.point.find("pages");
+          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
+        machine_ = model::with_huge_pages(*std::move(machine_));
   }
 
   /// The machines that one simulation stands for: those of a family, or one without a name of its own.
@@ -101,9 +104,9 @@ public:
     if (const auto found = values.find(o.metric); found != values.end())
       o.value = found->second;
     else
-      o.reason = fmt::format(
-          "the model of {} has no such metric; {}", machine_->name,
-          did_you_mean(o.metric, model::metric_names(*machine_), "recount-machines(5) lists those it has"));
+      o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
+                             base::did_you_mean(o.metric, model::metric_names(*machine_),
+                                                "recount-machines(5) lists those it has"));
   }
 
 private:

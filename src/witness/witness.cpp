@@ -1,11 +1,11 @@
 #include "witness/witness.hpp"
+#include "base/nearest.hpp"
 
 #include "model/family.hpp"
 
 #include <algorithm>
 #include <array>
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
 
 namespace recount::witness {
 
@@ -26,7 +26,7 @@ const Witness& find(const std::string& name) {
   }
   throw bad_input(
       "--witness " + name, "no such witness",
-      did_you_mean(
+      base::did_you_mean(
           kind, names,
           "the witnesses are clock, perf, papi, both (of these two), model (this machine) and model:NAME"));
 }

@@ -1,7 +1,5 @@
-// Tables, sizes, wrapping, and the nearest names.
+// Tables, sizes, wrapping.
 #include "command/output.hpp"
-
-#include <recount/nearest.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -45,22 +43,4 @@ BOOST_AUTO_TEST_CASE(an_error_has_a_line_for_each_part_it_has) {
   const Error full(ErrorKind::unavailable, {"ev", "refused (EACCES)", "k = 3", "do this"});
   BOOST_TEST(error_text(full) == "recount: ev: refused (EACCES)\n  setting: k = 3\n  remedy:  do this\n");
   BOOST_TEST(error_text(bad_input("x", "bad")) == "recount: x: bad\n");
-}
-
-BOOST_AUTO_TEST_CASE(swapped_and_missing_letters_are_one_edit) {
-  BOOST_TEST(edit_distance("sweep", "sweep") == 0U);
-  BOOST_TEST(edit_distance("swepe", "sweep") == 1U);
-  BOOST_TEST(edit_distance("plt", "PLOT") == 1U);
-  BOOST_TEST(edit_distance("", "abc") == 3U);
-  BOOST_TEST(edit_distance("kitten", "sitting") == 3U);
-}
-
-BOOST_AUTO_TEST_CASE(the_nearest_names_come_first_and_far_ones_not_at_all) {
-  const std::vector<std::string> names{"doctor", "events", "sweep", "plot"};
-  BOOST_TEST(nearest("evnts", names) == std::vector<std::string>{"events"}, boost::test_tools::per_element());
-  BOOST_TEST(nearest("zzzzzz", names).empty());
-  BOOST_TEST(did_you_mean("polt", names) == "did you mean plot?");
-  BOOST_TEST(did_you_mean("zzzzzz", names, "see the list") == "see the list");
-  BOOST_TEST(did_you_mean("ab", std::vector<std::string>{"ab1", "ab2", "ab3", "ab4"}) ==
-             "did you mean ab1, ab2 or ab3?");
 }

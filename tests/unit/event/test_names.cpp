@@ -1,6 +1,5 @@
 #include "event/domain.hpp"
 #include "base/glob.hpp"
-#include "event/nearest.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,29 +7,6 @@ using namespace recount;
 using namespace recount::event;
 
 BOOST_AUTO_TEST_SUITE(names)
-
-BOOST_AUTO_TEST_CASE(edit_distances) {
-  BOOST_TEST(edit_distance("", "abc") == 3U);
-  BOOST_TEST(edit_distance("kitten", "sitting") == 3U);
-  BOOST_TEST(edit_distance("CYCLES", "cycles") == 0U);
-  BOOST_TEST(edit_distance("cylces", "cycles") == 1U); // a swap is one edit
-  BOOST_TEST(edit_distance("ca", "abc") == 3U);        // optimal string alignment, not full Damerau
-}
-
-BOOST_AUTO_TEST_CASE(nearest_first) {
-  const std::vector<std::string> known{"PAGE-FAULTS", "MINOR-FAULTS", "MAJOR-FAULTS", "CPU-CLOCK"};
-  BOOST_TEST(nearest("page-fault", known).front() == "PAGE-FAULTS");
-  BOOST_TEST(nearest("MAJOR-FALUTS", known).front() == "MAJOR-FAULTS");
-  BOOST_TEST(nearest("CLOCK", known).front() == "CPU-CLOCK"); // contained
-  BOOST_TEST(nearest("zzzzzz", known).empty());
-  BOOST_TEST(nearest("FAULTS", known, 2).size() == 2U);
-}
-
-BOOST_AUTO_TEST_CASE(prose) {
-  BOOST_TEST(did_you_mean({}).empty());
-  BOOST_TEST(did_you_mean({"a"}) == "did you mean a?");
-  BOOST_TEST(did_you_mean({"a", "b", "c"}) == "did you mean a, b or c?");
-}
 
 BOOST_AUTO_TEST_CASE(patterns) {
   BOOST_TEST(Pattern("fault").matches("perf::PAGE-FAULTS"));

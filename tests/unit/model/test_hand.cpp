@@ -54,6 +54,14 @@ LevelDescription next_line(LevelDescription l) {
   l.prefetch = Prefetch::next_line;
   return l;
 }
+LevelDescription through(LevelDescription l) {
+  l.write = Write::through;
+  return l;
+}
+LevelDescription without_allocation(LevelDescription l) {
+  l.allocate = false;
+  return l;
+}
 MachineDescription of(std::vector<LevelDescription> levels) {
   return {"hand", "", std::move(levels), {}, 1};
 }
@@ -118,6 +126,27 @@ const std::vector<Row> rows = {
    {{.loads = 1, .load_misses = 1, .stores = 2, .store_misses = 1},
     {.loads = 1, .stores = 2, .store_misses = 1},
     {.stores = 1}}},
+  // As in "a write-back misses", but L2 passes 0 on and keeps 32: l0 misses in L2 and drives 32 out.
+  {"a write-back misses a level without allocation", of({level(32, 2), without_allocation(level(16, 1))}), "s0 l16 l32 l0",
+   {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1},
+    {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 3, .arrived = 1, .arrived_missing = 1},
+    {.loads = 3, .stores = 1, .arrived = 1}}},
+  // L2 holds 0 and passes its write-back on at once; 0 stays clean there and leaves without a write-back.
+  {"a write-back hits a write-through level", of({level(16, 1), through(level(32, 2))}), "s0 l16 l32 l48",
+   {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 3, .write_backs = 1},
+    {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .arrived = 1},
+    {.loads = 3, .stores = 1, .arrived = 1}}},
+  // L2 takes 0 in, clean, in place of 32, and passes the write-back on; l0 hits there.
+  {"a write-back misses a write-through level", of({level(32, 2), through(level(16, 1))}), "s0 l16 l32 l0",
+   {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1},
+    {.loads = 3, .load_misses = 2, .stores = 1, .store_misses = 1, .evictions = 3, .arrived = 1, .arrived_missing = 1},
+    {.loads = 2, .stores = 1, .arrived = 1}}},
+  // s0 brings nothing in, so l16 misses, with it 32; l0 misses and finds its next line, 16, there.
+  {"no prefetch on a store miss without allocation", of({without_allocation(next_line(level(64, 4)))}), "s0 l16 l0",
+   {{.loads = 2, .load_misses = 2, .stores = 1, .store_misses = 1}, {.loads = 2, .stores = 1, .prefetched = 1}}},
+  // A store that allocates brings 0 and, as the next line, 16.
+  {"prefetch on a store miss with allocation", of({next_line(level(64, 4))}), "s0 l16",
+   {{.loads = 1, .stores = 1, .store_misses = 1}, {.stores = 1, .prefetched = 1}}},
   // One translation fits; the two pages' entries share a line of the table.
   {"page walks", with_tlb(of({level(256, 16)}), 64, 1), "l0 l64 l0",
    {{.loads = 3, .load_misses = 2, .walks = 3, .walk_misses = 1}, {.loads = 2, .walks = 1}}},

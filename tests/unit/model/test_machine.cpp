@@ -71,6 +71,12 @@ const std::vector<Wrong> wrongs = {
     {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {"page": 3000,
         "levels": [{"entries": 4, "ways": 4}]}})",
      {"tlb.page: must be a power of two"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"page": "3M", "levels": [{"entries": 4, "ways": 4}]}}})",
+     {"tlb.huge.page: must be a power of two"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"entries": 4, "ways": 3}]}}})",
+     {"tlb.huge.levels[0].ways: 4 entries"}},
 };
 
 bool is_bad_input(const recount::Error& e) {
@@ -115,6 +121,31 @@ BOOST_AUTO_TEST_CASE(every_field_is_read) {
   BOOST_REQUIRE(m.tlb.has_value());
   BOOST_TEST(m.tlb->page == 2 << 20);
   BOOST_TEST((m.tlb->levels.size() == 2 && m.tlb->levels[0].ways == 8 && m.tlb->levels[1].sets() == 3));
+}
+
+BOOST_AUTO_TEST_CASE(huge_pages_have_entries_of_their_own_or_those_of_small_pages) {
+  const std::string start =
+      R"({"name": "m", "levels": [{"name": "L1", "size": "1K", "line": 64, "ways": 4}])";
+  const auto misses = [](const MachineDescription& m) { // over 4 pages of 2 MiB, second pass
+    Hierarchy caches(m);
+    for (int pass = 0; pass < 2; ++pass) {
+      caches.reset_counters();
+      for (std::uint64_t i = 0; i < 2048; ++i)
+        caches.load(i << 12, 1);
+    }
+    return caches.counts().tlb.back().missed(Cause::load);
+  };
+  const auto plain = parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}]}})", "m.json");
+  BOOST_TEST(misses(plain) == 2048);
+  BOOST_TEST(with_huge_pages(plain).tlb->page == 2 << 20);
+  BOOST_TEST(misses(with_huge_pages(plain)) == 0);
+  const auto fewer = parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}], "huge":
+      {"levels": [{"entries": 2, "ways": 2}]}}})",
+                                   "m.json");
+  BOOST_TEST(misses(fewer) == 2048);
+  BOOST_TEST(misses(with_huge_pages(fewer)) == 4); // one for each page: LRU keeps two of four
+  const auto none = parse_machine(start + "}", "m.json");
+  BOOST_TEST(!with_huge_pages(none).tlb.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {

@@ -1,0 +1,92 @@
+#include "base/nearest.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace recount::base {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& letter : out)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return out;
+}
+
+/// Over lower-case words, three rows at a time.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t differs = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + differs});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(above);
+    above.swap(row);
+  }
+  return above[b.size()];
+}
+
+bool contains(const std::string& whole, const std::string& part) {
+  return part.size() > 2 && whole.find(part) != std::string::npos;
+}
+
+} // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  return distance(lower(a), lower(b));
+}
+
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& names,
+                                 std::size_t most) {
+  const std::string wanted = lower(word);
+  std::vector<std::pair<std::size_t, const std::string*>> ranked;
+  for (const std::string& name : names) {
+    const std::string known = lower(name);
+    const std::size_t longer = std::max(known.size(), wanted.size()),
+                      gap = longer - std::min(known.size(), wanted.size()),
+                      limit = std::max<std::size_t>(1, longer / 3);
+    const std::size_t edits = gap > limit ? limit + 1 : distance(wanted, known); // it is at least the gap
+    if (edits <= limit)
+      ranked.emplace_back(edits, &name);
+    else if (contains(known, wanted) || contains(wanted, known))
+      ranked.emplace_back(limit + gap, &name);
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto& rank) { return rank.first; });
+  std::vector<std::string> found;
+  for (const auto& [edits, name] : ranked) {
+    if (found.size() == most) break;
+    if (std::ranges::find(found, *name) == found.end()) found.push_back(*name);
+  }
+  return found;
+}
+
+std::string did_you_mean(const std::vector<std::string>& names, std::string otherwise) {
+  if (names.empty()) return otherwise;
+  std::string text = "did you mean ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text + "?";
+}
+
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names,
+                         std::string otherwise) {
+  return did_you_mean(nearest(wanted, names), std::move(otherwise));
+}
+
+std::string did_you_mean_or_all(std::string_view wanted, const std::vector<std::string>& names) {
+  std::string all = "known:";
+  for (const std::string& name : names)
+    all += " " + name;
+  return did_you_mean(wanted, names, std::move(all));
+}
+
+} // namespace recount::base

@@ -1,0 +1,41 @@
+// Which known names a mistyped one may have meant.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace recount::base {
+
+/// Edits (insertion, deletion, substitution, swap of neighbours) from one text to the other, letter case
+/// ignored: the optimal string alignment distance. Pure.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// At most `most` of the names, nearest first: those within a third of the longer text in edits (one edit at
+/// least), then those of which one contains the other. Letter case is ignored. Pure.
+[[nodiscard]] std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string>& names,
+                                               std::size_t most = 3);
+
+/// "did you mean a, b or c?"; `otherwise` when there is no name. For the remedy of an Error.
+[[nodiscard]] std::string did_you_mean(const std::vector<std::string>& names, std::string otherwise = {});
+
+/// The same with the names nearest to one that is not known.
+[[nodiscard]] std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names,
+                                       std::string otherwise = {});
+
+/// For any range of things that convert to std::string.
+template <class Names>
+requires(!std::is_convertible_v<const Names&, std::vector<std::string>>) [[nodiscard]] std::string
+    did_you_mean(std::string_view wanted, const Names& names, std::string otherwise = {}) {
+  std::vector<std::string> texts;
+  for (const auto& name : names)
+    texts.emplace_back(name);
+  return did_you_mean(wanted, texts, std::move(otherwise));
+}
+
+/// did_you_mean(), or the list of all names when none is near: for short lists.
+[[nodiscard]] std::string did_you_mean_or_all(std::string_view wanted, const std::vector<std::string>& names);
+
+} // namespace recount::base
