@@ -78,6 +78,7 @@ struct MachineDescription {
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
 /// names from results, which are not trusted.
 [[nodiscard]] std::optional<MachineDescription> shipped_machine(const std::string& name);
+
 /// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
 [[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
 
