@@ -18,13 +18,14 @@ RECOUNT = $(BUILD)/src/cli/recount
 # What the emulated arm64 machine takes: fetched packages, a cross build.
 GUEST ?= build-guest
 
-.PHONY: all help deps test-deps ci-deps demo test test-guest bench install lint format format-check clean
+.PHONY: all configure help deps test-deps ci-deps demo test test-guest bench install lint format format-check clean
 
-all: $(BUILD)/build.ninja
-	ninja -C $(BUILD) src/cli/recount
+# The program, and the library that `make install` installs beside it.
+all: configure
+	ninja -C $(BUILD) src/cli/recount src/library/librecount.a
 
 help:
-	@echo 'make            build the program'
+	@echo 'make            build the program and the library'
 	@echo 'make demo       install what is missing, build, measure this machine, draw it (into demo/)'
 	@echo 'make test       install what is missing, build, run every test'
 	@echo 'make test-guest run recount on an emulated arm64 machine with a PMU, against exact counts (Debian)'
@@ -46,6 +47,13 @@ ci-deps:
 $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo 'meson is missing: run `make deps` first' >&2; exit 1; }
 	meson setup $(BUILD) $(if $(PREFIX),--prefix $(PREFIX)) $(MESON_FLAGS)
+
+# meson takes the PREFIX of the first time; another one is given to it here.
+configure: $(BUILD)/build.ninja
+ifdef PREFIX
+	@grep -qF '"name": "prefix", "value": "$(PREFIX)"' $(BUILD)/meson-info/intro-buildoptions.json || \
+	  meson configure $(BUILD) --prefix '$(PREFIX)'
+endif
 
 # The three that a fresh machine may start with install first; `make` alone never asks for a password.
 demo: deps

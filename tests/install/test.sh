@@ -1,11 +1,15 @@
 #!/bin/sh
-# Installs into a folder of its own, and compiles a program of somebody else against what is there.
+# Installs into a folder of its own, and compiles a program of somebody else against what is there. With ROOT set
+# it is installed there already.
 set -eu
 build=$1 compiler=$2
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
-DESTDIR=$root meson install -C "$build" --no-rebuild --quiet >/dev/null
+root=${ROOT:-}
+if [ -z "$root" ]; then
+  root=$(mktemp -d)
+  trap 'rm -rf "$root"' EXIT
+  DESTDIR=$root meson install -C "$build" --no-rebuild --quiet >/dev/null
+fi
 pc=$(find "$root" -name recount.pc)
 prefix=$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"

@@ -1,0 +1,12 @@
+#!/bin/sh
+# A fresh clone: make, make install elsewhere, and a program of somebody else against what is there. Some minutes.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PREFIX DESTDIR BUILD MESON_FLAGS MAKEFLAGS MAKELEVEL 2>/dev/null || :
+git clone --quiet "$here/../.." "$work/clone"
+make -C "$work/clone"
+make -C "$work/clone" install PREFIX=/opt/x DESTDIR="$work/root"
+[ -x "$work/root/opt/x/bin/recount" ] || { echo 'nothing in /opt/x' >&2; exit 1; }
+ROOT=$work/root sh "$here/test.sh" "$work/clone/build" "${CXX:-c++}"

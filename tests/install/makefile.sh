@@ -1,0 +1,42 @@
+#!/bin/sh
+# `make` builds everything that `make install` installs, and a PREFIX given after the first `make` counts: tried
+# with a project of two small targets, since the real one takes minutes (fresh.sh).
+set -eu
+build=$1
+source=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+fail() { echo "$*" >&2; exit 1; }
+command -v make >/dev/null || { echo 'make is not installed'; exit 77; }
+unset PREFIX DESTDIR BUILD MESON_FLAGS MAKEFLAGS MAKELEVEL 2>/dev/null || :
+
+mkdir -p "$root/src/cli" "$root/src/library"
+cp "$source/Makefile" "$root"
+cat >"$root/meson.build" <<'END'
+project('recount', 'cpp')
+subdir('src/cli')
+subdir('src/library')
+END
+echo "executable('recount', 'main.cpp', install: true)" >"$root/src/cli/meson.build"
+echo 'int main() {}' >"$root/src/cli/main.cpp"
+echo "static_library('recount', 'library.cpp', install: true)" >"$root/src/library/meson.build"
+echo 'int library() { return 0; }' >"$root/src/library/library.cpp"
+
+run() { make -C "$root" MESON_FLAGS= "$@" >"$root/log" 2>&1 || fail "make $*: $(cat "$root/log")"; }
+run
+run install PREFIX=/opt/x DESTDIR="$root/first"
+[ -x "$root/first/opt/x/bin/recount" ] || fail "PREFIX=/opt/x after the first make: $(find "$root/first" -type f)"
+find "$root/first/opt/x" -name librecount.a | grep -q . || fail 'librecount.a is not installed'
+run install PREFIX=/opt/y DESTDIR="$root/second"
+[ -x "$root/second/opt/y/bin/recount" ] || fail "another PREFIX: $(find "$root/second" -type f)"
+
+# Whatever the real project builds and installs is named by the Makefile.
+make -C "$source" -n all BUILD="$build" >"$root/log"
+meson introspect "$build" --installed | python3 -c '
+import json, pathlib, sys
+build, log = pathlib.Path(sys.argv[1]).resolve(), open(sys.argv[2]).read().split()
+made = [pathlib.Path(p) for p in json.load(sys.stdin)]
+made = [str(p.relative_to(build)) for p in made if p.is_relative_to(build) and "meson-private" not in p.parts]
+lost = [p for p in made if p not in log]
+if lost or not made: sys.exit(f"make does not build {lost}, which is installed")
+' "$build" "$root/log"
