@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No include points upwards: a room includes itself and lower rooms, never a room above or beside it in a ring.
 
-Also what else holds for every source file: its length, and that no shell is started.
+Also what else holds for every source file: its length, that no shell is started, and that random orders are the same with every library.
 """
 import pathlib
 import re
@@ -16,6 +16,8 @@ PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf
           'preset': 'preset', 'error': 'formula', 'nearest': 'formula'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"(\w+)/[\w./]+"|<recount/(\w+)\.hpp>)', re.M)
 SHELL = re.compile(r'\b(?:std::)?(?:system|popen)\s*\(')
+# The C++ standard leaves their results to the library: a seed would give another order elsewhere.
+UNPORTABLE = re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b')
 LONGEST = 300
 
 
@@ -37,6 +39,8 @@ def main(root):
             faults.append(f'{name}: {text.count(chr(10))} lines, more than {LONGEST}: one idea a file')
         if SHELL.search(text):
             faults.append(f'{name}: starts a shell; src/process starts programs without one')
+        if UNPORTABLE.search(text):
+            faults.append(f'{name}: a random order that depends on the standard library (model/shuffle.hpp)')
         for other in rooms_included(text):
             if other != room and other in LEVEL:
                 edges.add((room, other))
