@@ -12,6 +12,9 @@
  * Other languages write lines to the descriptor whose number is in the environment variable
  * RECOUNT_SECTIONS_FD: "begin NAME", "end NAME" or "mark NAME", each with one write(2). A shell: echo begin
  * solve >&$RECOUNT_SECTIONS_FD
+ *
+ * C99 or later, and C++. Strict ISO C (gcc -std=c99) has no clock_gettime(2): the messages then carry no time, and
+ * recount takes the time at which they arrive. -D_POSIX_C_SOURCE=199309L or -std=gnu99 brings it back.
  */
 #ifndef RECOUNT_SECTIONS_H
 #define RECOUNT_SECTIONS_H
@@ -59,19 +62,25 @@ static inline void recount_sections_flush(void) {
   if (recount_sections_dropped > 0 && poll(&room, 1, 1000) == 1) recount_sections_tell_dropped();
 }
 
-/* One message, "EDGE @NANOSECONDS NAME": names end at 200 bytes or at a line end. */
+/* One message, "EDGE [@NANOSECONDS ]NAME": names end at 200 bytes or at a line end. */
 static inline void recount_section_tell(const char* edge, const char* name) {
   static int at_exit = 0;
   char text[256];
-  struct timespec now;
   int size;
   const int before = errno;
   const int fd = recount_sections_fd();
   if (fd < 0) return;
   recount_sections_tell_dropped();
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  size = snprintf(text, sizeof text, "%s @%lld %.200s\n", edge,
-                  (long long)now.tv_sec * 1000000000LL + (long long)now.tv_nsec, name);
+#ifdef CLOCK_MONOTONIC
+  {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    size = snprintf(text, sizeof text, "%s @%lld %.200s\n", edge,
+                    (long long)now.tv_sec * 1000000000LL + (long long)now.tv_nsec, name);
+  }
+#else
+  size = snprintf(text, sizeof text, "%s %.200s\n", edge, name);
+#endif
   if (send(fd, text, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) != size) {
     ++recount_sections_dropped;
     if (!at_exit) at_exit = atexit(recount_sections_flush) == 0;

@@ -3,6 +3,7 @@
 #include "papi/event_set.hpp"
 #include "papi/library.hpp"
 #include "papi/resolve.hpp"
+#include "process/write_all.hpp"
 
 #include <fmt/format.h>
 #include <papi.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 namespace recount::papi {
 namespace {
@@ -24,12 +24,7 @@ void put(int fd, const std::vector<std::string>& fields) {
     line += (line.empty() ? "" : "\t") + field;
   }
   line += '\n';
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t put = ::write(fd, rest.data(), rest.size());
-    if (put <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(put));
-  }
+  static_cast<void>(process::write_all(fd, line)); // it fails only when the reader has gone
 }
 
 /// The core PMU whose rows PAPI looks for in its table, by PAPI's own rule; libpfm4's flag is_dfl means

@@ -83,6 +83,8 @@ std::string run_gnuplot(const std::function<void(Gnuplot&)>& send) {
   process::Pipe pipe;
   process::Spawn spawn;
   spawn.argv = {"gnuplot", "--default-settings"};
+  // Without a UTF-8 locale gnuplot warns that iconv cannot convert its degree sign (src/encoding.c).
+  spawn.environment = {{"LC_ALL", "C.UTF-8"}};
   spawn.in = pipe.read.get();
   spawn.out = words.get();
   spawn.err = words.get();

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -17,6 +19,12 @@
 namespace recount::process {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
+
+namespace {
+std::chrono::nanoseconds duration_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
+} // namespace
 
 Pipe::Pipe() {
   int ends[2];
@@ -44,6 +52,7 @@ Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       own_group_(other.own_group_),
       ended_(other.ended_),
+      used_(other.used_),
       name_(std::move(other.name_)),
       report_(std::move(other.report_)),
       gate_(std::move(other.gate_)) {}
@@ -52,6 +61,7 @@ Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_); // other's destructor ends what this one held
   std::swap(own_group_, other.own_group_);
   std::swap(ended_, other.ended_);
+  std::swap(used_, other.used_);
   std::swap(name_, other.name_);
   std::swap(report_, other.report_);
   std::swap(gate_, other.gate_);
@@ -72,9 +82,11 @@ void Child::signal(int number) const noexcept {
 std::optional<Exit> Child::reap(bool block) {
   int status = 0;
   pid_t got = 0;
-  while ((got = ::waitpid(pid_, &status, block ? 0 : WNOHANG)) < 0 && errno == EINTR) {
+  rusage usage{};
+  while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &usage)) < 0 && errno == EINTR) {
   }
   if (got == 0) return {};
+  used_ = duration_of(usage.ru_utime) + duration_of(usage.ru_stime);
   if (got < 0)
     ended_ = Exit{Exit::How::exited, 127}; // reaped behind our back (SIGCHLD ignored)
   else if (WIFSIGNALED(status))
@@ -82,6 +94,13 @@ std::optional<Exit> Child::reap(bool block) {
   else
     ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
   return ended_;
+}
+
+std::chrono::nanoseconds Child::cpu_time() const {
+  clockid_t clock{};
+  timespec used{};
+  if (ended_ || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return used_;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::optional<Exit> Child::wait_for(milliseconds limit) {

@@ -77,6 +77,9 @@ public:
   /// Waits at most so long, and kills nothing: no value when it still runs. Returns early, also without a
   /// value, when a signal handler ran meanwhile, so that the caller can look at its flags.
   std::optional<Exit> wait_for(std::chrono::milliseconds limit);
+  /// Processor time: while it runs, its own; once it has ended, also that of the descendants that it waited
+  /// for.
+  [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
   /// Sends a signal to the group (or to the child when it has none of its own); nothing once it is reaped.
   void signal(int number) const noexcept;
 
@@ -88,8 +91,9 @@ private:
   pid_t pid_ = -1;
   bool own_group_ = false;
   std::optional<Exit> ended_;
-  std::string name_; ///< argv[0], for messages
-  Fd report_, gate_; ///< what exec says; what a held child waits for
+  std::chrono::nanoseconds used_{0}; ///< once it has ended
+  std::string name_;                 ///< argv[0], for messages
+  Fd report_, gate_;                 ///< what exec says; what a held child waits for
 };
 
 /// Both outputs of a short-lived child, each cut at `most` bytes.

@@ -111,7 +111,8 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   fmt::print(stream, "{}", profile_summary(p));
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
-    fmt::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
+    if (p.recording.not_counted.empty())
+      fmt::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
     return;
   }
   for (const auto by : ways)

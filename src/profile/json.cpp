@@ -15,6 +15,11 @@ ProfileJson event_json(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];
   ProfileJson json{{"name", event.event.name}};
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
+  if (!p.recording.not_counted.empty()) {
+    json["counted"] = ProfileJson();
+    json["reason"] = p.recording.not_counted;
+    return json;
+  }
   json["samples"] = count.samples;
   json["weight"] = count.weight;
   json["counted"] = count.occurrences;

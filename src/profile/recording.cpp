@@ -1,5 +1,7 @@
 #include "profile/recording.hpp"
 
+#include "perf/descendants.hpp"
+#include "perf/removed.hpp"
 #include "perf/try_open.hpp"
 #include "profile/variable.hpp"
 
@@ -48,6 +50,20 @@ SamplingOptions options_for(const RecordSettings& settings, const Target& target
   return options;
 }
 
+/// What no sample tells: that Linux removed the events, wholly or from descendants, and that some outlived.
+void judge(Recording& made, std::chrono::nanoseconds used, bool descendants) {
+  std::uint64_t longest = 0;
+  for (const SampledCount& count : made.report.events)
+    longest = std::max(longest, count.enabled_ns);
+  // Enabled on each CPU while the task runs on one.
+  const std::chrono::nanoseconds enabled(longest / std::max<std::size_t>(made.report.rings, 1));
+  if (perf::removed(enabled, used))
+    made.not_counted = perf::removed_reason(enabled, used);
+  else if (auto part = perf::removed_in_part(enabled, used); !part.empty())
+    made.notes.push_back(std::move(part));
+  if (descendants) made.notes.emplace_back(perf::outlived);
+}
+
 } // namespace
 
 bool may_sample_kernel() {
@@ -74,7 +90,7 @@ Recording record(const RecordSettings& settings) {
   for (const SampledEvent& e : events)
     after.push_back(after_the_fact(e.event));
   Sampling sampling(std::move(events), options_for(settings, target, stopped));
-  Recording made{sampling.events(), Places(after, settings.chains), {}, {}, std::move(notes)};
+  Recording made{sampling.events(), Places(after, settings.chains), {}, {}, {}, std::move(notes)};
   const Sampling::Sink sink = [&](const Record& record) {
     made.places.add(record);
     if (const auto* mapping = std::get_if<Mapping>(&record))
@@ -85,14 +101,17 @@ Recording record(const RecordSettings& settings) {
     sampling.start();
   }
   const auto begin = Clock::now();
+  const auto used = target.cpu_time();
   target.go();
   while (sampling.wait(std::chrono::milliseconds(100)) && !target.over())
     sampling.read(sink);
+  const bool descendants = target.started_here() && sampling.wait(std::chrono::milliseconds(0));
   sampling.stop();
   made.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   sampling.finish(sink);
   made.report = sampling.report();
   made.status = target.status();
+  judge(made, target.cpu_time() - used, descendants);
   return made;
 }
 

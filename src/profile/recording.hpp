@@ -28,6 +28,7 @@ struct Recording {
   Places places;
   Files files;
   SamplingReport report;
+  std::string not_counted;        ///< why 0 samples are not 0 occurrences; empty: they are
   std::vector<std::string> notes; ///< what a reader must know, whole sentences
   double seconds = 0;             ///< wall time from the start to the end of looking
   int status = 0;                 ///< of the command, as a shell tells it

@@ -29,7 +29,8 @@ result::Observation observation(const Profile& p, std::size_t event, const std::
   o.params["command"] = p.subject;
   o.witness = "perf";
   o.metric = p.recording.events[event].event.name;
-  o.value = static_cast<std::int64_t>(weight);
+  o.reason = p.recording.not_counted;
+  if (o.reason.empty()) o.value = static_cast<std::int64_t>(weight);
   if (profile::is_clock(p.recording.events[event].event)) o.unit = "ns";
   return o;
 }

@@ -84,6 +84,9 @@ double time_on_pmu(const Profile& p, std::size_t e) {
 std::string event_line(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
+  if (!p.recording.not_counted.empty())
+    return "  " +
+           wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110, 4) + "\n";
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
     text += fmt::format(" (about {} a second)", event.frequency);

@@ -62,6 +62,10 @@ bool Target::over() {
   return !observed_ && (is_gone(pid_) || (!child_ && signal != 0));
 }
 
+std::chrono::nanoseconds Target::cpu_time() const {
+  return observed_ ? child_->cpu_time() : std::chrono::nanoseconds(0);
+}
+
 int Target::status() {
   if (!child_) return 0;
   process::Processes processes({child_->pid()});

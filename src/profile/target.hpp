@@ -33,6 +33,8 @@ public:
   /// Whether the looking is over: what is looked at, or the command, has ended; or somebody asked for it by a
   /// signal, which ends the looking at a process and is the command's own affair otherwise.
   [[nodiscard]] bool over();
+  /// Processor time of a command that is looked at, see process::Child::cpu_time(); 0 else.
+  [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
   /// Waits for the command and gives its exit status as a shell tells it: 128 + the signal that ended it. 0
   /// without a command.
   [[nodiscard]] int status();

@@ -1,9 +1,13 @@
 #include "stat/run.hpp"
 
+#include "perf/descendants.hpp"
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
+#include "stat/coverage.hpp"
 #include "stat/evaluate.hpp"
 
+#include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 #include <utility>
 
@@ -44,13 +48,15 @@ private:
 /// One repetition: from its beginning to its end, in intervals where they are asked for.
 class Repetition {
 public:
+  /// `command`: that is counted; null: processes that run already are.
   Repetition(const Plan& plan, const Request& request, const Listener& listener, int number,
-             Counting& counting)
+             Counting& counting, const process::Child* command)
       : plan_(plan),
         interval_(request.interval),
         listener_(listener),
         counting_(counting),
-        first_(counting.read()),
+        command_(command),
+        first_(read()),
         last_(first_),
         begin_(Clock::now()),
         tick_(begin_ + interval_) {
@@ -67,42 +73,48 @@ public:
     while (tick_ <= Clock::now())
       tick_ += interval_; // one that was missed is part of the next
   }
-  Slice finish() {
+  /// `flag`: what is true of all counts; empty: nothing.
+  Slice finish(const std::string& flag = {}) {
     whole_.end = seconds(Clock::now() - begin_);
-    const auto now = counting_.read();
-    if (interval_.count() > 0) close_interval(now, whole_.end);
-    fill(whole_, first_, now);
+    const auto now = read();
+    if (interval_.count() > 0) close_interval(now, whole_.end, true);
+    fill(whole_, between(first_, now));
+    flag_all(whole_.rows, flag);
     if (listener_) listener_(whole_);
     return std::move(whole_);
   }
 
 private:
   void end_interval() {
-    const auto now = counting_.read();
-    close_interval(now, seconds(Clock::now() - begin_));
+    const auto now = read();
+    close_interval(now, seconds(Clock::now() - begin_), false);
   }
-  void close_interval(const std::vector<Count>& now, double end) {
+  Reading read() const {
+    return stat::read([this] { return counting_.read(); }, command_);
+  }
+  void close_interval(const Reading& now, double end, bool ended) {
     Slice slice;
     slice.repetition = whole_.repetition;
     slice.interval = intervals_++;
     slice.begin = std::exchange(slice_begin_, end);
     slice.end = end;
-    fill(slice, last_, now);
+    fill(slice, between(first_, last_, now, ended));
     last_ = now;
     if (listener_) listener_(slice);
   }
-  void fill(Slice& slice, const std::vector<Count>& from, const std::vector<Count>& to) const {
-    for (std::size_t e = 0; e < to.size(); ++e)
-      slice.counts.push_back(difference(to[e], from[e]));
+  void fill(Slice& slice, Between counted) const {
+    slice.counts = std::move(counted.counts);
     slice.rows = evaluate(plan_, slice.counts, slice.end - slice.begin);
+    flag_all(slice.rows, counted.incomplete);
   }
 
   const Plan& plan_;
   std::chrono::milliseconds interval_;
   const Listener& listener_;
   Counting& counting_;
+  const process::Child* command_;
   Slice whole_;
-  std::vector<Count> first_, last_;
+  Reading first_, last_;
   Clock::time_point begin_, tick_;
   double slice_begin_ = 0;
   int intervals_ = 0;
@@ -143,17 +155,18 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
                     const process::HeldSignals& signals, Ended& ended) {
   process::Child child = start(request.command, true);
   Counting counting(plan, {child.pid()}, Attached::When::at_exec);
-  Repetition repetition(plan, request, listener, number, counting);
+  const perf::Descendants descendants(child.pid());
+  Repetition repetition(plan, request, listener, number, counting, &child);
   child.release();
   keep(ended, attend(child, signals, repetition, ended.signal));
-  return repetition.finish();
+  return repetition.finish(descendants.any() ? perf::outlived : "");
 }
 
 /// Counts processes that run already, until they have ended, or for as long as the command takes.
 Slice count_processes(const Plan& plan, const Request& request, const Listener& listener, int number,
                       const process::HeldSignals& signals, Ended& ended) {
   Counting counting(plan, request.pids, Attached::When::at_once);
-  Repetition repetition(plan, request, listener, number, counting);
+  Repetition repetition(plan, request, listener, number, counting, nullptr);
   if (!request.command.empty()) {
     process::Child child = start(request.command, false);
     keep(ended, attend(child, signals, repetition, ended.signal));
@@ -170,6 +183,26 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
 }
 
 } // namespace
+
+std::vector<std::string> doubts(const Plan& plan, const Slice& slice) {
+  std::map<std::string, std::string> missing, flags;
+  const auto tell = [](auto& lines, const std::string& what, const std::string& name) {
+    std::string& names = lines[what];
+    names += (names.empty() ? "" : ", ") + name;
+  };
+  for (std::size_t r = 0; r < slice.rows.size(); ++r) {
+    const result::Observation& row = slice.rows[r];
+    if (!row.reason.empty() && plan.rows[r].refused.empty()) tell(missing, row.reason, row.metric);
+    for (const std::string& flag : row.flags)
+      tell(flags, flag, row.metric);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [why, names] : missing)
+    lines.push_back(fmt::format("not counted: {}: {}", names, why));
+  for (const auto& [flag, names] : flags)
+    lines.push_back(fmt::format("{}: {}", names, flag));
+  return lines;
+}
 
 Ended run(const Plan& plan, const Request& request, const Listener& listener) {
   const process::HeldSignals signals;

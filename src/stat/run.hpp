@@ -36,6 +36,10 @@ struct Ended {
   int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
 };
 
+/// What was not counted although it could be, and what counts do not hold: a line each, with the names of its
+/// rows.
+[[nodiscard]] std::vector<std::string> doubts(const Plan& plan, const Slice& slice);
+
 /// Called with each interval and, after its intervals, each repetition. What it throws passes through, once
 /// the command has ended.
 using Listener = std::function<void(const Slice&)>;

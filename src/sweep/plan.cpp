@@ -1,4 +1,5 @@
 #include "sweep/plan.hpp"
+#include "model/shuffle.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -34,12 +35,6 @@ result::Params point(const std::vector<Axis>& axes, std::size_t index) {
     index /= axis->values.size();
   }
   return at;
-}
-
-/// std::shuffle may differ between libraries; the order shall depend on the seed alone.
-void shuffle(std::vector<Job>& jobs, std::size_t from, std::mt19937_64& random) {
-  for (std::size_t i = jobs.size(); i > from + 1; --i)
-    std::swap(jobs[i - 1], jobs[from + random() % (i - from)]);
 }
 
 } // namespace
@@ -101,7 +96,7 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
     const std::size_t from = jobs.size();
     for (auto&& job : round(native, repetition))
       jobs.push_back(job);
-    shuffle(jobs, from, random);
+    model::shuffle(std::span(jobs).subspan(from), random);
   }
   for (auto&& job : round(model, 0))
     jobs.push_back(job);

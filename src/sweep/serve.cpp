@@ -1,4 +1,5 @@
 #include "sweep/serve.hpp"
+#include "process/write_all.hpp"
 #include "result/line.hpp"
 #include "sweep/answer.hpp"
 
@@ -22,16 +23,6 @@ std::string read_all(int fd) {
     if (got <= 0 || text.size() > longest_request) return text;
     text.append(block, static_cast<std::size_t>(got));
   }
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
 }
 
 std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Witness& witness,
@@ -77,7 +68,7 @@ int serve(int in, int out, const Lookup& lookup) {
     text = failed_line("out of memory") + '\n';
     status = 3;
   }
-  return write_all(out, text) ? status : 3;
+  return process::write_all(out, text) ? status : 3;
 }
 
 } // namespace recount::sweep

@@ -95,8 +95,9 @@ result::Section as_result(const watch::Section& section) {
 /// Everything that is told of the program goes here: to the viewer at this terminal, those elsewhere, a file.
 class Audience {
 public:
-  Audience(const WatchOptions& o, const std::string& subject)
+  Audience(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
       : o_(o),
+        plan_(plan),
         hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
         recorder_(o, subject),
         view_(view_settings(o)) {
@@ -120,7 +121,10 @@ public:
   watch::Observer observer() {
     watch::Observer observer;
     observer.tell = [this](const watch::Message& m) { tell(m); };
-    observer.slice = [this](const stat::Slice& s) { recorder_.write(s); };
+    observer.slice = [this](const stat::Slice& s) {
+      recorder_.write(s);
+      if (!s.interval) doubts_ = stat::doubts(plan_, s);
+    };
     observer.started = [this] { view_.command_started(); };
     observer.polled = [this](auto& into) {
       view_.polled(into);
@@ -142,8 +146,9 @@ public:
   void finish(const std::vector<std::string>& notes) {
     if (hub_) hub_->drain(1000);
     view_.finish();
-    for (const auto& note : notes)
-      view_.note("  " + wrap(note, 110, 4) + "\n");
+    for (const auto& lines : {notes, doubts_})
+      for (const auto& note : lines)
+        view_.note("  " + wrap(note, 110, 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
       view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
     recorder_.check();
@@ -160,9 +165,11 @@ private:
   [[nodiscard]] bool nobody_else() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
+  const stat::Plan& plan_;
   std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
   Recorder recorder_;
   WatchView view_;
+  std::vector<std::string> doubts_; ///< about the counts of the whole
 };
 
 int execute_watch(const WatchOptions& o) {
@@ -177,7 +184,7 @@ int execute_watch(const WatchOptions& o) {
   const std::string subject = o.pid != 0 ? fmt::format("process {}", o.pid) : kernel::quoted(o.command);
   int status = 0;
   {
-    Audience audience(o, subject);
+    Audience audience(o, plan, subject);
     status = watch::watch(plan, audience.settings(subject), audience.observer());
     audience.finish(notes_of(plan, o.domain));
   }

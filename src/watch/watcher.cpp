@@ -1,8 +1,10 @@
 #include "watch/watcher.hpp"
 
+#include "perf/descendants.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
+#include "stat/coverage.hpp"
 #include "stat/evaluate.hpp"
 #include "stat/summary.hpp"
 #include "watch/sections.hpp"
@@ -55,10 +57,11 @@ public:
     if (watched_->ended()) throw bad_input("-p " + std::to_string(pid_), "there is no such process");
     using When = stat::Attached::When;
     attached_.emplace(plan, pid_, watches_command() ? When::at_exec : When::at_once);
+    if (watches_command()) descendants_.emplace(pid_);
   }
 
   int run() {
-    first_ = last_ = attached_->read();
+    first_ = last_ = read();
     begin_ = last_time_ = Steady::now();
     tick_ = begin_ + settings_.interval;
     observer_.tell(Hello{settings_.subject, settings_.interval.count(), series_of(plan_)});
@@ -111,7 +114,7 @@ private:
     ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
     take_signals();
     take_sections();
-    if (Steady::now() >= tick_) end_interval();
+    if (Steady::now() >= tick_) end_interval(false);
     observer_.ready(polled);
     if (observer_.enough()) asked_to_stop_ = true;
   }
@@ -130,20 +133,24 @@ private:
     return std::chrono::duration<double>(time - begin_).count();
   }
 
-  [[nodiscard]] stat::Slice slice(double begin, double end, const std::vector<Count>& from) const {
+  stat::Reading read() {
+    return stat::read([this] { return attached_->read(); }, watches_command() ? &*child_ : nullptr);
+  }
+
+  [[nodiscard]] stat::Slice slice(double begin, double end, stat::Between counted) const {
     stat::Slice slice;
     slice.begin = begin;
     slice.end = end;
-    for (std::size_t e = 0; e < last_.size(); ++e)
-      slice.counts.push_back(difference(last_[e], from[e]));
+    slice.counts = std::move(counted.counts);
     slice.rows = stat::evaluate(plan_, slice.counts, end - begin);
+    stat::flag_all(slice.rows, counted.incomplete);
     return slice;
   }
 
-  void end_interval() {
-    const auto before = std::exchange(last_, attached_->read());
+  void end_interval(bool ended) {
+    const auto before = std::exchange(last_, read());
     const auto time = Steady::now();
-    stat::Slice counted = slice(since(last_time_), since(time), before);
+    stat::Slice counted = slice(since(last_time_), since(time), between(first_, before, last_, ended));
     counted.interval = static_cast<int>(number_);
     Interval interval{number_++, counted.begin, counted.end, {}};
     for (std::size_t r = 0; r < counted.rows.size(); ++r) {
@@ -161,8 +168,10 @@ private:
 
   void finish() {
     take_sections();
-    end_interval();
-    observer_.slice(slice(0, since(last_time_), first_));
+    end_interval(true);
+    stat::Slice whole = slice(0, since(last_time_), between(first_, last_));
+    stat::flag_all(whole.rows, descendants_ && descendants_->any() ? perf::outlived : "");
+    observer_.slice(whole);
     End end{{}, asked_to_stop_ ? "the watching was stopped" : "the process ended"};
     if (child_) {
       const process::Exit exit = child_->wait();
@@ -180,7 +189,8 @@ private:
   pid_t pid_ = 0;
   std::optional<Watched> watched_, beside_; ///< what is watched, and a command that takes as long
   std::optional<stat::Attached> attached_;
-  std::vector<Count> first_, last_;
+  std::optional<perf::Descendants> descendants_;
+  stat::Reading first_, last_;
   Steady::time_point begin_, last_time_, tick_;
   std::int64_t number_ = 0;
   bool asked_to_stop_ = false;

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <grp.h>
 #include <linux/perf_event.h>
 #include <regex>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,6 +88,16 @@ std::string missing(const std::string& need) {
     if (::geteuid() != 0) return "not root, who alone may place probes";
     return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"),
                   "this Linux has no uprobes");
+  }
+  if (need == "set-user-ID programs") {
+    if (::geteuid() != 0) return "not root, who alone can make a program of another user";
+    struct statvfs folder {};
+    if (::statvfs(std::filesystem::temp_directory_path().c_str(), &folder) == 0 &&
+        (folder.f_flag & ST_NOSUID) != 0)
+      return "the folder for temporary files is mounted nosuid";
+    int dumpable = 0;
+    std::ifstream("/proc/sys/fs/suid_dumpable") >> dumpable;
+    return unless(dumpable != 1, "fs.suid_dumpable = 1: Linux keeps counting set-user-ID programs");
   }
   if (need == "the time stamp counter") {
     if (::geteuid() != 0) return "not root, who alone may count it everywhere";

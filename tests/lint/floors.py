@@ -2,7 +2,8 @@
 """Checks the includes of every source file: floors.py ROOT; --self-test plants violations; --write makes src/README.md.
 
 A folder of src/ includes itself and folders of lower floors; folders of one floor include one another one way
-only. Also checked: the length of files, that no shell is started, and that src/README.md is up to date.
+only. Also checked: the length of files, that no shell is started, that random orders are the same with every library,
+and that src/README.md is up to date.
 """
 import pathlib
 import re
@@ -49,6 +50,8 @@ PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf
           'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'timers': 'papi', 'preset': 'preset'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.M)
 SHELL = re.compile(r'\b(?:std::)?(?:system|popen)\s*\(')
+# The C++ standard leaves their results to the library: a seed would give another order elsewhere.
+UNPORTABLE = re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b')
 LONGEST = 300
 SOURCES = ('.cpp', '.hpp', '.h', '.in', '.def')
 
@@ -75,6 +78,8 @@ def check(root):
             faults.append(f'{name}: {text.count(chr(10))} lines, more than {LONGEST}: one idea per file')
         if SHELL.search(text):
             faults.append(f'{name}: starts a shell; src/process starts programs without one')
+        if match := UNPORTABLE.search(text):
+            faults.append(f'{name}: {match[0]}: use base/random.hpp, whose numbers are the same everywhere')
         for header in INCLUDE.findall(text):
             other = folder_of(header)
             if header.startswith(('study/', 'analysis/', 'figure/')):
@@ -108,6 +113,7 @@ PLANTED = [('src/base/low.hpp', '#include "kernel/kernel.hpp"\n', 'above base'),
            ('src/caches/view/a.cpp', '#include "check/check.hpp"\n', ''),
            ('src/check/b.cpp', '#include "caches/infer/inference.hpp"\n', 'include each other'),
            ('src/base/shell.cpp', 'int x = system("ls");\n', 'starts a shell'),
+           ('src/base/order.cpp', 'std::shuffle(a, b, c);\n', 'the same everywhere'),
            ('src/nowhere/x.cpp', '\n', 'no floor'),
            ('src/base/long.cpp', '\n' * (LONGEST + 1), 'one idea per file')]
 

@@ -1,0 +1,64 @@
+// What counters could see of a command, from their enabled time and its processor time.
+#include "perf/removed.hpp"
+#include "stat/coverage.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+using namespace recount::stat;
+using namespace std::chrono_literals;
+
+namespace {
+Reading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std::uint64_t value) {
+  const auto ns = static_cast<std::uint64_t>(enabled.count());
+  return {{{value, ns, ns, 0, {}}}, used, used};
+}
+const Reading held = at(100us, 0ns, 0);
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_counter_that_stood_still_counted_nothing) {
+  const auto made = between(held, at(1000us, 10us, 0)); // a set-user-ID /bin/true
+  BOOST_TEST(!made.counts[0].value.has_value());
+  BOOST_TEST(made.counts[0].reason.starts_with("Linux removed the counters after 0.01 ms of 0.9 ms"));
+}
+
+BOOST_AUTO_TEST_CASE(a_short_program_is_counted) {
+  const auto made = between(held, at(1000us, 490us, 26)); // a static program that only returns
+  BOOST_TEST(made.counts[0].value.value() == 26U);
+  BOOST_TEST(made.incomplete.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_sleeps_is_counted) {
+  BOOST_TEST(between(held, at(100us, 0ns, 0)).counts[0].value.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_was_not_counted_is_told) {
+  const auto made = between(held, at(60ms, 30ms, 5));
+  BOOST_TEST(made.counts[0].value.value() == 5U);
+  BOOST_TEST(made.incomplete.starts_with("incomplete: counted in 30 ms of 59.9 ms"));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_runs_already_has_no_processor_time) {
+  BOOST_TEST(between(at(0ns, 0ns, 0), at(0ns, 0ns, 0)).counts[0].value.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_interval_without_processor_time_is_judged_by_the_whole) {
+  const Reading before = at(20ms, 10us, 0), now = at(20ms, 10us, 0);
+  BOOST_TEST(!between(held, before, now, false).counts[0].value.has_value());
+  const Reading asleep = at(20ms, 19ms, 7);
+  BOOST_TEST(between(held, asleep, asleep, false).counts[0].value.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_interval_that_ends_within_exec_is_no_removal) {
+  BOOST_TEST(between(held, held, at(400us, 100us, 0), false).counts[0].value.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_shorter_than_an_interval_is_judged_by_the_whole) {
+  BOOST_TEST(!between(held, held, at(1000us, 10us, 0), true).counts[0].value.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_descendants_comes_at_the_end_alone) {
+  // A shell that waited for a program: its own time before, that of both once it has ended.
+  const Reading before = at(2ms, 60ms, 100), end = at(64ms, 62ms, 110);
+  BOOST_TEST(between(held, before, end, true).counts[0].value.value() == 10U);
+}
