@@ -8,12 +8,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <regex>
 
 namespace recount::cli {
 namespace {
 CLI::App& app(void* pointer) {
   return *static_cast<CLI::App*>(pointer);
 }
+
+/// From 2.4 on CLI11 rejects `--n` beside `-n`. It is given a long name of one letter as `--n_`.
+constexpr char one_letter_mark = '_';
+
+/// The name that CLI11 knows for `word`, an option with or without `=VALUE`.
+std::string marked(std::string word) {
+  const bool one_letter = word.size() > 2 && word.starts_with("--") && (word.size() == 3 || word[3] == '=');
+  if (one_letter) word.insert(3, 1, one_letter_mark);
+  return word;
+}
+
+/// A name or a message of CLI11, with the names that the user knows.
+std::string unmarked(const std::string& text) {
+  static const std::regex mark(std::string(R"((^|[^\w-])(--\w))") + one_letter_mark + R"((?!\w))");
+  return std::regex_replace(text, mark, "$1$2");
+}
+
+class Formatter : public CLI::Formatter {
+public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    return unmarked(CLI::Formatter::make_option_name(option, positional));
+  }
+};
 
 std::string page(const Command& command) {
   return "recount " + command.name + " --help";
@@ -44,7 +69,7 @@ std::vector<std::string> take_rest(const CLI::App& parser, std::span<const std::
     }
     const auto equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
-    if (!name.starts_with("--") || parser.get_option_no_throw(name) != nullptr) {
+    if (!name.starts_with("--") || parser.get_option_no_throw(marked(name)) != nullptr) {
       kept.push_back(argument);
       continue;
     }
@@ -68,7 +93,7 @@ std::vector<std::string> take_program(const CLI::App& parser, std::span<const st
     }
     const bool is_long = word.starts_with("--");
     const auto* option =
-        parser.get_option_no_throw(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+        parser.get_option_no_throw(is_long ? marked(word.substr(0, word.find('='))) : word.substr(0, 2));
     const bool holds_value = is_long ? word.find('=') != std::string::npos : word.size() > 2;
     if (option && option->get_expected_min() > 0 && !holds_value) ++end; // the next word is its value
   }
@@ -82,14 +107,15 @@ std::vector<std::string> long_names(const CLI::App& parser) {
   std::vector<std::string> names;
   for (const auto* option : parser.get_options()) {
     for (const auto& name : option->get_lnames())
-      names.push_back("--" + name);
+      names.push_back(unmarked("--" + name));
   }
   return names;
 }
 
 /// An argument that fits nothing, named with what it may have meant.
 [[noreturn]] void throw_unexpected(const CLI::App& parser, const Command& command) {
-  const std::string argument = parser.remaining().empty() ? command.name : parser.remaining().front();
+  const std::string argument =
+      parser.remaining().empty() ? command.name : unmarked(parser.remaining().front());
   const bool option = argument.starts_with("-");
   throw bad_input(argument,
                   option ? "recount " + command.name + " has no such option"
@@ -98,7 +124,8 @@ std::vector<std::string> long_names(const CLI::App& parser) {
 }
 
 /// CLI11 says "Could not convert: --repeat = abc"; the only options that convert are numbers.
-[[noreturn]] void throw_unconverted(std::string_view said, const Command& command) {
+[[noreturn]] void throw_unconverted(const std::string& message, const Command& command) {
+  const std::string_view said = message;
   constexpr std::string_view before = "Could not convert: ", between = " = ";
   const auto at = said.find(between);
   if (!said.starts_with(before) || at == std::string_view::npos)
@@ -110,25 +137,25 @@ std::vector<std::string> long_names(const CLI::App& parser) {
 } // namespace
 
 Options& Options::flag(const std::string& names, bool& into, const std::string& prose) {
-  app(app_).add_flag(names, into, prose);
+  app(app_).add_flag(marked(names), into, prose);
   return *this;
 }
 
 Options& Options::text(const std::string& names, std::string& into, const std::string& value,
                        const std::string& prose) {
-  app(app_).add_option(names, into, prose)->type_name(value);
+  app(app_).add_option(marked(names), into, prose)->type_name(value);
   return *this;
 }
 
 Options& Options::number(const std::string& names, long& into, const std::string& value,
                          const std::string& prose) {
-  app(app_).add_option(names, into, prose)->type_name(value);
+  app(app_).add_option(marked(names), into, prose)->type_name(value);
   return *this;
 }
 
 Options& Options::list(const std::string& names, std::vector<std::string>& into, const std::string& value,
                        const std::string& prose) {
-  app(app_).add_option(names, into, prose)->type_name(value)->allow_extra_args(false)->take_all();
+  app(app_).add_option(marked(names), into, prose)->type_name(value)->allow_extra_args(false)->take_all();
   return *this;
 }
 
@@ -160,6 +187,7 @@ Options& Options::help_topic(std::function<std::string(const std::string&)> text
 
 int run(const Command& command, std::span<const std::string> arguments) {
   CLI::App parser(command.prose, "recount " + command.name);
+  parser.formatter(std::make_shared<Formatter>());
   parser.get_formatter()->column_width(34);
   parser.set_help_flag("-h,--help", "print this and exit");
   Options options(&parser);
@@ -174,6 +202,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   if (options.program_) kept = take_program(parser, arguments, program);
   const bool help = std::any_of(kept.begin(), std::find(kept.begin(), kept.end(), "--"), is_help);
   if (options.rest_ && !help) kept = take_rest(parser, arguments, *options.rest_);
+  std::transform(kept.begin(), std::find(kept.begin(), kept.end(), "--"), kept.begin(), marked);
   std::reverse(kept.begin(), kept.end()); // as CLI11 wants them
   try {
     parser.parse(kept);
@@ -183,9 +212,9 @@ int run(const Command& command, std::span<const std::string> arguments) {
   } catch (const CLI::ExtrasError&) {
     throw_unexpected(parser, command);
   } catch (const CLI::ConversionError& e) {
-    throw_unconverted(e.what(), command);
+    throw_unconverted(unmarked(e.what()), command);
   } catch (const CLI::ParseError& e) {
-    throw bad_input("recount " + command.name, e.what(), page(command));
+    throw bad_input("recount " + command.name, unmarked(e.what()), page(command));
   }
   if (options.program_) *options.program_ = std::move(program);
   return action();

@@ -97,7 +97,7 @@ void check_parameters(const host::Pmu& pmu, std::string_view list, const std::st
   }
 }
 
-const host::Pmu& find_pmu(const std::string& wanted, const std::string& name,
+const host::Pmu& find_pmu(std::string_view wanted, const std::string& name,
                           const std::vector<host::Pmu>& pmus) {
   std::vector<std::string> names;
   for (const host::Pmu& pmu : pmus) {
@@ -131,7 +131,7 @@ bool tells_domains(const host::Pmu& pmu) {
 
 Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
   const auto open = name.find('/'), close = name.rfind('/');
-  const host::Pmu& pmu = find_pmu(name.substr(0, open), name, pmus);
+  const host::Pmu& pmu = find_pmu(std::string_view(name).substr(0, open), name, pmus);
   std::string_view letters = std::string_view(name).substr(close + 1);
   if (letters.starts_with(':')) letters.remove_prefix(1);
   const auto given = parse_domain(letters);

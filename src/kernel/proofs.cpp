@@ -82,7 +82,8 @@ std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machin
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all;
   for (const ProofRow& row : proof_rows()) {
-    const Kernel& kernel = find(row.kernel);
+    const std::string name = row.kernel;
+    const Kernel& kernel = find(name);
     const auto point = parse_proof_point(row, kernel, machine);
     if (!point || !exists_here(kernel, *point)) continue;
     const auto known = kernel.expected(*point);

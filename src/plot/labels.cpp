@@ -139,8 +139,8 @@ bool agree(const Placed& a, const Placed& b, double gap) {
 /// Depth-first with the most constrained label first; gives up after a fixed number of steps.
 class Search {
 public:
-  Search(std::vector<std::vector<Candidate>> all, double gap) : all_(std::move(all)), gap_(gap) {
-    order_.resize(all_.size());
+  Search(std::vector<std::vector<Candidate>> all, double gap)
+      : all_(std::move(all)), order_(all_.size()), gap_(gap) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(),
                      [&](std::size_t a, std::size_t b) { return all_[a].size() < all_[b].size(); });

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fnmatch.h>
 #include <list>
+#include <set>
 
 namespace recount::symbol {
 namespace {
@@ -192,8 +193,9 @@ std::optional<std::size_t> Module::inlined(const std::string& name) {
   std::size_t count = 0;
   for (Unit& unit : s.units.all()) {
     const Scopes scopes(unit);
+    std::set<Dwarf_Off> calls; // one call can be in several ranges, each of which is a scope
     for (Scope scope : scopes.all()) {
-      if (!scope.inlined) continue;
+      if (!scope.inlined || !calls.insert(dwarf_dieoffset(&scope.die)).second) continue;
       const std::string its = name_of(scope.die);
       count += means(name, its, its) ? 1U : 0U;
     }

@@ -8,8 +8,10 @@
 #include <recount/papi.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace recount::witness {
 namespace {
@@ -123,8 +125,15 @@ Asked ask_unguarded(const std::string& metric, Domain domain) {
 
 } // namespace
 
-PapiVersion papi_reading() { // what came before 7.0 read as it does; what came after, as 7.3
-  return papi::version() < "7.1" ? PapiVersion::v7_0 : PapiVersion::v7_3;
+PapiVersion papi_reading(std::string_view release) {
+  int major = 0, minor = 0;
+  const auto* const end = release.data() + release.size();
+  const auto [dot, wrong] = std::from_chars(release.data(), end, major);
+  if (wrong == std::errc() && dot != end) std::from_chars(dot + 1, end, minor);
+  return std::pair(major, minor) < std::pair(7, 3) ? PapiVersion::v7_0 : PapiVersion::v7_3;
+}
+PapiVersion papi_reading() {
+  return papi_reading(papi::version());
 }
 
 Asked ask(const std::string& metric, Domain domain) {

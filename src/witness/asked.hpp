@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::witness {
@@ -32,6 +33,10 @@ struct Asked {
   bool linear = true; ///< twice the counts, twice the value: what an empty region counts can be taken off
 };
 
+/// How PAPI `release` ("7.1.0.0") reads tables. No function of PAPI returns the number of terms, and
+/// PAPI_MAX_INFO_TERMS is 12 in all releases: PAPI_EVENTS_IN_DERIVED_EVENT (papi_internal.h) is 8 up to 7.2
+/// and 12 from 7.3 on.
+[[nodiscard]] PapiVersion papi_reading(std::string_view release);
 /// How the PAPI of this machine reads tables.
 [[nodiscard]] PapiVersion papi_reading();
 
