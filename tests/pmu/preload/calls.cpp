@@ -66,6 +66,7 @@ ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
 } // namespace
 } // namespace pmu
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 long syscall(long number, ...) {
@@ -111,3 +112,4 @@ int close(int fd) {
 }
 
 } // extern "C"
+#pragma GCC visibility pop

@@ -90,6 +90,7 @@ private:
   void statement(const Words& words, const std::string& line, const std::string& remark) {
     const std::string& key = words[0];
     if (key == "machine") machine_.name = words.at(1);
+    else if (key == "cpu") machine_.processor = processor(words);
     else if (key == "hide") machine_.hidden.insert(machine_.hidden.end(), words.begin() + 1, words.end());
     else if (key == "cache") machine_.caches.push_back(cache(words));
     else if (key == "tlb") machine_.tlbs.push_back(tlb(words));
@@ -110,7 +111,7 @@ private:
 
   /// What `run` alone reads.
   static bool for_sysfs(const std::string& key) {
-    return key == "cpu" || key == "libpfm" || key == "format" || key == "alias" || key == "cap" ||
+    return key == "format" || key == "alias" || key == "cap" ||
            key == "setting" || key == "general-alone";
   }
   Pmu& current() {
@@ -123,6 +124,10 @@ private:
       body(pmu);
   }
 
+  static Processor processor(const Words& words) {
+    const auto field = [&](std::size_t i) { return static_cast<unsigned>(number(words.at(i))); };
+    return {words.at(1), field(2), field(3), field(4)};
+  }
   static CacheLevel cache(const Words& words) {
     return {words.at(1), static_cast<std::int64_t>(number(words.at(2))),
             static_cast<std::int64_t>(number(words.at(3))), static_cast<std::int64_t>(number(words.at(4)))};

@@ -74,8 +74,15 @@ struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
 };
 
+/// As CPUID tells it.
+struct Processor {
+  std::string vendor;
+  unsigned family = 0, model = 0, stepping = 0;
+};
+
 struct Machine {
   std::string name;
+  Processor processor;
   std::vector<Pmu> pmus;
   std::vector<CacheLevel> caches; ///< L1d, L1i, L2, L3
   std::vector<TlbLevel> tlbs;     ///< data, code, second

@@ -1,5 +1,6 @@
 // Before main(), after the constructors of the program: libgcc's has read CPUID by then.
 #include "count.hpp"
+#include "cpuid.hpp"
 #include "open_event.hpp"
 #include "patch.hpp"
 
@@ -16,13 +17,14 @@ int start_simulated(int count, char** arguments, char** environment) {
   pmu::adopt_descriptors();
   pmu::enable_on_exec();
   pmu::hide_features();
+  pmu::answer_cpuid();
   pmu::replace_measured_functions();
   return program_main(count, arguments, environment);
 }
 
 } // namespace
 
-extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*init)(), void (*fini)(),
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(Main main, int count, char** arguments, void (*init)(), void (*fini)(),
                                  void (*linker_fini)(), void* stack_end) {
   program_main = main;
   const auto next = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
