@@ -1,0 +1,115 @@
+// The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
+#include "count.hpp"
+#include "open_event.hpp"
+#include "patch.hpp"
+#include "read_event.hpp"
+#include "real.hpp"
+
+#include <cerrno>
+#include <cstdarg>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+namespace pmu {
+namespace {
+
+long refuse(int error) {
+  errno = error;
+  return -1;
+}
+
+void control(std::int32_t at, unsigned long request, bool group) {
+  const Locked shared;
+  const std::int32_t leader = shared->slots[at].leader;
+  for (std::int32_t i = 0; i < shared->end; ++i) {
+    Slot& slot = shared->slots[i];
+    if (!slot.used || (i != at && !(group && slot.leader == leader))) continue;
+    switch (request) {
+    case PERF_EVENT_IOC_REFRESH:
+    case PERF_EVENT_IOC_ENABLE:
+      slot.enabled = true;
+      slot.failed = false;
+      break;
+    case PERF_EVENT_IOC_DISABLE: slot.enabled = false; break;
+    case PERF_EVENT_IOC_RESET: slot.value = 0; break;
+    default: break;
+    }
+  }
+}
+
+long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
+  if (const int error = injected("ioctl", slot)) return refuse(error);
+  const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
+  account_call(); // what comes before the call is counted with the state before it
+  if (request == PERF_EVENT_IOC_REFRESH) request = PERF_EVENT_IOC_ENABLE;
+  const int result = real::ioctl(fd, request, argument);
+  if (result < 0) return result;
+  control(slot, request, group);
+  account_call();
+  return result;
+}
+
+bool controls(unsigned long request) {
+  return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE || request == PERF_EVENT_IOC_RESET ||
+         request == PERF_EVENT_IOC_REFRESH;
+}
+
+ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
+  if (const int error = injected("read", slot)) return refuse(error);
+  account_call();
+  const ssize_t got = real::read(fd, to, bytes);
+  return got <= 0 ? got : translate(slot, to, got);
+}
+
+} // namespace
+} // namespace pmu
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long a[6];
+  for (long& one : a)
+    one = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_perf_event_open)
+    return pmu::open_event(reinterpret_cast<perf_event_attr*>(a[0]), static_cast<pid_t>(a[1]),
+                           static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<unsigned long>(a[4]));
+  return pmu::real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+ssize_t read(int fd, void* to, std::size_t bytes) {
+  const auto slot = pmu::slot_of(fd);
+  return slot < 0 ? pmu::real::read(fd, to, bytes) : pmu::read_event(fd, slot, to, bytes);
+}
+// What read() becomes under _FORTIFY_SOURCE.
+ssize_t __read_chk(int fd, void* to, std::size_t bytes, std::size_t /*room*/) {
+  return read(fd, to, bytes);
+}
+
+int ioctl(int fd, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  const auto slot = pmu::slot_of(fd);
+  if (slot < 0 || !pmu::controls(request)) return pmu::real::ioctl(fd, request, argument);
+  return static_cast<int>(pmu::control_event(fd, slot, request, argument));
+}
+
+int mprotect(void* at, std::size_t bytes, int protection) {
+  if ((protection & PROT_EXEC) != 0 && (protection & PROT_READ) != 0) pmu::replace_written_code(at, bytes);
+  return pmu::real::mprotect(at, bytes, protection);
+}
+
+int close(int fd) {
+  pmu::close_event(fd);
+  return pmu::real::close(fd);
+}
+
+} // extern "C"
+#pragma GCC visibility pop

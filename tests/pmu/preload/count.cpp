@@ -1,0 +1,341 @@
+#include "count.hpp"
+
+#include "encoding.hpp"
+#include "real.hpp"
+#include "sample.hpp"
+#include "schedule.hpp"
+#include "user_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <numbers>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmu {
+namespace {
+
+std::uint64_t thread_ns() {
+  timespec t{};
+  real::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&t));
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// The processes that this one descends from, itself first.
+struct Lineage {
+  pid_t self = 0;
+  std::vector<pid_t> all;
+};
+const std::vector<pid_t>& lineage() {
+  static Lineage known;
+  const auto self = static_cast<pid_t>(real::syscall(SYS_getpid));
+  if (known.self == self) return known.all;
+  known = {self, {}};
+  for (pid_t at = self; at > 0 && known.all.size() < 64;) {
+    known.all.push_back(at);
+    char name[32];
+    std::snprintf(name, sizeof name, "/proc/%d/stat", at);
+    std::FILE* const file = std::fopen(name, "re");
+    if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
+    if (file != nullptr) std::fclose(file);
+  }
+  return known.all;
+}
+
+struct Thread {
+  std::uint64_t last_ns = 0;
+  double clock_ns = 0; ///< of rotation
+  double instructions = 0;
+};
+thread_local Thread thread;
+
+bool covers(const Slot& slot, pid_t tid, int cpu) {
+  if (slot.cpu >= 0 && slot.cpu != cpu) return false;
+  if (slot.target == tid || slot.target < 0) return true;
+  return slot.inherit && std::ranges::find(lineage(), slot.target) != lineage().end();
+}
+
+bool enabled(const Shared& shared, const Slot& slot) {
+  return slot.enabled && shared.slots[slot.leader].enabled && !shared.slots[slot.leader].failed;
+}
+
+/// The groups of one PMU that want counters, in the order in which Linux takes them.
+struct Group {
+  std::vector<std::int32_t> slots; ///< simulated ones
+  bool pinned = false;
+};
+
+std::vector<Group> groups_of(const Shared& shared, std::span<const std::int32_t> slots, int pmu) {
+  std::vector<Group> all;
+  std::vector<std::int32_t> leaders;
+  for (const std::int32_t at : slots) {
+    const Slot& slot = shared.slots[at];
+    if (!slot.simulated || slot.pmu != pmu) continue;
+    const auto known = std::ranges::find(leaders, slot.leader);
+    const auto group = static_cast<std::size_t>(known - leaders.begin());
+    if (known == leaders.end()) {
+      leaders.push_back(slot.leader);
+      all.push_back({{}, shared.slots[slot.leader].pinned});
+    }
+    all[group].slots.push_back(at);
+  }
+  std::ranges::stable_partition(all, &Group::pinned);
+  return all;
+}
+
+/// Counters for the groups that get any at one moment.
+class Turn {
+public:
+  Turn(const Shared& shared, const Pmu& pmu) : shared_(shared), pmu_(pmu) {
+    if (settings().watchdog) taken_ = counter_bit(watchdog_counter());
+  }
+  /// False: it does not fit beside those that have counters.
+  bool add(const Group& group) {
+    const std::size_t before = demands_.size();
+    for (const std::int32_t at : group.slots) {
+      const Slot& slot = shared_.slots[at];
+      demands_.push_back(demand(pmu_, slot.config, slot.config1));
+      who_.push_back(at);
+    }
+    const auto where = assign(pmu_, demands_, taken_);
+    if (where.empty() && !demands_.empty()) {
+      demands_.resize(before);
+      who_.resize(before);
+      return false;
+    }
+    where_ = where;
+    return true;
+  }
+  [[nodiscard]] const std::vector<std::int32_t>& who() const { return who_; }
+  [[nodiscard]] const std::vector<int>& where() const { return where_; }
+
+private:
+  [[nodiscard]] int watchdog_counter() const {
+    for (std::size_t i = 0; i < pmu_.fixed.size(); ++i)
+      if (std::ranges::find(pmu_.fixed[i].codes, pmu_.cycles) != pmu_.fixed[i].codes.end())
+        return first_fixed + static_cast<int>(i);
+    return 0;
+  }
+
+  const Shared& shared_;
+  const Pmu& pmu_;
+  std::uint64_t taken_ = 0;
+  std::vector<Demand> demands_;
+  std::vector<std::int32_t> who_;
+  std::vector<int> where_;
+};
+
+/// Linux tries pinned groups first, each of them; then flexible ones in turn, until one does not fit
+/// (ctx_sched_in() and group_can_go_on() in kernel/events/core.c).
+Turn turn_of(const Shared& shared, const Pmu& pmu, const std::vector<Group>& groups, std::size_t rotation,
+             std::vector<std::int32_t>* failed) {
+  Turn turn(shared, pmu);
+  std::size_t flexible = 0;
+  for (const Group& group : groups) {
+    if (!group.pinned)
+      ++flexible;
+    else if (!turn.add(group) && failed != nullptr)
+      failed->push_back(shared.slots[group.slots.front()].leader);
+  }
+  const std::size_t first = groups.size() - flexible;
+  for (std::size_t i = 0; i < flexible; ++i)
+    if (!turn.add(groups[first + (i + rotation) % flexible])) break;
+  return turn;
+}
+
+std::size_t turns(const std::vector<Group>& groups) {
+  const auto flexible = static_cast<std::size_t>(std::ranges::count(groups, false, &Group::pinned));
+  return std::max<std::size_t>(flexible, 1);
+}
+
+bool here(const Pmu& pmu, int cpu) {
+  return pmu.cpus.empty() || std::ranges::find(pmu.cpus, cpu) != pmu.cpus.end();
+}
+
+/// Shares of an interval for which each slot has a counter, by rotation.
+class Shares {
+public:
+  Shares(Shared& shared, std::span<const std::int32_t> slots, int cpu, double from_ns, double to_ns)
+      : shared_(shared), from_(from_ns), to_(to_ns) {
+    const auto& pmus = settings().machine.pmus;
+    for (std::size_t p = 0; p < pmus.size(); ++p) {
+      for (const std::int32_t at : slots)
+        if (shared.slots[at].simulated && shared.slots[at].pmu == static_cast<int>(p))
+          shared.slots[at].counter = -1;
+      if (here(pmus[p], cpu)) fill(pmus[p], groups_of(shared, slots, static_cast<int>(p)));
+    }
+  }
+  [[nodiscard]] double of(std::int32_t slot) const {
+    for (const auto& [at, share] : shares_)
+      if (at == slot) return std::min(share, 1.0);
+    return 0;
+  }
+
+private:
+  void fill(const Pmu& pmu, const std::vector<Group>& groups) {
+    const double mux = settings().mux_ns;
+    const auto n = static_cast<double>(turns(groups));
+    for (std::size_t r = 0; r < turns(groups); ++r) {
+      const double weight = weight_of(static_cast<double>(r), n, mux);
+      const bool now = std::fmod(std::floor(to_ / mux), n) == static_cast<double>(r);
+      if (weight <= 0 && !now) continue;
+      std::vector<std::int32_t> failed;
+      const Turn turn = turn_of(shared_, pmu, groups, r, &failed);
+      for (const std::int32_t leader : failed)
+        shared_.slots[leader].failed = true;
+      for (std::size_t i = 0; i < turn.who().size(); ++i) {
+        if (weight > 0) add(turn.who()[i], weight);
+        if (now) shared_.slots[turn.who()[i]].counter = turn.where()[i];
+      }
+    }
+  }
+  /// Share of [from, to] in which rotation r of n is in force.
+  [[nodiscard]] double weight_of(double r, double n, double mux) const {
+    if (n < 2) return 1;
+    if (to_ <= from_) return std::fmod(std::floor(to_ / mux), n) == r ? 1 : 0;
+    double covered = 0;
+    for (double slice = std::floor(from_ / mux); slice * mux < to_; ++slice)
+      if (std::fmod(slice, n) == r)
+        covered += std::min(to_, (slice + 1) * mux) - std::max(from_, slice * mux);
+    return covered / (to_ - from_);
+  }
+  void add(std::int32_t slot, double weight) {
+    for (auto& [at, share] : shares_)
+      if (at == slot) {
+        share += weight;
+        return;
+      }
+    shares_.emplace_back(slot, weight);
+  }
+
+  Shared& shared_;
+  double from_, to_;
+  std::vector<std::pair<std::int32_t, double>> shares_;
+};
+
+/// Normally distributed, of variance 1 (Box and Muller), from a state that all processes share.
+double gauss(std::uint64_t& state) {
+  const auto uniform = [&] {
+    state += 0x9e3779b97f4a7c15U; // splitmix64
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+  };
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+void count(Shared& shared, Slot& slot, const Effect* user, const Effect* kernel, double share) {
+  double more = 0;
+  if (user != nullptr && !slot.exclude_user) more += count_of(slot, *user);
+  if (kernel != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel);
+  if (settings().noise != 0) more *= std::max(0.0, 1 + settings().noise * gauss(shared.noise));
+  slot.value += share * more;
+}
+
+} // namespace
+
+Effect::Effect(const Work& work) {
+  Work all = work;
+  if (const double all_instructions = work[Quantity::instructions]; all_instructions > 0) {
+    const double before = std::floor(thread.instructions / settings().tick);
+    thread.instructions += all_instructions;
+    all[Quantity::interrupts] += std::floor(thread.instructions / settings().tick) - before;
+  }
+  for (const Pmu& pmu : settings().machine.pmus)
+    values_.push_back(pmu::values(pmu, all));
+}
+
+double Effect::cycles(std::size_t pmu) const {
+  return values_[pmu][static_cast<std::size_t>(settings().machine.pmus[pmu].cycles_value)];
+}
+double Effect::instructions() const {
+  return values_[0][static_cast<std::size_t>(Quantity::instructions)];
+}
+
+double count_of(const Slot& slot, const Effect& effect) {
+  const auto p = static_cast<std::size_t>(slot.pmu);
+  double sum = 0;
+  for (const Row* row : rows_of(settings().machine.pmus[p], slot.config, slot.config1))
+    sum += evaluate(row->count, effect.values(p));
+  return std::max(sum, 0.0);
+}
+
+void account(const Effect* user, const Effect* kernel) {
+  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const int cpu = sched_getcpu();
+  const std::uint64_t now = thread_ns();
+  const std::uint64_t passed = thread.last_ns == 0 ? 0 : now - thread.last_ns;
+  thread.last_ns = now;
+  const auto& pmus = settings().machine.pmus;
+  std::size_t core = 0;
+  while (core + 1 < pmus.size() && !here(pmus[core], cpu))
+    ++core;
+  const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
+  const double from = thread.clock_ns;
+  thread.clock_ns += std::max(simulated, static_cast<double>(passed));
+
+  std::vector<std::int32_t> mine;
+  Samples samples;
+  {
+    const Locked shared;
+    for (std::int32_t i = 0; i < shared->end; ++i) {
+      const Slot& slot = shared->slots[i];
+      if (slot.used && enabled(*shared, slot) && covers(slot, tid, cpu)) mine.push_back(i);
+    }
+    if (mine.empty()) return;
+    std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared->slots[i].order; });
+    const Shares shares(*shared, mine, cpu, from, thread.clock_ns);
+    for (const std::int32_t i : mine) {
+      Slot& slot = shared->slots[i];
+      if (!slot.simulated) continue;
+      const double share = shares.of(i);
+      const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed));
+      slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
+      slot.unscheduled_ns += share < 1 ? passed - scheduled + 1 : 0;
+      if (share > 0) count(*shared, slot, user, kernel, share);
+      update_page(slot, i);
+      samples.take(slot, i);
+    }
+  }
+  samples.deliver();
+}
+
+void account_call() {
+  static const Effect user(settings().machine.background), kernel(settings().machine.kernel_background);
+  account(&user, &kernel);
+}
+
+double share_of(const Shared& shared, const Slot& slot) {
+  const auto& pmu = settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
+  std::vector<std::int32_t> all;
+  for (std::int32_t i = 0; i < shared.end; ++i) {
+    const Slot& other = shared.slots[i];
+    if (other.used && other.foreign && other.target == slot.target && other.cpu == slot.cpu) all.push_back(i);
+  }
+  std::ranges::sort(all, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+  const auto groups = groups_of(shared, all, slot.pmu);
+  const auto self = static_cast<std::int32_t>(&slot - shared.slots);
+  double share = 0;
+  for (std::size_t r = 0; r < turns(groups); ++r) {
+    const Turn turn = turn_of(shared, pmu, groups, r, nullptr);
+    if (std::ranges::find(turn.who(), self) != turn.who().end()) share += 1.0 / static_cast<double>(turns(groups));
+  }
+  return share > 1 - 1e-9 ? 1 : share;
+}
+
+void enable_on_exec() {
+  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const Locked shared;
+  for (Slot& slot : shared->slots)
+    if (slot.used && slot.enable_on_exec && slot.target == tid) {
+      slot.enabled = true;
+      slot.enable_on_exec = false;
+    }
+}
+
+} // namespace pmu

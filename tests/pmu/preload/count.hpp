@@ -1,0 +1,35 @@
+// What happens to the simulated events when a thread has executed something.
+#pragma once
+
+#include "settings.hpp"
+#include "slot.hpp"
+
+namespace pmu {
+
+/// Work, and what each PMU's expressions are computed over: evaluated once, used for many events.
+class Effect {
+public:
+  explicit Effect(const Work& work);
+  [[nodiscard]] const std::vector<double>& values(std::size_t pmu) const { return values_[pmu]; }
+  [[nodiscard]] double cycles(std::size_t pmu) const;
+  [[nodiscard]] double instructions() const;
+
+private:
+  std::vector<std::vector<double>> values_;
+};
+
+/// Counts of the slot's event in the effect.
+[[nodiscard]] double count_of(const Slot& slot, const Effect& effect);
+
+/// The calling thread has executed this in user mode; nothing but time passes for `nullptr`.
+void account(const Effect* user, const Effect* kernel);
+/// What the call of a function of libc about events executes around itself.
+void account_call();
+
+/// The share of time for which a foreign event is scheduled, by turns.
+[[nodiscard]] double share_of(const Shared& shared, const Slot& slot);
+
+/// Marks what the program that has just been executed by this thread begins to count.
+void enable_on_exec();
+
+} // namespace pmu

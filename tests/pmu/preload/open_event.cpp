@@ -1,0 +1,214 @@
+#include "open_event.hpp"
+
+#include "encoding.hpp"
+#include "permission.hpp"
+#include "real.hpp"
+#include "schedule.hpp"
+#include "settings.hpp"
+#include "slot.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <optional>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmu {
+namespace {
+
+long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  return real::syscall(SYS_perf_event_open, reinterpret_cast<long>(attr), pid, cpu, group_fd,
+                       static_cast<long>(flags));
+}
+
+/// The attributes that Linux reads: of as many bytes as the caller's structure has.
+perf_event_attr known_part(const perf_event_attr& attr) {
+  perf_event_attr copy{};
+  const std::size_t size = attr.size == 0 ? PERF_ATTR_SIZE_VER0 : attr.size;
+  std::memcpy(&copy, &attr, std::min(size, sizeof copy));
+  return copy;
+}
+
+/// The software event that stands behind a simulated one. It never samples: Linux would, at its own times.
+perf_event_attr backing(perf_event_attr attr, pid_t pid) {
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = pid == -1 ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
+  attr.config1 = attr.config2 = 0;
+  attr.sample_period = 0;
+  attr.freq = 0;
+  attr.precise_ip = 0;
+  attr.exclude_kernel = 1; // nothing is left for Linux to permit
+  attr.wakeup_events = 0;
+  attr.watermark = 0;
+  if (attr.size > PERF_ATTR_SIZE_VER0) attr.size = std::min<std::uint32_t>(attr.size, sizeof attr);
+  return attr;
+}
+
+const Pmu& pmu_of(int index) {
+  return settings().machine.pmus[static_cast<std::size_t>(index)];
+}
+
+/// Whether the group could be scheduled on an empty PMU: validate_group() of arch/x86/events/core.c, which
+/// leaves out siblings that are off.
+int group_error(const Shared& shared, std::int32_t leader, const Encoding& encoding) {
+  const Pmu& pmu = pmu_of(encoding.pmu);
+  std::vector<Demand> demands;
+  if (leader >= 0)
+    for (std::int32_t i = 0; i < shared.end; ++i) {
+      const Slot& member = shared.slots[i];
+      if (!member.used || !member.simulated || member.leader != leader) continue;
+      if (member.pmu != encoding.pmu) return EINVAL; // two PMUs in one group
+      if (i == leader || member.enabled) demands.push_back(demand(pmu, member.config, member.config1));
+    }
+  demands.push_back(demand(pmu, encoding.config, encoding.config1));
+  return assign(pmu, demands, 0).empty() ? EINVAL : 0;
+}
+
+int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t pid, int cpu) {
+  const Pmu& pmu = pmu_of(encoding.pmu);
+  constexpr int most_precise = 3;
+  if (attr.precise_ip > most_precise) return EOPNOTSUPP;
+  const bool elsewhere = !pmu.cpus.empty() && cpu >= 0 && std::ranges::find(pmu.cpus, cpu) == pmu.cpus.end();
+  if (elsewhere) return ENOENT; // x86_pmu_event_init()
+  static_cast<void>(pid);
+  return 0;
+}
+
+void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
+  const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
+  slot.owner = static_cast<pid_t>(real::syscall(SYS_getpid));
+  slot.target = pid == 0 ? self : pid;
+  slot.cpu = cpu;
+  slot.foreign = slot.target != self;
+  slot.inherit = attr.inherit != 0;
+  slot.enable_on_exec = attr.enable_on_exec != 0;
+  slot.pinned = attr.pinned != 0;
+  slot.exclude_user = attr.exclude_user != 0;
+  slot.exclude_kernel = attr.exclude_kernel != 0;
+  slot.enabled = attr.disabled == 0;
+  slot.read_format = attr.read_format;
+  slot.period = attr.freq != 0 ? 0 : attr.sample_period;
+}
+
+/// Remembers an event that Linux has opened.
+void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
+              const std::optional<Encoding>& encoding) {
+  std::uint64_t id = 0;
+  real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id));
+  const Locked shared;
+  const std::int32_t at = take_slot(*shared);
+  if (at < 0) return;
+  Slot& slot = shared->slots[at];
+  fill(slot, attr, pid, cpu);
+  slot.id = id;
+  const std::int32_t leader = slot_of(group_fd);
+  slot.leader = leader >= 0 ? leader : at;
+  if (encoding) {
+    slot.simulated = true;
+    slot.pmu = encoding->pmu;
+    slot.config = encoding->config;
+    slot.config1 = encoding->config1;
+  }
+  set_slot(fd, at);
+}
+
+std::string event_name(const Encoding& encoding) {
+  const auto rows = rows_of(pmu_of(encoding.pmu), encoding.config, encoding.config1);
+  return rows.empty() ? "" : rows.front()->name;
+}
+
+int injected_for(const char* call, const std::string& event) {
+  const auto& all = settings().injections;
+  for (std::size_t i = 0; i < all.size() && i < std::size(Shared{}.injected); ++i) {
+    const Injection& one = all[i];
+    if (one.call != call || (one.event != "any" && one.event != event)) continue;
+    const Locked shared;
+    if (one.times == 0 || shared->injected[i]++ < one.times) return one.error;
+  }
+  return 0;
+}
+
+long refuse(int error) {
+  errno = error;
+  return -1;
+}
+
+} // namespace
+
+int injected(const char* call, int slot) {
+  if (settings().injections.empty() || slot < 0) return 0;
+  Encoding encoding;
+  {
+    const Locked shared;
+    const Slot& one = shared->slots[slot];
+    if (!one.simulated) return 0;
+    encoding = {one.pmu, one.config, one.config1, 0};
+  }
+  return injected_for(call, event_name(encoding));
+}
+
+long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  if (given == nullptr) return open_real(given, pid, cpu, group_fd, flags);
+  const perf_event_attr attr = known_part(*given);
+  if (const int error = refused_by_level(attr, pid)) return refuse(error);
+  const auto encoding = encode(settings().machine, attr);
+  if (!encoding) {
+    const long fd = open_real(given, pid, cpu, group_fd, flags);
+    if (fd >= 0) remember(static_cast<int>(fd), attr, pid, cpu, group_fd, {});
+    return fd;
+  }
+  // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
+  perf_event_attr behind = backing(attr, pid);
+  const bool newer = given->size > sizeof attr;
+  const long fd = open_real(newer ? given : &behind, pid, cpu, group_fd, flags);
+  if (fd < 0) return fd;
+  int error = encoding->error;
+  if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
+  if (error == 0) error = injected_for("open", event_name(*encoding));
+  if (error == 0) {
+    const Locked shared;
+    error = group_error(*shared, slot_of(group_fd), *encoding);
+  }
+  if (error != 0) {
+    real::close(static_cast<int>(fd));
+    return refuse(error);
+  }
+  remember(static_cast<int>(fd), attr, pid, cpu, group_fd, encoding);
+  return fd;
+}
+
+void close_event(int fd) {
+  const std::int32_t at = slot_of(fd);
+  if (at < 0) return;
+  set_slot(fd, -1);
+  const Locked shared;
+  Slot& slot = shared->slots[at];
+  if (slot.owner != static_cast<pid_t>(real::syscall(SYS_getpid))) return;
+  slot.used = false;
+  for (std::int32_t i = 0; i < shared->end; ++i) // siblings of a leader that is gone are on their own
+    if (shared->slots[i].used && shared->slots[i].leader == at) shared->slots[i].leader = i;
+}
+
+void adopt_descriptors() {
+  DIR* const directory = opendir("/proc/self/fd");
+  if (directory == nullptr) return;
+  while (const dirent* const entry = readdir(directory)) {
+    const int fd = std::atoi(entry->d_name);
+    char target[64] = {};
+    const std::string name = std::string("/proc/self/fd/") + entry->d_name;
+    if (readlink(name.c_str(), target, sizeof target - 1) < 0 || std::strcmp(target, "anon_inode:[perf_event]") != 0)
+      continue;
+    std::uint64_t id = 0;
+    if (real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) != 0) continue;
+    const Locked shared;
+    for (std::int32_t i = 0; i < shared->end; ++i)
+      if (shared->slots[i].used && shared->slots[i].id == id) set_slot(fd, i);
+  }
+  closedir(directory);
+}
+
+} // namespace pmu

@@ -1,0 +1,95 @@
+#include "patch.hpp"
+
+#include "count.hpp"
+#include "kernel_work.hpp"
+#include "program_symbols.hpp"
+#include "real.hpp"
+
+#include <cpuid.h>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace pmu {
+namespace {
+
+/// movabs $argument, %rsi; movabs $target, %rax; jmp *%rax: the first argument stays where it is.
+constexpr std::size_t detour_bytes = 22;
+void write_detour(unsigned char* at, const void* argument, const void* target) {
+  constexpr unsigned char to_rsi[] = {0x48, 0xbe}, to_rax[] = {0x48, 0xb8}, jump[] = {0xff, 0xe0};
+  std::memcpy(at, to_rsi, 2);
+  std::memcpy(at + 2, &argument, 8);
+  std::memcpy(at + 10, to_rax, 2);
+  std::memcpy(at + 12, &target, 8);
+  std::memcpy(at + 20, jump, 2);
+}
+
+void call_measured(void* context, const Measured* function) {
+  function->own(context);
+  const Effect effect(function->work(*function, context));
+  account(&effect, nullptr);
+}
+
+void call_written(void* context, const WrittenCode* code) {
+  std::int64_t passes = 0;
+  std::memcpy(&passes, context, sizeof passes);
+  const Effect effect(work_of(*code, passes));
+  account(&effect, nullptr);
+}
+
+template <class Argument>
+void detour(unsigned char* at, const Argument* argument, void (*target)(void*, const Argument*)) {
+  write_detour(at, argument, reinterpret_cast<const void*>(target));
+}
+
+void make(int protection, unsigned char* at, std::size_t bytes) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uint64_t>(at) / page * page;
+  const auto last = reinterpret_cast<std::uint64_t>(at) + bytes;
+  real::mprotect(reinterpret_cast<void*>(first), last - first, protection);
+}
+
+} // namespace
+
+void replace_measured_functions() {
+  static const std::vector<Measured> all = measured_functions();
+  for (const Measured& one : all) {
+    const auto symbol = program_symbol(one.name);
+    if (symbol.at == nullptr || symbol.bytes < detour_bytes) continue;
+    make(PROT_READ | PROT_WRITE, symbol.at, detour_bytes);
+    detour(symbol.at, &one, call_measured);
+    make(PROT_READ | PROT_EXEC, symbol.at, detour_bytes);
+  }
+}
+
+void replace_written_code(void* at, std::size_t bytes) {
+  static std::map<void*, WrittenCode> known;
+  auto* const code = static_cast<unsigned char*>(at);
+  WrittenCode written = follow_jumps(code, bytes);
+  if (written.lines.empty()) return;
+  WrittenCode& kept = known[at] = std::move(written);
+  detour(code, static_cast<const WrittenCode*>(&kept), call_written);
+}
+
+// libgcc keeps what CPUID said in __cpu_model: three words, then a word of bits, numbered by
+// gcc/common/config/i386/i386-cpuinfo.h; further bits are in __cpu_features2.
+void hide_features() {
+  constexpr std::pair<const char*, unsigned> bits[] = {{"avx", 9}, {"avx2", 10}, {"fma", 14}, {"avx512f", 15}, {"avx512vl", 20}};
+  const auto model = program_symbol("__cpu_model"), more = program_symbol("__cpu_features2");
+  if (model.at == nullptr) return;
+  for (const std::string& feature : settings().machine.hidden) {
+    for (const auto& [name, bit] : bits) {
+      if (feature != name) continue;
+      std::uint32_t word = 0;
+      std::memcpy(&word, model.at + 12, sizeof word);
+      word &= ~(1U << bit);
+      std::memcpy(model.at + 12, &word, sizeof word);
+    }
+    // AVX512-FP16 is the only one of them that recount asks for.
+    if (feature == "avx512_fp16" && more.at != nullptr) std::memset(more.at, 0, more.bytes);
+  }
+}
+
+} // namespace pmu

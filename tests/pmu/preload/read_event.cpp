@@ -1,0 +1,96 @@
+#include "read_event.hpp"
+
+#include "count.hpp"
+#include "slot.hpp"
+
+#include <algorithm>
+#include <linux/perf_event.h>
+#include <vector>
+
+namespace pmu {
+namespace {
+
+/// Of a program that no kernel is known of, so much in a second of CPU time.
+const Effect& second() {
+  static const Effect effect(settings().machine.per_second);
+  return effect;
+}
+
+std::uint64_t total(const Shared& shared, const Slot& slot, std::uint64_t backing_ns) {
+  double value = slot.value;
+  if (slot.foreign && !slot.exclude_user)
+    value += count_of(slot, second()) * static_cast<double>(backing_ns) * 1e-9 * share_of(shared, slot);
+  return static_cast<std::uint64_t>(value + 0.5);
+}
+
+std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t enabled) {
+  if (slot.foreign) return static_cast<std::uint64_t>(static_cast<double>(enabled) * share_of(shared, slot));
+  if (slot.unscheduled_ns == 0) return enabled;
+  if (slot.scheduled_ns == 0) return 0;
+  const std::uint64_t left = enabled - std::min(enabled, slot.unscheduled_ns);
+  slot.told_ns = std::clamp(left, std::min(slot.told_ns, enabled), enabled);
+  return slot.told_ns;
+}
+
+/// The simulated slot whose time is the group's: any, as a group runs as a whole.
+Slot* timed(Shared& shared, std::int32_t leader) {
+  if (shared.slots[leader].simulated) return &shared.slots[leader];
+  for (std::int32_t i = 0; i < shared.end; ++i)
+    if (shared.slots[i].used && shared.slots[i].simulated && shared.slots[i].leader == leader) return &shared.slots[i];
+  return nullptr;
+}
+
+/// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
+std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
+  std::vector<std::int32_t> all;
+  for (std::int32_t i = 0; i < shared.end; ++i)
+    if (shared.slots[i].used && shared.slots[i].leader == leader && i != leader) all.push_back(i);
+  std::ranges::sort(all, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+  all.insert(all.begin(), leader);
+  return all;
+}
+
+} // namespace
+
+std::uint64_t value_of(std::int32_t slot, std::uint64_t backing_ns) {
+  const Locked shared;
+  return total(*shared, shared->slots[slot], backing_ns);
+}
+
+ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
+  auto* const words = static_cast<std::uint64_t*>(data);
+  const Locked shared;
+  Slot& slot = shared->slots[at];
+  if (shared->slots[slot.leader].failed) return 0; // as Linux reads a pinned event in error: end of file
+  const std::uint64_t format = slot.read_format;
+  const bool group = (format & PERF_FORMAT_GROUP) != 0;
+  Slot* const timing = slot.simulated ? &slot : group ? timed(*shared, slot.leader) : nullptr;
+  if (timing == nullptr) return bytes;
+  std::size_t word = 1;
+  const bool has_enabled = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
+  const bool has_running = (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
+  if (has_running) {
+    // Without the enabled time nothing is known but the backing event's running time, which is the same.
+    const std::uint64_t enabled = words[word];
+    words[word + (has_enabled ? 1 : 0)] = running(*shared, *timing, enabled);
+  }
+  if (!group) {
+    words[0] = total(*shared, slot, words[0]);
+    if ((format & PERF_FORMAT_LOST) != 0) words[static_cast<std::size_t>(bytes) / sizeof words[0] - 1] = slot.lost;
+    return bytes;
+  }
+  word += (has_enabled ? 1 : 0) + (has_running ? 1 : 0);
+  const std::size_t each = 1 + ((format & PERF_FORMAT_ID) != 0 ? 1 : 0) + ((format & PERF_FORMAT_LOST) != 0 ? 1 : 0);
+  for (const std::int32_t member : members(*shared, slot.leader)) {
+    if ((word + each) * sizeof words[0] > static_cast<std::size_t>(bytes)) break;
+    Slot& one = shared->slots[member];
+    if (one.simulated) {
+      words[word] = total(*shared, one, words[word]);
+      if ((format & PERF_FORMAT_LOST) != 0) words[word + each - 1] = one.lost;
+    }
+    word += each;
+  }
+  return bytes;
+}
+
+} // namespace pmu

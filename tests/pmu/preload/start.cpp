@@ -1,0 +1,32 @@
+// Before main(), after the constructors of the program: libgcc's has read CPUID by then.
+#include "count.hpp"
+#include "cpuid.hpp"
+#include "open_event.hpp"
+#include "patch.hpp"
+
+#include <dlfcn.h>
+
+namespace {
+
+using Main = int (*)(int, char**, char**);
+using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+Main program_main;
+
+int start_simulated(int count, char** arguments, char** environment) {
+  pmu::adopt_descriptors();
+  pmu::enable_on_exec();
+  pmu::hide_features();
+  pmu::answer_cpuid();
+  pmu::replace_measured_functions();
+  return program_main(count, arguments, environment);
+}
+
+} // namespace
+
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(Main main, int count, char** arguments, void (*init)(), void (*fini)(),
+                                 void (*linker_fini)(), void* stack_end) {
+  program_main = main;
+  const auto next = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return next(start_simulated, count, arguments, init, fini, linker_fini, stack_end);
+}
