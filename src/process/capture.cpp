@@ -1,11 +1,11 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/signals.hpp"
+#include "process/worker.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +13,6 @@
 #include <exception>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,29 +25,14 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// One output on its way in; what exceeds `most` is read and dropped, so that the writer never blocks.
+/// One output on its way in.
 struct Stream {
   Fd fd;
   std::string text;
-  std::size_t most;
-
-  /// False once the other end is closed, or nothing more is there for now.
-  bool take() {
-    std::array<char, 65536> buffer;
-    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) return true;
-    if (got < 0 && errno == EAGAIN) return false;
-    if (got <= 0) {
-      fd.reset();
-      return false;
-    }
-    text.append(buffer.data(), std::min(static_cast<std::size_t>(got), most - std::min(most, text.size())));
-    return true;
-  }
 };
 
 Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, std::size_t most) {
-  Stream streams[] = {{std::move(out), {}, most}, {std::move(err), {}, most}};
+  Stream streams[] = {{std::move(out), {}}, {std::move(err), {}}};
   for (const auto& stream : streams)
     ::fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
   const auto deadline = Clock::now() + limit.value_or(std::chrono::hours(24 * 365));
@@ -65,30 +49,13 @@ Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, 
         {streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
     const milliseconds step = std::min(left, milliseconds(pidfd ? 60'000 : 5));
     ::poll(watched, 3, static_cast<int>(step.count()));
-    for (auto& stream : streams) {
-      if (stream.fd) stream.take();
-    }
+    for (auto& stream : streams)
+      drain(stream.fd, stream.text, most);
     exit = child.wait_for(milliseconds(0));
   }
-  for (auto& stream : streams) {
-    while (stream.fd && stream.take()) {
-    }
-  }
+  for (auto& stream : streams)
+    drain(stream.fd, stream.text, most);
   return {*exit, std::move(streams[0].text), std::move(streams[1].text)};
-}
-
-/// A file in memory as stdin: no second thread, no SIGPIPE when the child reads nothing of it.
-Fd input_file(std::string_view input) {
-  Fd file(::memfd_create("recount-input", MFD_CLOEXEC));
-  while (file && !input.empty()) {
-    const ssize_t put = ::write(file.get(), input.data(), input.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw unavailable("input of a child", std::strerror(errno));
-    input.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (!file || ::lseek(file.get(), 0, SEEK_SET) != 0)
-    throw unavailable("input of a child", std::strerror(errno));
-  return file;
 }
 
 [[noreturn]] void run_body(const std::function<int(int)>& body, int out, int err, pid_t parent) {
@@ -116,7 +83,7 @@ Fd input_file(std::string_view input) {
 Captured capture(Spawn spawn, std::string_view input, std::optional<milliseconds> limit, std::size_t most) {
   Fd file;
   if (!input.empty()) {
-    file = input_file(input);
+    file = text_file(input);
     spawn.in = file.get();
   }
   Pipe out, err;

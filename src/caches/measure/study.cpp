@@ -2,8 +2,8 @@
 
 #include "caches/infer/record.hpp"
 #include "model/machine.hpp"
-#include "process/child.hpp"
-#include "process/fd.hpp"
+#include "process/worker.hpp"
+#include "process/write_all.hpp"
 #include "recount/error.hpp"
 #include "result/line.hpp"
 #include "caches/measure/grid.hpp"
@@ -13,12 +13,7 @@
 #include "witness/witness.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace recount::study {
@@ -57,78 +52,22 @@ void ask_model(const CachesTask& task, const std::string& run, const CachesListe
 }
 
 /// The measuring process and what it says.
-class Worker {
-public:
-  Worker(const CachesTask& task, const std::vector<std::string>& program)
-      : Worker(task, program, process::Pipe(), process::Pipe()) {}
+process::Spawn measuring_process(const CachesTask& task, const std::vector<std::string>& program) {
+  process::Spawn spawn;
+  spawn.argv = program;
+  spawn.cpu = task.cpu;
+  spawn.fixed_addresses = true;
+  return spawn;
+}
 
-  [[nodiscard]] bool open() const { return static_cast<bool>(out_); }
-
-  /// The next whole lines; waits a little for them. Empty at its end, too.
-  std::string lines() {
-    pollfd waits[] = {{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
-    ::poll(waits, 2, 100);
-    drain(err_, words_);
-    drain(out_, text_);
-    const std::size_t end = text_.rfind('\n');
-    if (end == std::string::npos) return {};
-    std::string whole = text_.substr(0, end + 1);
-    text_.erase(0, end + 1);
-    return whole;
-  }
-
-  /// Once it has closed its output: throws unless it ended well.
-  void check_end() {
-    const process::Exit exit = child_.wait(std::chrono::seconds(5));
-    if (exit.ok()) return;
-    while (!words_.empty() && words_.back() == '\n')
-      words_.pop_back();
-    throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
-                                            (words_.empty() ? "" : "; it said: " + words_));
-  }
-
-private:
-  Worker(const CachesTask& task, const std::vector<std::string>& program, process::Pipe out,
-         process::Pipe err)
-      : child_(start(task, program, out.write.get(), err.write.get())),
-        out_(std::move(out.read)),
-        err_(std::move(err.read)) {
-    for (const int fd : {out_.get(), err_.get()})
-      ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  }
-
-  static process::Child start(const CachesTask& task, const std::vector<std::string>& program, int out,
-                              int err) {
-    const std::string request = to_caches_request(task);
-    const process::Fd in(::memfd_create("recount-request", MFD_CLOEXEC));
-    if (!in || ::pwrite(in.get(), request.data(), request.size(), 0) != static_cast<ssize_t>(request.size()))
-      throw unavailable("recount caches", std::string("memfd_create: ") + std::strerror(errno));
-    process::Spawn spawn;
-    spawn.argv = program;
-    spawn.in = in.get();
-    spawn.out = out;
-    spawn.err = err;
-    spawn.core_dump = false;
-    spawn.cpu = task.cpu;
-    spawn.fixed_addresses = true;
-    return process::Child(spawn);
-  }
-
-  static void drain(process::Fd& fd, std::string& text) {
-    char block[1 << 14];
-    while (fd) {
-      const ssize_t got = ::read(fd.get(), block, sizeof block);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0 && errno == EAGAIN) return;
-      if (got <= 0) return fd.reset();
-      text.append(block, static_cast<std::size_t>(got));
-    }
-  }
-
-  process::Child child_;
-  process::Fd out_, err_;
-  std::string text_, words_;
-};
+/// Once it has closed its outputs: throws unless it ended well.
+void check_end(process::Worker& worker) {
+  const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
+  if (exit.ok()) return;
+  const std::string words(worker.last_words());
+  throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
+                                          (words.empty() ? "" : "; it said: " + words));
+}
 
 void hand_on(const std::string& lines, const std::string& run, const CachesListener& listener) {
   std::size_t at = 0;
@@ -192,27 +131,22 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
     return true;
   }
   const auto deadline = SteadyClock::now() + limit;
-  Worker worker(task, program);
+  process::Worker worker(measuring_process(task, program), to_caches_request(task));
   while (worker.open()) {
     if (listener.stop && listener.stop()) return false;
     if (SteadyClock::now() > deadline)
       throw unavailable("recount caches", fmt::format("not done after {} s", limit.count()), {},
                         "try again when the machine is less busy");
+    worker.read(100);
     hand_on(worker.lines(), run, listener);
   }
-  worker.check_end();
+  check_end(worker);
   return true;
 }
 
 int serve_caches(int in, int out) {
   const auto write_line = [out](const std::string& line) {
-    std::string_view text = line;
-    while (!text.empty()) {
-      const ssize_t n = ::write(out, text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) ::_exit(3); // nobody listens any more
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
+    if (!process::write_all(out, line)) ::_exit(3); // the parent is gone
   };
   const CachesTask task = read_caches_request(in);
   const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o) + '\n'); };
