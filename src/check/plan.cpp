@@ -1,5 +1,5 @@
 #include "base/nearest.hpp"
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
 #include "result/line.hpp"
@@ -133,7 +133,7 @@ std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOpt
     const std::size_t from = jobs.size();
     for (const Place& place : places)
       jobs.push_back({place.kernel->name(), place.point, repetition, "both", place.metrics});
-    model::shuffle(std::span(jobs).subspan(from), random);
+    base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (const Place& place : places)
     jobs.push_back({place.kernel->name(), place.point, 0, "model", place.stated});

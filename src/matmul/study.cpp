@@ -4,7 +4,7 @@
 #include "kernel/matmul/ceilings.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 #include "process/child.hpp"
 #include "matmul/java.hpp"
 #include "matmul/preset_notes.hpp"
@@ -129,7 +129,7 @@ private:
       for (const MatmulStop& stop : plan_.stops)
         for (const auto& name : natives_for(stop))
           plan_.jobs.push_back({stop.kernel, stop.point, repetition, name, matmul_metrics(name)});
-      model::shuffle(std::span(plan_.jobs).subspan(from), random);
+      base::shuffle(std::span(plan_.jobs).subspan(from), random);
     }
     for (const MatmulStop& stop : plan_.stops)
       if (stop.modelled)

@@ -1,5 +1,5 @@
 #include "sweep/plan.hpp"
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
     const std::size_t from = jobs.size();
     for (auto&& job : round(native, repetition))
       jobs.push_back(job);
-    model::shuffle(std::span(jobs).subspan(from), random);
+    base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (auto&& job : round(model, 0))
     jobs.push_back(job);

@@ -1,7 +1,7 @@
 #include "caches/measure/grid.hpp"
 
 #include "kernel/kernel.hpp"
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
@@ -80,7 +80,7 @@ void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
       std::erase_if(order, [](const GridPoint& point) {
         return std::get<std::int64_t>(point.params.at("size")) > few_rounds_from;
       });
-    model::shuffle(std::span(order), random);
+    base::shuffle(std::span(order), random);
     for (const auto& point : order)
       observe_point(task, point, repetition, observed);
   }

@@ -3,7 +3,7 @@
 #include "caches/infer/record.hpp"
 #include "result/curves.hpp"
 #include "kernel/native.hpp"
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 #include "caches/measure/slices.hpp"
 #include "witness/witness.hpp"
 
@@ -170,7 +170,7 @@ void NativeSampler::measure_all(std::span<const Pattern> patterns) {
   for (Laid& laid : all)
     order.push_back(&laid);
   for (int round = 0; round < rounds && (round == 0 || !out_of_time()); ++round) {
-    model::shuffle(std::span(order), random_);
+    base::shuffle(std::span(order), random_);
     for (Laid* laid : order)
       if (round < laid->effort.rounds) measure(*laid, laid->taken->rounds++);
   }

@@ -1,5 +1,5 @@
 // An order that follows from the seed.
-#include "model/shuffle.hpp"
+#include "base/shuffle.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>
@@ -13,6 +13,6 @@ BOOST_AUTO_TEST_CASE(an_order_follows_from_the_seed_alone) {
   std::vector<int> order(8);
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 random(1);
-  model::shuffle(std::span(order), random);
+  base::shuffle(std::span(order), random);
   BOOST_TEST(order == expected, boost::test_tools::per_element());
 }

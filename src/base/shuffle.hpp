@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace recount::model {
+namespace recount::base {
 
 /// Fisher and Yates. The standard leaves the order of the one in <algorithm> to the library; this one depends
 /// on the generator alone.
@@ -15,4 +15,4 @@ void shuffle(std::span<T> all, std::mt19937_64& random) {
     std::swap(all[i - 1], all[random() % i]);
 }
 
-} // namespace recount::model
+} // namespace recount::base
