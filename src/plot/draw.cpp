@@ -10,6 +10,7 @@
 #include "plot/panels.hpp"
 #include "matmul/figures.hpp"
 #include "plot/script.hpp"
+#include "plot/sheet_of.hpp"
 #include "plot/terminal.hpp"
 #include "check/results.hpp"
 
@@ -61,20 +62,6 @@ void save(const Sheet& sheet, const Options& options) {
   }
   save_script(*options.script, sheet, drawings);
 }
-Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
-  const Recipe& how = recipe(name);
-  if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
-  if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
-  if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
-  if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
-  if (how.quantity != Recipe::Quantity::products) return compose(how, results, choice);
-  Sheet sheet = compose_products(name, results, choice);
-  if (sheet.panels.empty())
-    throw bad_input("figure " + name, "the results hold " + inventory(results),
-                    "this figure needs " + how.entry.needs);
-  return sheet;
-}
-
 Drawn draw_sheet(const Sheet& sheet, const Options& options) {
   Drawn drawn{{}, sheet.warnings};
   if (options.script) {
@@ -116,6 +103,20 @@ std::string sheet_text(const Sheet& sheet, TextSize size) {
 }
 
 } // namespace
+
+Sheet sheet_of(const std::string& name, const result::Results& results, const Choice& choice) {
+  const Recipe& how = recipe(name);
+  if (how.quantity == Recipe::Quantity::share) return compose_agreement(study::verdicts_of(results), results);
+  if (how.quantity == Recipe::Quantity::trace) return compose_over_time(results, choice);
+  if (how.quantity == Recipe::Quantity::places) return compose_over_addresses(results, choice);
+  if (how.quantity == Recipe::Quantity::caches) return compose_caches(name, results);
+  if (how.quantity != Recipe::Quantity::products) return compose(how, results, choice);
+  Sheet sheet = compose_products(name, results, choice);
+  if (sheet.panels.empty())
+    throw bad_input("figure " + name, "the results hold " + inventory(results),
+                    "this figure needs " + how.entry.needs);
+  return sheet;
+}
 
 std::optional<Described> describe(const std::string& name, const result::Results& results,
                                   const Choice& choice) {
