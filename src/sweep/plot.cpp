@@ -1,5 +1,6 @@
 #include "sweep/plot.hpp"
 #include "command/plot_file.hpp"
+#include "command/print.hpp"
 #include "plot/figure.hpp"
 
 #include <cstdio>
@@ -52,7 +53,7 @@ std::string SweepPlot::text(const result::Results& results) const {
 void SweepPlot::refresh(const result::Results& results) {
   if (!live_ || Clock::now() < next_) return;
   try {
-    fmt::print("\033[H\033[2J{}", text(results));
+    cli::print("\033[H\033[2J{}", own_controls(text(results)));
     std::fflush(stdout);
   } catch (const Error&) { // too few points, most likely; finish() will tell
   }
@@ -62,7 +63,7 @@ void SweepPlot::refresh(const result::Results& results) {
 void SweepPlot::finish(const result::Results& results) {
   if (path_.empty()) return;
   if (path_ == "-") {
-    fmt::print("{}", text(results)); // below the table, which a cleared screen would lose
+    cli::print("{}", own_controls(text(results))); // below the table, which a cleared screen would lose
     return;
   }
   draw_to(path_, figure_.empty() ? figure::suitable(results) : figure_, results);

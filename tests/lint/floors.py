@@ -16,6 +16,11 @@ PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf
           'preset': 'preset', 'error': 'formula', 'nearest': 'formula'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"(\w+)/[\w./]+"|<recount/(\w+)\.hpp>)', re.M)
 SHELL = re.compile(r'\b(?:std::)?(?:system|popen)\s*\(')
+# What a command prints goes through cli::print, and what gnuplot executes through GnuplotWriter: both keep text from
+# elsewhere in its place. The others: a child whose stderr is read by recount, and files that the user named.
+PRINT = re.compile(r'\bfmt::print\s*\(|\bstd::(?:cout|cerr|clog|puts|putchar|printf|vprintf|fputs|fprintf)\b')
+PRINTERS = {'cli/print.hpp', 'process/capture.cpp'}
+GNUPLOT = re.compile(r'gnuplot-iostream\.h')
 LONGEST = 300
 
 
@@ -37,6 +42,11 @@ def main(root):
             faults.append(f'{name}: {text.count(chr(10))} lines, more than {LONGEST}: one idea a file')
         if SHELL.search(text):
             faults.append(f'{name}: starts a shell; src/process starts programs without one')
+        place = f'{room}/{path.name}'
+        if PRINT.search(text) and place not in PRINTERS:
+            faults.append(f'{name}: prints by itself; cli::print shows control characters')
+        if GNUPLOT.search(text) and place != 'figure/gnuplot_writer.cpp':
+            faults.append(f'{name}: sends text to gnuplot by itself; GnuplotWriter takes code and quoted strings only')
         for other in rooms_included(text):
             if other != room and other in LEVEL:
                 edges.add((room, other))
