@@ -7,6 +7,7 @@
 #include "sweep/progress.hpp"
 #include "host/cpu.hpp"
 #include "witness/header.hpp"
+#include "command/print.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -68,7 +69,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
-    fmt::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
+    cli::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
                batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
   catch_stop_signals();
   ProgressLine line(a.quiet, "check");
@@ -86,7 +87,7 @@ int status_of(const study::Checked& checked) {
   const bool any =
       std::ranges::any_of(all, [](const auto& v) { return v.verdict != analysis::Verdict::not_counted; });
   if (any) return 0;
-  fmt::print(stderr,
+  cli::print(stderr,
              "recount check: nothing could be checked; recount doctor tells what can be counted here\n");
   return 3;
 }
@@ -100,15 +101,15 @@ int execute_check(const CheckArguments& a) {
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
   if (ended.outcome.stopped) {
-    fmt::print(stderr, "recount check: stopped{}\n",
+    cli::print(stderr, "recount check: stopped{}\n",
                a.output.empty() ? "" : "; continue with the same command and --resume");
     return 128 + stop_signal();
   }
   const study::Checked checked = study::conclude(plan, ground, options, ended.results);
   if (a.json)
-    fmt::print("{}", check_json(checked, ground, ended));
+    cli::print("{}", check_json(checked, ground, ended));
   else if (a.output != "-")
-    fmt::print("{}", check_table(checked, ground, {a.all, 100}));
+    cli::print("{}", check_table(checked, ground, {a.all, 100}));
   std::fflush(stdout);
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);

@@ -64,11 +64,11 @@ constexpr std::size_t events_columns = 100;
 
 /// The event with everything about it.
 void print_details(const Listed& one) {
-  fmt::print("{}", paint(Style::strong, one.name));
-  if (one.event) fmt::print("  {}", paint(Style::faint, code(one.event->attr)));
-  fmt::print("\n    {}\n", wrap(one.prose, events_columns, 4));
-  if (!one.equivalent.empty()) fmt::print("    the same as {}\n", one.equivalent);
-  if (!one.reason.empty()) fmt::print("    {}\n", paint(Style::warning, "not countable here: " + one.reason));
+  cli::print("{}", paint(Style::strong, one.name));
+  if (one.event) cli::print("  {}", paint(Style::faint, code(one.event->attr)));
+  cli::print("\n    {}\n", wrap(one.prose, events_columns, 4));
+  if (!one.equivalent.empty()) cli::print("    the same as {}\n", one.equivalent);
+  if (!one.reason.empty()) cli::print("    {}\n", paint(Style::warning, "not countable here: " + one.reason));
   std::string modifiers;
   for (const auto& attribute : one.attributes) {
     if (attribute.modifier) {
@@ -77,16 +77,16 @@ void print_details(const Listed& one) {
     }
     const std::string line =
         fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
-    fmt::print("      {}\n", wrap(line, events_columns, 8));
+    cli::print("      {}\n", wrap(line, events_columns, 8));
   }
-  if (!modifiers.empty()) fmt::print("    modifiers:{}\n", modifiers);
+  if (!modifiers.empty()) cli::print("    modifiers:{}\n", modifiers);
 }
 
 void print_short(const std::vector<Listed>& events) {
   Table table({{"event"}, {"description"}});
   for (const Listed& one : events)
     table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
-  fmt::print("{}", table.text());
+  cli::print("{}", table.text());
 }
 
 /// Why some of what was listed cannot be counted: once for each reason, apart from the list itself.
@@ -102,7 +102,7 @@ void print_reasons(const std::vector<Listed>& events) {
       ++at->second;
   }
   for (const auto& [reason, number] : reasons)
-    fmt::print(stderr, "recount: {} of these {} events cannot be counted here: {}\n", number, events.size(),
+    cli::print(stderr, "recount: {} of these {} events cannot be counted here: {}\n", number, events.size(),
                reason);
 }
 
@@ -124,7 +124,7 @@ int list(const EventsArguments& asked) {
     Json json{{"events", Json::array()}};
     for (const Listed& one : events)
       json["events"].push_back(to_json(one));
-    fmt::print("{}\n", json.dump(1));
+    cli::print("{}\n", json.dump(1));
     return 0;
   }
   if (pattern.empty())
@@ -162,13 +162,13 @@ int encode_name(const EventsArguments& asked) {
       json["events"].push_back(one);
       continue;
     }
-    fmt::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
+    cli::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
                paint(Style::strong, event.name), event.pmu, code(event.attr), show(domain(event)),
                problem ? "no: " + problem->cause : "yes");
-    if (problem && !problem->setting.empty()) fmt::print("  setting {}\n", problem->setting);
-    if (problem && !problem->remedy.empty()) fmt::print("  remedy  {}\n", problem->remedy);
+    if (problem && !problem->setting.empty()) cli::print("  setting {}\n", problem->setting);
+    if (problem && !problem->remedy.empty()) cli::print("  remedy  {}\n", problem->remedy);
   }
-  if (asked.json) fmt::print("{}\n", json.dump(1));
+  if (asked.json) cli::print("{}\n", json.dump(1));
   return 0;
 }
 

@@ -40,16 +40,16 @@ bool transparent = false;
 int dispatch(std::vector<std::string> words) {
   if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty()) {
-    fmt::print(stderr, "{}", usage());
+    cli::print(stderr, "{}", usage());
     return 2;
   }
   const std::string& name = words[0];
   if (name == "--help" || name == "-h" || name == "help") {
-    fmt::print("{}", usage());
+    cli::print("{}", usage());
     return 0;
   }
   if (name == "--version") {
-    fmt::print("recount {}\n", RECOUNT_VERSION);
+    cli::print("recount {}\n", RECOUNT_VERSION);
     return 0;
   }
   std::vector<std::string> names;
@@ -84,7 +84,7 @@ int failure_of_output(const std::error_code& code) {
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
-  fmt::print(stderr, "recount: standard output: {}\n", code.message());
+  cli::print(stderr, "recount: standard output: {}\n", code.message());
   return transparent ? 125 : 3;
 }
 } // namespace
@@ -98,16 +98,16 @@ int main(int argc, char** argv) {
     return status;
   } catch (const Error& e) {
     std::fflush(stdout);
-    fmt::print(stderr, "{}", error_text(e));
+    cli::print(stderr, "{}", error_text(e));
     return status_of(e);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "recount: not enough memory\n");
+    cli::print(stderr, "recount: not enough memory\n");
   } catch (const std::system_error& e) {
     // fmt reports a failed write to stdout this way.
     if (std::ferror(stdout) != 0) return failure_of_output(e.code());
-    fmt::print(stderr, "recount: {}\n", e.what());
+    cli::print(stderr, "recount: {}\n", e.what());
   } catch (const std::exception& e) {
-    fmt::print(stderr, "recount: {}\n", e.what());
+    cli::print(stderr, "recount: {}\n", e.what());
   }
   return transparent ? 125 : 3;
 }

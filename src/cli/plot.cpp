@@ -1,6 +1,7 @@
 // recount plot: figures from results files.
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
 #include "result/read.hpp"
@@ -54,12 +55,12 @@ std::vector<figure::Target> targets(const Settings& s) {
 
 void list_figures() {
   for (const auto& [entry, compose, suits] : figures())
-    fmt::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
+    cli::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
 }
 
 void warn(const std::vector<std::string>& warnings) {
   for (const auto& text : warnings)
-    fmt::print(stderr, "recount plot: warning: {}\n", text);
+    cli::print(stderr, "recount plot: warning: {}\n", text);
 }
 
 int execute_plot(const Settings& s) {
@@ -83,13 +84,13 @@ int execute_plot(const Settings& s) {
   if (text) {
     if (!s.formats.empty() && list_words(s.formats) != std::vector<std::string>{"dumb"})
       throw bad_input("--format", "there is no file to write the figure to", "add -o FILE");
-    fmt::print("{}", figure::draw_text(sheet, terminal_size()));
+    cli::print("{}", own_controls(figure::draw_text(sheet, terminal_size())));
     return 0;
   }
   const auto drawn = figure::draw(sheet, options);
   warn(drawn.warnings);
   for (const auto& file : drawn.files)
-    fmt::print(stderr, "{}: {}\n", sheet.name, file);
+    cli::print(stderr, "{}: {}\n", sheet.name, file);
   return 0;
 }
 } // namespace

@@ -53,22 +53,22 @@ Json to_json(const PresetListing& listing) {
 constexpr std::size_t presets_columns = 100;
 
 void details(const PresetListing& listing, const PresetLine& p) {
-  fmt::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
+  cli::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
   if (!p.trouble.empty())
-    fmt::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, presets_columns, 4)));
+    cli::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, presets_columns, 4)));
   if (p.terms.empty()) return;
-  fmt::print("    {}\n",
+  cli::print("    {}\n",
              wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
                   presets_columns, 8));
   for (std::size_t i = 0; i < p.terms.size(); ++i) {
     const PresetTermLine& t = p.terms[i];
-    fmt::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
+    cli::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
                wrap(t.prose, presets_columns, 9));
     if (!t.trouble.empty())
-      fmt::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
+      cli::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
   }
-  if (p.counters > 0) fmt::print("    needs {} of {} counters\n", p.counters, p.room);
-  if (!p.note.empty()) fmt::print("    note: {}\n", wrap(p.note, presets_columns, 8));
+  if (p.counters > 0) cli::print("    needs {} of {} counters\n", p.counters, p.room);
+  if (!p.note.empty()) cli::print("    note: {}\n", wrap(p.note, presets_columns, 8));
 }
 
 void overview(const PresetListing& listing, bool all) {
@@ -82,16 +82,16 @@ void overview(const PresetListing& listing, bool all) {
     table.add({p.name, p.type, there ? p.formula : "not available: " + p.trouble});
     ++shown;
   }
-  if (shown > 0) fmt::print("{}", table.text());
-  fmt::print("{}{} of {} presets available on {} by {}{}\n", shown > 0 ? "\n" : "",
+  if (shown > 0) cli::print("{}", table.text());
+  cli::print("{}{} of {} presets available on {} by {}{}\n", shown > 0 ? "\n" : "",
              listing.presets.size() - missing, listing.presets.size(), listing.cpu, listing.table,
              all || missing == 0 ? "" : "; -a shows why not the others");
 }
 
 int show(const PresetListing& listing, const PresetsArguments& asked) {
-  if (!listing.remark.empty()) fmt::print(stderr, "recount: {}\n", wrap(listing.remark, presets_columns, 9));
+  if (!listing.remark.empty()) cli::print(stderr, "recount: {}\n", wrap(listing.remark, presets_columns, 9));
   if (asked.json) {
-    fmt::print("{}\n", to_json(listing).dump(2, ' ', false, Json::error_handler_t::replace));
+    cli::print("{}\n", to_json(listing).dump(2, ' ', false, Json::error_handler_t::replace));
     return 0;
   }
   if (asked.names.empty()) {

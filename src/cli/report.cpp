@@ -1,6 +1,7 @@
 // recount report: a written report from results files.
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "report/publish.hpp"
 #include "result/read.hpp"
 
@@ -32,9 +33,9 @@ int write_report(const ReportArguments& a) {
   const auto published =
       report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder, formats);
   for (const auto& warning : published.warnings)
-    fmt::print(stderr, "recount report: warning: {}\n", warning);
+    cli::print(stderr, "recount report: warning: {}\n", warning);
   for (const auto& file : published.files)
-    fmt::print("{}\n", file);
+    cli::print("{}\n", file);
   return 0;
 }
 

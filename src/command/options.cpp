@@ -1,6 +1,7 @@
 // The one file that knows CLI11, which is slow to compile.
 #include "base/nearest.hpp"
 #include "command/command.hpp"
+#include "command/print.hpp"
 
 #include <recount/error.hpp>
 
@@ -194,7 +195,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   const auto action = command.declare(options);
   if (options.topic_ && !arguments.empty()) {
     if (const auto topic = help_topic_of(arguments); !topic.empty()) {
-      fmt::print("{}", options.topic_(topic));
+      cli::print("{}", options.topic_(topic));
       return 0;
     }
   }
@@ -207,7 +208,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   try {
     parser.parse(kept);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.help());
+    cli::print("{}", parser.help());
     return 0;
   } catch (const CLI::ExtrasError&) {
     throw_unexpected(parser, command);

@@ -21,7 +21,8 @@ bool colour(std::FILE* stream) {
 std::string paint(Style style, const std::string& text, std::FILE* stream) {
   if (style == Style::plain || text.empty() || !colour(stream)) return text;
   constexpr std::array codes{"", "32", "31", "33", "2", "1"};
-  return fmt::format("\033[{}m{}\033[0m", codes[static_cast<std::size_t>(style)], text);
+  return own_controls(fmt::format("\033[{}m", codes[static_cast<std::size_t>(style)])) + text +
+         own_controls("\033[0m");
 }
 
 std::size_t width(const std::string& text) {
@@ -97,8 +98,11 @@ std::string wrap(const std::string& text, std::size_t columns, std::size_t inden
 
 std::string error_text(const Error& error) {
   const Problem& p = error.problem();
-  std::string text = paint(Style::bad, "recount:", stderr) + " " + p.subject + ": " + p.cause + "\n";
-  if (!p.setting.empty()) text += "  setting: " + p.setting + "\n";
+  std::string text = paint(Style::bad, "recount:", stderr) + " " + one_line(p.subject) + ": ";
+  for (const char c : p.cause) // words of gnuplot have lines; none of them looks like one of ours
+    text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  text += "\n";
+  if (!p.setting.empty()) text += "  setting: " + one_line(p.setting) + "\n";
   if (!p.remedy.empty()) text += "  remedy:  " + p.remedy + "\n";
   return text;
 }

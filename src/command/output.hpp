@@ -1,6 +1,8 @@
 // What commands print: tables, sizes, colour, errors. All of it goes to stdio's stdout or stderr.
 #pragma once
 
+#include "command/print.hpp"
+
 #include <recount/error.hpp>
 
 #include <cstdint>
@@ -26,9 +28,16 @@ public:
     std::string head;
     Align align = Align::left;
   };
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+    for (Column& column : columns_)
+      column.head = one_line(column.head);
+  }
   /// A row shorter than the head is filled up with empty cells.
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void add(std::vector<std::string> row) {
+    for (std::string& cell : row)
+      cell = one_line(cell);
+    rows_.push_back(std::move(row));
+  }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// The whole table, a line a row, no blanks at line ends; the head is left out when all heads are empty.
   /// Coloured as `stream` wants it.

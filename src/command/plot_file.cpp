@@ -1,5 +1,7 @@
 #include "command/plot_file.hpp"
 
+#include "command/print.hpp"
+
 #include <fmt/format.h>
 #include <recount/error.hpp>
 
@@ -14,9 +16,9 @@ void check_plot(const std::string& path, Dash dash) {
 
 void tell_drawn(const std::string& figure, const figure::Drawn& drawn) {
   for (const auto& text : drawn.warnings)
-    fmt::print(stderr, "recount: warning: {}\n", text);
+    cli::print(stderr, "recount: warning: {}\n", text);
   for (const auto& file : drawn.files)
-    fmt::print(stderr, "{}: {}\n", figure, file);
+    cli::print(stderr, "{}: {}\n", figure, file);
 }
 
 void draw_to(const std::string& path, const figure::Sheet& sheet) {

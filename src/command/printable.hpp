@@ -2,17 +2,13 @@
 #pragma once
 
 #include "command/output.hpp"
+#include "base/characters.hpp"
 
 #include <string>
 
 namespace recount::cli {
 
-/// Terminals do as they are told by control characters: each becomes a question mark.
-[[nodiscard]] inline std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
-  return text;
-}
+using host::printable;
 
 /// At most so wide, cut in the middle, since names differ at both ends.
 [[nodiscard]] inline std::string shortened(const std::string& text, std::size_t most) {

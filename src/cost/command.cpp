@@ -115,7 +115,7 @@ void print_values(const Costs& costs, const std::vector<std::size_t>& sizes, con
     last = operation;
     table.add(std::move(cells));
   }
-  if (!table.empty()) fmt::print("{}\n\n{}\n", paint(Style::strong, title), table.text());
+  if (!table.empty()) cli::print("{}\n\n{}\n", paint(Style::strong, title), table.text());
 }
 
 /// How much of PAPI's cost this library's is.
@@ -134,7 +134,7 @@ void print_ratios(const Costs& costs, const std::vector<std::size_t>& sizes, con
     if (any) table.add(std::move(cells));
   }
   if (!table.empty())
-    fmt::print("{}\n\n{}\n", paint(Style::strong, "Of PAPI's cost (1 is as much)"), table.text());
+    cli::print("{}\n\n{}\n", paint(Style::strong, "Of PAPI's cost (1 is as much)"), table.text());
 }
 
 /// A line for each route and reason, whatever the number of events.
@@ -143,13 +143,13 @@ void print_missing(const Costs& costs) {
   for (const auto& m : costs.missing) {
     const std::string line = wrap(fmt::format("{}: {}", m.route, m.reason), 100, 2);
     if (std::find(said.begin(), said.end(), line) != said.end()) continue;
-    fmt::print("{}\n", line);
+    cli::print("{}\n", line);
     said.push_back(line);
   }
 }
 
 void print(const Costs& costs, const study::CostOptions& options) {
-  fmt::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 100, 8));
+  cli::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 100, 8));
   const Value ns = [](const Cost& c) { return std::optional(c.ns); };
   const Value all = [](const Cost& c) { return c.instructions; };
   const Value user = [](const Cost& c) { return c.user_instructions; };
@@ -163,7 +163,7 @@ void print(const Costs& costs, const study::CostOptions& options) {
   print_ratios(costs, options.sizes, costs.ns_per_instruction ? all : ns);
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
-    fmt::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, 100, 2));
+    cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, 100, 2));
 }
 
 CostJson or_null(std::optional<double> value) {
@@ -187,7 +187,7 @@ void print_cost_json(const Costs& costs) {
                      {"no_user_instructions", costs.no_user_instructions},
                      {"costs", rows},
                      {"missing", missing}};
-  fmt::print("{}\n", all.dump(2));
+  cli::print("{}\n", all.dump(2));
 }
 
 } // namespace

@@ -25,12 +25,12 @@ Style style_of(State state) {
 void print(const std::vector<Area>& areas) {
   constexpr std::size_t margin = 11; // "  missing  "
   for (const auto& area : areas) {
-    fmt::print("{}\n", paint(Style::strong, area.name));
+    cli::print("{}\n", paint(Style::strong, area.name));
     for (const auto& f : area.findings) {
       const std::string mark = fmt::format("{:<7}", name_of(f.state));
-      fmt::print("  {}  {}\n", paint(style_of(f.state), mark), wrap(f.subject + ": " + f.text, 100, margin));
+      cli::print("  {}  {}\n", paint(style_of(f.state), mark), wrap(f.subject + ": " + f.text, 100, margin));
       if (!f.remedy.empty())
-        fmt::print("{:{}}{} {}\n", "", margin, paint(Style::strong, "remedy:"), f.remedy);
+        cli::print("{:{}}{} {}\n", "", margin, paint(Style::strong, "remedy:"), f.remedy);
     }
   }
 }
@@ -66,7 +66,7 @@ void print_json(const std::vector<Area>& areas) {
   }
   const nlohmann::ordered_json all{{"machine", machine_json()}, {"findings", findings}};
   // What sysfs says need not be UTF-8.
-  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  cli::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 } // namespace
 

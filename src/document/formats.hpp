@@ -2,6 +2,7 @@
 // so that nothing in a results file becomes markup, a link, a script or a command.
 #pragma once
 
+#include "base/characters.hpp"
 #include "document/document.hpp"
 
 #include <functional>
@@ -25,11 +26,8 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// An SVG for a place among others in a page: no XML declaration, and every name in it begins with `prefix`.
 [[nodiscard]] std::string inlined(std::string_view svg, const std::string& prefix);
 
-/// The next character of UTF-8 text, which is cut off it; U+FFFD where the bytes are none.
-[[nodiscard]] char32_t next_character(std::string_view& text);
-/// UTF-8 of a character.
-void append_character(std::string& to, char32_t character);
-/// Whether it is one of those that move text about instead of being text: controls, marks of direction.
-[[nodiscard]] bool is_control(char32_t character);
+using host::append_character;
+using host::is_control;
+using host::next_character;
 
 } // namespace recount::report

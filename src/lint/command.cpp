@@ -1,5 +1,6 @@
 // recount lint: checks preset tables for all their CPUs at once, with no hardware.
 #include "command/command.hpp"
+#include "command/print.hpp"
 #include "preset/document.hpp"
 #include "lint/report.hpp"
 
@@ -78,13 +79,13 @@ int execute_lint(const LintArguments& asked) {
   ReportOptions report;
   report.notes = asked.all || !asked.rules.empty();
   if (report.notes) report.most = 0;
-  if (asked.json) fmt::print("{}", as_json(results));
+  if (asked.json) cli::print("{}", as_json(results));
   for (std::size_t i = 0; i < results.size() && !asked.json; ++i) {
     const auto& [path, result] = results[i];
     if (asked.annotations)
-      fmt::print("{}", as_annotations(path, result));
+      cli::print("{}", as_annotations(path, result));
     else
-      fmt::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+      cli::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
   }
   return wrong ? 1 : 0;
 }

@@ -135,9 +135,9 @@ void write_published(const sweep::Batch& batch, const std::optional<study::Publi
 
 void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
   for (const auto& [what, why] : plan.skipped)
-    fmt::print(stderr, "recount matmul: without {}: {}\n", what, why);
+    cli::print(stderr, "recount matmul: without {}: {}\n", what, why);
   const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
-  fmt::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
+  cli::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
              fmt::join(plan.witnesses, ", "), plan.jobs.size(),
              batch.how.cpu ? fmt::format("timed ones on CPU {}", *batch.how.cpu) : "not pinned",
              batch.header.seed, show_time(estimate));
@@ -145,7 +145,7 @@ void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
 
 void show_points(const study::MatmulPlan& plan) {
   for (const auto& stop : plan.stops)
-    fmt::print("{} {}\n", stop.kernel, result::describe(stop.point));
+    cli::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
 sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
@@ -162,7 +162,7 @@ void tell_resume(const sweep::Batch& batch) {
   if (batch.file.empty() || batch.file == "-") return;
   auto words = batch.header.command;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
-  fmt::print(stderr, "recount matmul: what was measured is in {}; continue with\n  {}\n", batch.file,
+  cli::print(stderr, "recount matmul: what was measured is in {}; continue with\n  {}\n", batch.file,
              quoted(words));
 }
 
@@ -183,7 +183,7 @@ void print_tables(const result::Results& results) {
   const auto remarks = report::remarks(groups);
   if (!remarks.empty()) blocks.emplace_back(report::Heading{"Remarks", 1});
   report::append(blocks, remarks);
-  fmt::print("{}", document_text(blocks));
+  cli::print("{}", document_text(blocks));
 }
 
 int status_of_matmul(const sweep::Ended& ended) {
@@ -191,7 +191,7 @@ int status_of_matmul(const sweep::Ended& ended) {
   const bool any =
       std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
   if (!any) {
-    fmt::print(stderr, "recount matmul: nothing was counted at all; recount doctor tells what can be\n");
+    cli::print(stderr, "recount matmul: nothing was counted at all; recount doctor tells what can be\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -226,9 +226,9 @@ int execute_matmul(const MatmulArguments& a) {
     results.observations.insert(results.observations.end(), request.published->observations.begin(),
                                 request.published->observations.end());
   }
-  fmt::print(stderr, "{}", failures_text(ended.results.failures));
+  cli::print(stderr, "{}", failures_text(ended.results.failures));
   if (a.json)
-    fmt::print("{}", matmul_json(ended));
+    cli::print("{}", matmul_json(ended));
   else if (a.output != "-")
     print_tables(ended.results);
   std::fflush(stdout);

@@ -9,7 +9,7 @@
 namespace recount::figure {
 
 std::optional<std::string> font_warning() {
-  const std::string name = font;
+  const std::string name(font.text());
   const std::string remedy = " (Debian: apt-get install fonts-liberation)";
   if (!process::find_program("fc-match"))
     return "cannot tell whether the font " + name + " is installed: no fc-match" + remedy;

@@ -6,8 +6,6 @@
 
 #include <recount/error.hpp>
 
-#include <gnuplot-iostream.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,8 +15,6 @@
 
 namespace recount::figure {
 namespace {
-using gnuplotio::Gnuplot;
-
 constexpr const char* install = "install gnuplot (Debian: apt-get install gnuplot-nox)";
 
 /// Blocks SIGPIPE in this thread; one that comes meanwhile is taken away before it is unblocked.
@@ -62,21 +58,20 @@ std::string contents(int fd) {
 }
 
 /// Returns whether gnuplot took everything.
-bool feed(process::Fd to, const std::function<void(Gnuplot&)>& send) {
+bool feed(process::Fd to, const std::function<void(GnuplotWriter&)>& send) {
   const NoSigpipe guard;
   std::FILE* file = ::fdopen(to.get(), "w");
   if (!file) throw unavailable("gnuplot", std::string("fdopen: ") + std::strerror(errno));
   static_cast<void>(to.release());
-  Gnuplot gp(file); // closes the file
+  GnuplotWriter gp(file); // closes the file
   send(gp);
   // Reading from a pipe, gnuplot goes on after an error and ends with 0 all the same: ask it.
   gp << "if (GPVAL_ERRNO != 0) { exit status 65 }\n";
-  gp.flush();
-  return gp.good();
+  return gp.flush();
 }
 } // namespace
 
-std::string run_gnuplot(const std::function<void(Gnuplot&)>& send) {
+std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   if (!process::find_program("gnuplot"))
     throw unavailable("gnuplot", "program not found along PATH, and it draws the figures", {}, install);
   const process::Fd words = memory_file();

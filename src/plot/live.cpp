@@ -1,10 +1,6 @@
 #include "plot/live.hpp"
 
 #include "plot/gnuplot.hpp"
-#include "plot/text.hpp"
-
-#include <fmt/format.h>
-#include <gnuplot-iostream.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,13 +8,13 @@
 namespace recount::figure {
 namespace {
 /// Steps: a rate holds for the whole of its interval. A blank line breaks the curve.
-std::string live_data(const LiveCurve& curve) {
-  std::string text = "$rate << EOD\n";
+GnuplotCode live_data(const LiveCurve& curve) {
+  GnuplotCode text("$rate << EOD\n");
   for (const LivePoint& p : curve.points)
     text += std::isfinite(p.value)
-                ? fmt::format("{:.17g} {:.17g}\n{:.17g} {:.17g}\n", p.begin, p.value, p.end, p.value)
-                : std::string("\n");
-  return text + "EOD\n";
+                ? code("{:.17g} {:.17g}\n{:.17g} {:.17g}\n", p.begin, p.value, p.end, p.value)
+                : GnuplotCode("\n");
+  return text + Literal("EOD\n");
 }
 
 /// Without the lines at the start that show nothing: gnuplot keeps room there for what a title may need.
@@ -41,17 +37,17 @@ bool has_values(const LiveCurve& curve) {
 } // namespace
 
 std::string draw_live(const LiveCurve& curve, TextSize size) {
-  std::string text = run_gnuplot([&](gnuplotio::Gnuplot& gp) {
-    gp << fmt::format("set terminal dumb noenhanced size {},{} {}\n", std::clamp(size.columns, 30L, 400L),
-                      std::clamp(size.rows, 8L, 200L), size.colour ? "ansi256" : "mono");
+  std::string text = run_gnuplot([&](GnuplotWriter& gp) {
+    gp << code("set terminal dumb noenhanced size {},{} {}\n", std::clamp(size.columns, 30L, 400L),
+               std::clamp(size.rows, 8L, 200L), size.colour ? Literal("ansi256") : Literal("mono"));
     gp << "set encoding utf8\nunset key\nset title " << quoted(curve.title) << "\n";
-    gp << fmt::format("set xrange [{:.17g}:{:.17g}]\nset yrange [0:*]\nset tics nomirror out\nset border 3\n",
-                      curve.from, curve.to > curve.from ? curve.to : curve.from + 1);
+    gp << code("set xrange [{:.17g}:{:.17g}]\nset yrange [0:*]\nset tics nomirror out\nset border 3\n",
+               curve.from, curve.to > curve.from ? curve.to : curve.from + 1);
     for (const LiveMark& mark : curve.marks) {
-      gp << fmt::format("set arrow from {0:.17g}, graph 0 to {0:.17g}, graph 0.95 nohead lt 2\n", mark.time);
+      gp << code("set arrow from {0:.17g}, graph 0 to {0:.17g}, graph 0.95 nohead lt 2\n", mark.time);
       if (!mark.label.empty())
         gp << "set label " << quoted(mark.label)
-           << fmt::format(" at {:.17g}, graph 1 left offset 2,0 tc lt 2\n", mark.time);
+           << code(" at {:.17g}, graph 1 left offset 2,0 tc lt 2\n", mark.time);
     }
     if (has_values(curve))
       gp << live_data(curve) << "plot $rate using 1:2 with lines lt 1\n";

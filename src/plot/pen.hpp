@@ -10,12 +10,12 @@ namespace recount::figure {
 /// Writes gnuplot commands for one drawing. Places are points at final size, as in its layout.
 class Pen {
 public:
-  Pen(gnuplotio::Gnuplot& gnuplot, const Drawing& drawing);
+  Pen(GnuplotWriter& gnuplot, const Drawing& drawing);
   /// "screen X, screen Y"
-  [[nodiscard]] std::string screen(Vec at) const;
+  [[nodiscard]] GnuplotCode screen(Vec at) const;
   /// `how`: what follows the place, such as "left tc lt 44".
-  void label(const std::string& text, Vec at, const std::string& how);
-  void tics(const char* axis, const Axis& of);
+  void label(const std::string& text, Vec at, const GnuplotCode& how);
+  void tics(Literal axis, const Axis& of);
   void margins(const Box& plot);
   /// The small print.
   void caption();
@@ -23,7 +23,7 @@ public:
   [[nodiscard]] bool cells() const { return cells_; } ///< a text terminal
 
 private:
-  gnuplotio::Gnuplot& gnuplot_;
+  GnuplotWriter& gnuplot_;
   const Drawing& drawing_;
   bool tex_, cells_;
 };

@@ -2,15 +2,12 @@
 #pragma once
 
 #include "plot/format.hpp"
+#include "plot/gnuplot_writer.hpp"
 #include "plot/layout.hpp"
 #include "plot/sheet.hpp"
 
 #include <string>
 #include <vector>
-
-namespace gnuplotio {
-class Gnuplot;
-}
 
 namespace recount::figure {
 
@@ -23,8 +20,8 @@ struct Drawing {
   bool colour = true; ///< for text
 };
 
-/// Sends the whole script. The numbers are exact (17 digits) whatever the global locale.
-void write_script(gnuplotio::Gnuplot& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
+/// Sends the whole script.
+void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
 
 /// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);

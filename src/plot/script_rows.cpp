@@ -3,14 +3,9 @@
 #include "plot/pen.hpp"
 #include "plot/style.hpp"
 #include "plot/terminal.hpp"
-#include "plot/text.hpp"
-
-#include <fmt/format.h>
-#include <gnuplot-iostream.h>
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <vector>
 
 namespace recount::figure {
@@ -18,10 +13,10 @@ namespace {
 
 constexpr int line_of_perf = 1, line_of_papi = 2;
 constexpr double apart_in_row = 0.17; // perf above, PAPI below the middle, so that equal marks both show
-constexpr const char* grey_bar = "'#DDDDDD'";
+constexpr Literal grey_bar = "'#DDDDDD'";
 
 /// Share as drawn, height, ends of the interval as drawn, share as counted.
-using RowPoint = std::tuple<double, double, double, double, double>;
+using RowPoint = Row5;
 using Witness = std::optional<Share> Row::*;
 
 /// The middle of the i-th row from the top.
@@ -61,9 +56,9 @@ std::vector<Row> with_equal(std::vector<Row> rows, bool equal) {
 
 /// One data block, and how it is drawn.
 struct RowBlock {
-  const char* name;
+  Literal name;
   std::vector<RowPoint> points;
-  char letter; ///< in text
+  Literal letter; ///< in text
   int line;
 };
 
@@ -72,12 +67,12 @@ std::vector<RowBlock> blocks(const std::vector<Row>& rows, const RowsLook& look,
   std::vector<RowBlock> all;
   if (text) {
     const auto equal = with_equal(rows, true), different = with_equal(rows, false);
-    all = {{"perfalone", points(different, look, &Row::perf, 0), 'o', line_of_perf},
-           {"papialone", points(different, look, &Row::papi, 0), 'x', line_of_papi},
-           {"equal", points(equal, look, &Row::perf, 0), '*', grey_text}};
+    all = {{"perfalone", points(different, look, &Row::perf, 0), "o", line_of_perf},
+           {"papialone", points(different, look, &Row::papi, 0), "x", line_of_papi},
+           {"equal", points(equal, look, &Row::perf, 0), "*", grey_text}};
   } else {
-    all = {{"perf", points(rows, look, &Row::perf, apart_in_row), 'o', line_of_perf},
-           {"papi", points(rows, look, &Row::papi, -apart_in_row), 'x', line_of_papi}};
+    all = {{"perf", points(rows, look, &Row::perf, apart_in_row), "o", line_of_perf},
+           {"papi", points(rows, look, &Row::papi, -apart_in_row), "x", line_of_papi}};
   }
   std::erase_if(all, [](const RowBlock& block) { return block.points.empty(); });
   return all;
@@ -85,8 +80,8 @@ std::vector<RowBlock> blocks(const std::vector<Row>& rows, const RowsLook& look,
 
 class RowsScript {
 public:
-  RowsScript(gnuplotio::Gnuplot& gp, const Panel& panel, const PanelLook& look, const Drawing& drawing,
-             const std::string& data)
+  RowsScript(GnuplotWriter& gp, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+             Literal data)
       : gp_(gp),
         panel_(panel),
         look_(look),
@@ -98,9 +93,9 @@ public:
   void write() {
     pen_.margins(look_.plot);
     gp_ << "unset logscale; set logscale x 2\n"
-        << fmt::format("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
-                       look_.y.high)
-        << (pen_.cells() ? "unset grid\n" : "set grid noytics xtics lt 42\n")
+        << code("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
+                look_.y.high)
+        << (pen_.cells() ? Literal("unset grid\n") : Literal("set grid noytics xtics lt 42\n"))
         << "set errorbars 0\nunset key\n";
     pen_.tics("x", look_.x);
     write_names();
@@ -111,7 +106,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::string grey() const { return fmt::format("tc lt {}", grey_text); }
+  [[nodiscard]] GnuplotCode grey() const { return code("tc lt {}", grey_text); }
   [[nodiscard]] double height(std::size_t i) const { return height_of(i, panel_.rows.size()); }
   [[nodiscard]] double size() const { return 0.42 * marker_scale(drawing_.format); }
 
@@ -124,65 +119,61 @@ private:
   }
 
   void write_titles() {
-    pen_.label(panel_.title, look_.title, "left " + grey());
-    pen_.label(panel_.x_title, look_.x_title, "center " + grey());
+    pen_.label(panel_.title, look_.title, Literal("left ") + grey());
+    pen_.label(panel_.x_title, look_.x_title, Literal("center ") + grey());
     if (pen_.cells()) {
-      pen_.label("o perf   x PAPI   * both", rows_.key[0], "left");
+      pen_.label("o perf   x PAPI   * both", rows_.key[0], Literal("left"));
       return;
     }
-    key(0, "perf", fmt::format("point lt {} ps {:.3f}", line_of_perf, size()));
-    key(1, "PAPI", fmt::format("point lt {} ps {:.3f}", line_of_papi, size()));
-    key(2, name_of_stated,
-        fmt::format("point lt {} pt 5 lc rgb {} ps {:.3f}", grey_text, grey_bar, 1.6 * size()));
-    gp_ << fmt::format("set arrow from 1, graph 0 to 1, graph 1 nohead back lt {}\n", line_of_capacity);
+    key(0, "perf", code("point lt {} ps {:.3f}", line_of_perf, size()));
+    key(1, "PAPI", code("point lt {} ps {:.3f}", line_of_papi, size()));
+    key(2, name_of_stated, code("point lt {} pt 5 lc rgb {} ps {:.3f}", grey_text, grey_bar, 1.6 * size()));
+    gp_ << code("set arrow from 1, graph 0 to 1, graph 1 nohead back lt {}\n", line_of_capacity);
   }
 
-  void key(std::size_t i, const std::string& name, const std::string& point) {
+  void key(std::size_t i, const std::string& name, const GnuplotCode& point) {
     const Vec at = rows_.key[i];
     pen_.label("", {at.x + 2.5, at.y}, point);
-    pen_.label(name, {at.x + 9, at.y}, "left " + grey());
+    pen_.label(name, {at.x + 9, at.y}, Literal("left ") + grey());
   }
 
   void write_remarks() {
     for (std::size_t i = 0; i < panel_.rows.size(); ++i)
       gp_ << "set label " << quoted(panel_.rows[i].remark, pen_.tex())
-          << fmt::format(" at screen {:.5f}, first {} left tc lt {}\n", rows_.remarks / drawing_.layout.width,
-                         height(i), panel_.rows[i].good ? line_of_capacity : grey_text);
+          << code(" at screen {:.5f}, first {} left tc lt {}\n", rows_.remarks / drawing_.layout.width,
+                  height(i), panel_.rows[i].good ? line_of_capacity : grey_text);
   }
 
-  [[nodiscard]] std::string marks() const {
-    std::string all;
+  [[nodiscard]] GnuplotCode marks() const {
+    GnuplotCode all;
     if (!pen_.cells())
-      all = fmt::format(
-          "${}stated using 1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs solid 1 noborder lc rgb {} "
-          "notitle",
-          data_, grey_bar);
+      all = code("${}stated using 1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs solid 1 noborder lc rgb {} "
+                 "notitle",
+                 data_, grey_bar);
     for (const RowBlock& block : blocks(panel_.rows, rows_, pen_.cells())) {
-      const std::string how = pen_.cells()
-                                  ? fmt::format("using 1:2 with points pt '{}'", block.letter)
-                                  : fmt::format("using 1:2:3:4 with xerrorbars lw 1 ps {:.3f}", size());
-      all += fmt::format("{}${}{} {} lt {} notitle", all.empty() ? "" : ", \\\n     ", data_, block.name, how,
-                         block.line);
+      const GnuplotCode how = pen_.cells() ? code("using 1:2 with points pt '{}'", block.letter)
+                                           : code("using 1:2:3:4 with xerrorbars lw 1 ps {:.3f}", size());
+      all += code("{}${}{} {} lt {} notitle", all.empty() ? Literal("") : Literal(", \\\n     "), data_,
+                  block.name, how, block.line);
     }
     return all;
   }
 
-  gnuplotio::Gnuplot& gp_;
+  GnuplotWriter& gp_;
   const Panel& panel_;
   const PanelLook& look_;
   const RowsLook& rows_;
   const Drawing& drawing_;
-  const std::string& data_;
+  Literal data_;
   Pen pen_;
 };
 
 } // namespace
 
-void write_rows_data(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const RowsLook& look,
-                     const std::string& name, bool pictures, bool text) {
-  const auto write = [&](const std::string& suffix, const std::vector<RowPoint>& all) {
-    gnuplot << "$" << name << suffix << " << e\n";
-    gnuplot.send1d(all); // ends with a line "e"
+void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,
+                     bool pictures, bool text) {
+  const auto write = [&](Literal suffix, const std::vector<RowPoint>& all) {
+    gnuplot.data(code("${}{}", name, suffix), all);
   };
   gnuplot << "# Data: share as drawn, row, interval of 90 %, share as counted\n";
   for (const bool in_text : {true, false}) {
@@ -193,8 +184,8 @@ void write_rows_data(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const Rows
   if (pictures) write("stated", stated_points(panel.rows, look));
 }
 
-void write_rows(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const PanelLook& look,
-                const Drawing& drawing, const std::string& data) {
+void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+                Literal data) {
   RowsScript(gnuplot, panel, look, drawing, data).write();
 }
 

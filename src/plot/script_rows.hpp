@@ -11,10 +11,10 @@ namespace recount::figure {
 inline constexpr const char* name_of_stated = "modelled, with its tolerance";
 
 /// The data blocks that the panel draws from: those of pictures, those of text.
-void write_rows_data(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const RowsLook& look,
-                     const std::string& name, bool pictures, bool text);
+void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,
+                     bool pictures, bool text);
 /// Everything of the panel, and the caption.
-void write_rows(gnuplotio::Gnuplot& gnuplot, const Panel& panel, const PanelLook& look,
-                const Drawing& drawing, const std::string& data);
+void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+                Literal data);
 
 } // namespace recount::figure

@@ -1,9 +1,11 @@
 // The text of plots/style.gp, so that a script holds everything it needs.
 #pragma once
 
+#include "plot/gnuplot_code.hpp"
+
 namespace recount::figure {
 
-extern const char* const style_script;
+[[nodiscard]] GnuplotCode style_script();
 
 /// Linetypes that style.gp defines.
 inline constexpr int categories = 7;  ///< 1 to 7
@@ -16,7 +18,7 @@ inline constexpr int pale_stretch = 45, dark_stretch = 46; ///< behind the curve
 inline constexpr int modelled = 100;                       ///< added to the linetype of a curve
 
 /// The font that labels are set in; metric-compatible with Arial and Helvetica.
-inline constexpr const char* font = "Liberation Sans";
+inline constexpr Literal font = "Liberation Sans";
 /// Points at final size.
 inline constexpr double text_size = 7, title_size = 8;
 

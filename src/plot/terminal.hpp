@@ -2,9 +2,8 @@
 #pragma once
 
 #include "plot/figure.hpp"
+#include "plot/gnuplot_code.hpp"
 #include "plot/layout.hpp"
-
-#include <string>
 
 namespace recount::figure {
 
@@ -13,7 +12,7 @@ namespace recount::figure {
 
 /// "set terminal ..." for a figure of the layout's size. Fonts come out at their size in points, PNG at 300
 /// dots an inch, SVG at the 96 of CSS.
-[[nodiscard]] std::string terminal(Format format, const Layout& layout, bool colour);
+[[nodiscard]] GnuplotCode terminal(Format format, const Layout& layout, bool colour);
 
 /// Factor on the size of markers, which differs between terminals.
 [[nodiscard]] double marker_scale(Format format);

@@ -1,7 +1,5 @@
 #include "plot/text.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace recount::figure {
@@ -15,22 +13,6 @@ constexpr std::array<unsigned char, 95> advance{
 
 bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
-std::string_view tex_of(char c) {
-  switch (c) {
-  case '\\': return "\\textbackslash{}";
-  case '{': return "\\{";
-  case '}': return "\\}";
-  case '_': return "\\_";
-  case '%': return "\\%";
-  case '&': return "\\&";
-  case '#': return "\\#";
-  case '$': return "\\$";
-  case '~': return "\\textasciitilde{}";
-  case '^': return "\\textasciicircum{}";
-  default: return {};
-  }
 }
 } // namespace
 
@@ -63,20 +45,6 @@ std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std:
     }
   }
   return lines;
-}
-
-std::string quoted(std::string_view text, bool tex) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) continue;
-    const auto escaped = tex ? tex_of(c) : std::string_view{};
-    if (!escaped.empty()) {
-      out += escaped;
-    } else {
-      out += c == '\'' ? "''" : std::string(1, c);
-    }
-  }
-  return out + "'";
 }
 
 } // namespace recount::figure

@@ -1,4 +1,4 @@
-// Text in figures: how wide it is, how a number of bytes is written, what gnuplot and LaTeX need escaped.
+// Text in figures: how wide it is, how a number of bytes is written.
 #pragma once
 
 #include "base/bytes.hpp"
@@ -23,8 +23,5 @@ using analysis::bytes_text;
 [[nodiscard]] std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std::string& joint,
                                             double width,
                                             const std::function<double(std::string_view)>& wide);
-
-/// A gnuplot string in single quotes, control characters dropped; `tex`: LaTeX specials escaped.
-[[nodiscard]] std::string quoted(std::string_view text, bool tex = false);
 
 } // namespace recount::figure

@@ -104,22 +104,22 @@ std::vector<profile::By> ways_of(const ProfileOptions& o) {
 
 void print(const Profile& p, const ProfileOptions& o, const std::vector<profile::By>& ways) {
   if (o.json) {
-    fmt::print("{}", profile_json(p, ways));
+    cli::print("{}", profile_json(p, ways));
     return;
   }
   std::FILE* const stream = stream_of(o);
-  fmt::print(stream, "{}", profile_summary(p));
+  cli::print(stream, "{}", profile_summary(p));
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
     if (p.recording.not_counted.empty())
-      fmt::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
+      cli::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
     return;
   }
   for (const auto by : ways)
-    fmt::print(stream, "\n{}", profile_table(p, by, static_cast<std::size_t>(o.top), stream));
-  if (o.chains || o.frames > 0) fmt::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
+    cli::print(stream, "\n{}", profile_table(p, by, static_cast<std::size_t>(o.top), stream));
+  if (o.chains || o.frames > 0) cli::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
   for (const auto& function : o.annotate)
-    fmt::print(stream, "\n{}", annotated_text(p, function));
+    cli::print(stream, "\n{}", annotated_text(p, function));
   std::fflush(stream);
 }
 
@@ -142,9 +142,9 @@ int execute_functions(const ProfileOptions& o) {
   settings.debug_path = o.debug_path;
   const auto recording = profile::record_functions(settings);
   if (o.json)
-    fmt::print("{}", functions_json(recording, subject_of(o)));
+    cli::print("{}", functions_json(recording, subject_of(o)));
   else
-    fmt::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
+    cli::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
   return recording.status;
 }
 

@@ -67,7 +67,7 @@ std::FILE* stream_of(const stat::Request& request) {
 
 int list_metrics(const StatOptions& o) {
   const auto metrics = metric::load(o.metrics);
-  fmt::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
+  cli::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
   return 0;
 }
 
@@ -87,14 +87,14 @@ int execute_stat(const StatOptions& o) {
     results.write(slice);
     if (!slice.interval) return;
     if (o.json) return intervals.push_back(slice);
-    fmt::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
+    cli::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
     std::fflush(stream);
   };
   const stat::Ended ended = stat::run(plan, request, listen);
   if (o.json)
-    fmt::print("{}", stat_json(plan, request, ended, intervals));
+    cli::print("{}", stat_json(plan, request, ended, intervals));
   else
-    fmt::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
+    cli::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
   return ended.exit ? process::shell_status(*ended.exit) : 0;
 }
 

@@ -1,6 +1,7 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "command/command.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
 #include "sweep/progress.hpp"
@@ -35,7 +36,7 @@ void announce(const sweep::Session& session) {
   for (const auto& name : plan.witnesses)
     who += fmt::format("{}{}", who.empty() ? "" : ", ",
                        witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name);
-  fmt::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}\n", plan.kernel,
+  cli::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}\n", plan.kernel,
              session.grid.points.size(), who, schedule(plan, session.grid).size(),
              session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
              plan.seed);
@@ -54,22 +55,22 @@ bool kept_in_file(const sweep::Session& session) {
 
 void tell_how_to_resume(const sweep::Session& session) {
   if (kept_in_file(session))
-    fmt::print(stderr, "recount sweep: what was measured is in {}; continue with\n  {}\n", session.file,
+    cli::print(stderr, "recount sweep: what was measured is in {}; continue with\n  {}\n", session.file,
                resume_command(session));
 }
 
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
   if (!o.quiet) {
-    fmt::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs, show_time(ended.outcome.elapsed));
-    if (ended.there > 0) fmt::print(stderr, ", {} were there already", ended.there);
-    if (kept_in_file(session)) fmt::print(stderr, "; {}", session.file);
-    fmt::print(stderr, "\n");
+    cli::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs, show_time(ended.outcome.elapsed));
+    if (ended.there > 0) cli::print(stderr, ", {} were there already", ended.there);
+    if (kept_in_file(session)) cli::print(stderr, "; {}", session.file);
+    cli::print(stderr, "\n");
   }
-  fmt::print(stderr, "{}", failures_text(ended.results.failures));
+  cli::print(stderr, "{}", failures_text(ended.results.failures));
   if (o.json)
-    fmt::print("{}", sweep_json(session, ended));
+    cli::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
-    fmt::print("{}", sweep_table(ended));
+    cli::print("{}", sweep_table(ended));
   std::fflush(stdout);
 }
 
@@ -78,7 +79,7 @@ int status_of(const sweep::Ended& ended) {
   const auto& all = ended.results.observations;
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
   if (!any) {
-    fmt::print(stderr, "recount sweep: nothing was counted at all; recount doctor tells what can be\n");
+    cli::print(stderr, "recount sweep: nothing was counted at all; recount doctor tells what can be\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -114,7 +115,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figu
   SweepPlot plot(o.plot, o.figure, figures);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
-    fmt::print(stderr, "{}", skipped_text(session.grid));
+    cli::print(stderr, "{}", skipped_text(session.grid));
     announce(session);
   }
   if (o.dry_run) return 0;

@@ -1,5 +1,6 @@
 #include "sweep/options.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "host/cgroup.hpp"
 #include "base/text.hpp"
 #include "model/machine.hpp"
@@ -41,7 +42,7 @@ bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet
     if (metrics.empty()) return false; // nothing of its kind was asked for
   }
   const std::string why = witness.missing(metrics);
-  if (!why.empty() && !quiet) fmt::print(stderr, "recount sweep: without {}: {}\n", witness.name, why);
+  if (!why.empty() && !quiet) cli::print(stderr, "recount sweep: without {}: {}\n", witness.name, why);
   return why.empty();
 }
 
@@ -57,7 +58,7 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
-      fmt::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
+      cli::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
   }
   if (!plan.witnesses.empty()) return;
   for (const auto& witness : witness::all())

@@ -1,6 +1,7 @@
 #include "sweep/plot.hpp"
 #include "base/nearest.hpp"
 #include "command/plot_file.hpp"
+#include "command/print.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -38,10 +39,14 @@ figure::Sheet SweepPlot::sheet(const result::Results& results) const {
   return figure.compose(results, {});
 }
 
+std::string SweepPlot::text(const result::Results& results) const {
+  return figure::draw_text(sheet(results), size_of_terminal());
+}
+
 void SweepPlot::refresh(const result::Results& results) {
   if (!live_ || Clock::now() < next_) return;
   try {
-    fmt::print("\033[H\033[2J{}", figure::draw_text(sheet(results), size_of_terminal()));
+    cli::print("\033[H\033[2J{}", own_controls(text(results)));
     std::fflush(stdout);
   } catch (const Error&) { // too few points, most likely; finish() will tell
   }
@@ -51,7 +56,7 @@ void SweepPlot::refresh(const result::Results& results) {
 void SweepPlot::finish(const result::Results& results) {
   if (path_.empty()) return;
   if (path_ == "-") {
-    fmt::print("{}", figure::draw_text(sheet(results), size_of_terminal())); // below the table, which a cleared screen would lose
+    cli::print("{}", own_controls(text(results))); // below the table, which a cleared screen would lose
     return;
   }
   draw_to(path_, sheet(results));

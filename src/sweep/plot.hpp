@@ -24,6 +24,7 @@ public:
 
 private:
   [[nodiscard]] figure::Sheet sheet(const result::Results& results) const;
+  [[nodiscard]] std::string text(const result::Results& results) const;
 
   std::string path_, figure_;
   const std::vector<figure::Figure>& figures_;

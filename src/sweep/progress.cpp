@@ -1,5 +1,7 @@
 #include "sweep/progress.hpp"
 
+#include "command/print.hpp"
+
 #include <cstdio>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -34,7 +36,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (quiet_ || Clock::now() < next_) return;
   std::string text = show_progress(progress);
   if (!terminal_) {
-    fmt::print(stderr, "recount {}: {}\n", command_, text);
+    cli::print(stderr, "recount {}: {}\n", command_, text);
     next_ = Clock::now() + std::chrono::minutes(1);
     return;
   }
@@ -43,13 +45,13 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
     text.resize(
         std::min<std::size_t>(text.size(), window.ws_col - 1U)); // a wrapped line cannot be written over
-  fmt::print(stderr, "\r{}\033[K", text);
+  cli::print(stderr, "\r{}\033[K", text);
   shown_ = true;
   next_ = Clock::now() + std::chrono::milliseconds(100);
 }
 
 void ProgressLine::clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) cli::print(stderr, "\r\033[K");
   shown_ = false;
 }
 

@@ -138,6 +138,7 @@ void WatchLines::put(const std::string& text) {
                  : watch_line(watch::Dropped{missed_, false}, watch::Trace(), false)) +
           text;
   missed_ = 0;
+  all = terminal_text(all);
   for (std::string_view rest = all; !rest.empty();) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;

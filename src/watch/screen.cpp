@@ -127,7 +127,7 @@ void WatchScreen::show(const std::string& frame) {
   text += above_;
   if (!above_.empty() && above_.back() != '\n') text += '\n';
   above_.clear();
-  text += frame;
+  text += terminal_text(frame);
   lines_ = std::count(frame.begin(), frame.end(), '\n');
   last_frame_ = frame;
   terminal_.write(text);
@@ -163,7 +163,8 @@ std::string WatchScreen::frame(const watch::Trace& trace) {
   if (trace.dropped_by_program() > 0)
     keys += fmt::format("   {} marks dropped by the program", trace.dropped_by_program());
   return shortened(head(trace), width_of) + "\n" +
-         figure::draw_live(curve_of(trace, series(trace), window_, static_cast<double>(size.columns)), size) +
+         own_controls(figure::draw_live(
+             curve_of(trace, series(trace), window_, static_cast<double>(size.columns)), size)) +
          shortened(keys, width_of) + "\n";
 }
 

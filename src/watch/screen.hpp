@@ -1,6 +1,7 @@
 // The live figure on a terminal: one curve at a time, the command's own output above it.
 #pragma once
 
+#include "command/print.hpp"
 #include "command/terminal.hpp"
 #include "process/fd.hpp"
 #include "watch/trace.hpp"
@@ -24,13 +25,13 @@ public:
 
   void polled(std::vector<pollfd>& into) const;
   void serve(const watch::Trace& trace);
-  void say(const std::string& text) { above_ += text; } ///< lines that stand above the figure
-  void draw(const watch::Trace& trace);                 ///< unless it was drawn a moment ago
+  void say(const std::string& text) { above_ += terminal_text(text); } ///< lines that stand above the figure
+  void draw(const watch::Trace& trace);                                ///< unless it was drawn a moment ago
   /// What is left of the command's output, and the figure for the last time.
   void finish(const watch::Trace& trace);
 
   /// Words below the last figure; waits a moment for a terminal that is slow.
-  void close(const std::string& text) { terminal_.write(text); }
+  void close(const std::string& text) { terminal_.write(terminal_text(text)); }
 
   [[nodiscard]] bool takes_keys() const noexcept { return terminal_.takes_keys(); }
   void hang_up() noexcept { terminal_.hang_up(); }

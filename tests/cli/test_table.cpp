@@ -31,13 +31,20 @@ std::string slurp(const fs::path& path) {
   return text.str();
 }
 
+/// Of "{0x1b}" that byte.
+std::string with_bytes(std::string text) {
+  for (auto at = text.find("{0x"); at != std::string::npos; at = text.find("{0x", at + 1))
+    text.replace(at, 6, 1, static_cast<char>(std::stoi(text.substr(at + 3, 2), nullptr, 16)));
+  return text;
+}
+
 /// "NAME TEXT" with the two-letter \n of the text made a line end.
 std::pair<std::string, std::string> named_text(const std::string& value) {
   const auto blank = value.find(' ');
   std::string text = blank == std::string::npos ? std::string() : value.substr(blank + 1);
   for (auto at = text.find("\\n"); at != std::string::npos; at = text.find("\\n", at + 1))
     text.replace(at, 2, "\n");
-  return {value.substr(0, blank), text};
+  return {value.substr(0, blank), with_bytes(text)};
 }
 
 /// The case under way: its folder, and the program where it can be run from there.
@@ -65,7 +72,7 @@ struct Scene {
   [[nodiscard]] process::Spawn spawn(const std::string& command) const {
     process::Spawn s;
     s.argv = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.path().string()};
-    for (const auto& word : words(command))
+    for (const auto& word : words(with_bytes(command)))
       s.argv.push_back(word == "recount" ? program : word);
     for (const auto& setting : row.all("env")) {
       const auto equals = setting.find('=');
@@ -135,6 +142,8 @@ void check_row(const Row& row) {
   check_text(row, "stderr", got.err);
   for (const auto& file : row.all("creates"))
     BOOST_CHECK_MESSAGE(!slurp(scene.folder.path() / file).empty(), file << " is missing or empty");
+  for (const auto& file : row.all("lacks"))
+    BOOST_CHECK_MESSAGE(!fs::exists(scene.folder.path() / file), file << " is there");
   for (const auto& file : row.all("leaves")) {
     const auto [name, text] = named_text(file);
     BOOST_TEST(slurp(scene.folder.path() / name) == text);

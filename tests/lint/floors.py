@@ -2,8 +2,8 @@
 """Checks the includes of every source file: floors.py ROOT; --self-test plants violations; --write makes src/README.md.
 
 A folder of src/ includes itself and folders of lower floors; folders of one floor include one another one way
-only. Also checked: the length of files, that no shell is started, that random orders are the same with every library,
-and that src/README.md is up to date.
+only. Also checked: the length of files, what no source may hold
+(FORBIDDEN), and that src/README.md is up to date.
 """
 import pathlib
 import re
@@ -49,9 +49,18 @@ LEVEL = {folder: level for level, floor in enumerate(FLOORS) for folder, _ in fl
 PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf',
           'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'timers': 'papi', 'preset': 'preset'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.M)
-SHELL = re.compile(r'\b(?:std::)?(?:system|popen)\s*\(')
-# The C++ standard leaves their results to the library: a seed would give another order elsewhere.
-UNPORTABLE = re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b')
+# (what no source may hold, why, the files that may). The C++ standard leaves the results of shuffles and distributions
+# to the library: a seed would give another order elsewhere. What a command prints goes through cli::print, and what
+# gnuplot executes through GnuplotWriter: both keep foreign text in its place; the child's stderr is read by recount.
+FORBIDDEN = [
+    (re.compile(r'\b(?:std::)?(?:system|popen)\s*\('), 'starts a shell; src/process starts programs without one', ()),
+    (re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b'),
+     'is not the same everywhere; use base/random.hpp and base/shuffle.hpp', ()),
+    (re.compile(r'\bfmt::print\s*\(|\bstd::(?:cout|cerr|clog|puts|putchar|printf|vprintf|fputs|fprintf)\b'),
+     'prints by itself; cli::print shows control characters', ('src/command/print.hpp', 'src/process/capture.cpp')),
+    (re.compile(r'gnuplot-iostream\.h'), 'sends text to gnuplot by itself; GnuplotWriter takes code and quoted strings only',
+     ('src/plot/gnuplot_writer.cpp',)),
+]
 LONGEST = 300
 SOURCES = ('.cpp', '.hpp', '.h', '.in', '.def')
 
@@ -76,10 +85,9 @@ def check(root):
         text = path.read_text()
         if text.count('\n') > LONGEST:
             faults.append(f'{name}: {text.count(chr(10))} lines, more than {LONGEST}: one idea per file')
-        if SHELL.search(text):
-            faults.append(f'{name}: starts a shell; src/process starts programs without one')
-        if match := UNPORTABLE.search(text):
-            faults.append(f'{name}: {match[0]}: use base/random.hpp, whose numbers are the same everywhere')
+        for pattern, why, allowed in FORBIDDEN:
+            if (match := pattern.search(text)) and str(name) not in allowed:
+                faults.append(f'{name}: {match[0]} {why}')
         for header in INCLUDE.findall(text):
             other = folder_of(header)
             if header.startswith(('study/', 'analysis/', 'figure/')):
@@ -114,6 +122,8 @@ PLANTED = [('src/base/low.hpp', '#include "kernel/kernel.hpp"\n', 'above base'),
            ('src/check/b.cpp', '#include "caches/infer/inference.hpp"\n', 'include each other'),
            ('src/base/shell.cpp', 'int x = system("ls");\n', 'starts a shell'),
            ('src/base/order.cpp', 'std::shuffle(a, b, c);\n', 'the same everywhere'),
+           ('src/check/printed.cpp', 'fmt::print("x");\n', 'prints by itself'),
+           ('src/plot/raw.cpp', '#include <gnuplot-iostream.h>\n', 'sends text to gnuplot'),
            ('src/nowhere/x.cpp', '\n', 'no floor'),
            ('src/base/long.cpp', '\n' * (LONGEST + 1), 'one idea per file')]
 

@@ -4,6 +4,7 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "sweep/progress.hpp"
+#include "command/print.hpp"
 #include "host/cgroup.hpp"
 #include "model/machine.hpp"
 #include "result/write.hpp"
@@ -67,11 +68,11 @@ public:
   void show(const std::string& stage) const {
     if (!shown_) return;
     const double seconds = std::chrono::duration<double>(CachesClock::now() - begin_).count();
-    fmt::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? "\r" : "", seconds, stage,
-               terminal_ ? "\033[K" : "\n");
+    cli::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? own_controls("\r") : "", seconds,
+               stage, terminal_ ? own_controls("\033[K") : "\n");
   }
   void clear() const {
-    if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
+    if (shown_ && terminal_) cli::print(stderr, "\r\033[K");
   }
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(CachesClock::now() - begin_).count();
@@ -137,7 +138,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
   const auto results = result::read(a.from);
   for (const auto& warning : results.warnings)
-    fmt::print(stderr, "recount caches: warning: {}\n", warning);
+    cli::print(stderr, "recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
     if (result::is_inference(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
@@ -149,7 +150,7 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
 
 void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
   if (a.json) {
-    fmt::print("{}", caches_json(all));
+    cli::print("{}", caches_json(all));
     return;
   }
   for (const auto& shown : all) {
@@ -157,12 +158,12 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     const std::string where = found.modelled  ? "simulated, not measured"
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
-    fmt::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", found.witness, where,
+    cli::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", found.witness, where,
                shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds)
                                  : "",
                caches_table(shown));
-    if (!a.brief) fmt::print("\n{}", caches_reasons(shown));
-    if (a.rows) fmt::print("\n{}", caches_rows(shown));
+    if (!a.brief) cli::print("\n{}", caches_reasons(shown));
+    if (a.rows) cli::print("\n{}", caches_rows(shown));
   }
 }
 
@@ -205,7 +206,7 @@ int run(const CachesArguments& a) {
       return level.capacity.value || level.line.value || level.ways.value;
     });
   });
-  if (!any) fmt::print(stderr, "recount caches: nothing could be found out\n");
+  if (!any) cli::print(stderr, "recount caches: nothing could be found out\n");
   return any ? 0 : 3;
 }
 

@@ -8,8 +8,6 @@
 
 #include <recount/error.hpp>
 
-#include <gnuplot-iostream.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include <clocale>

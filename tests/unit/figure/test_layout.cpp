@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_stand_on_a_logarithmic_axis) {
 }
 
 BOOST_AUTO_TEST_CASE(the_style_defines_every_linetype_that_is_used) {
-  const std::string_view style = style_script;
+  const std::string style = style_script().text();
   for (const int base : {0, modelled}) {
     for (int lt = 1; lt <= categories; ++lt)
       BOOST_TEST(style.find("set linetype " + std::to_string(base + lt) + " ") != std::string_view::npos);

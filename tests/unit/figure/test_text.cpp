@@ -1,5 +1,6 @@
 #include "plot/axis.hpp"
 #include "plot/format.hpp"
+#include "plot/gnuplot_writer.hpp"
 #include "plot/text.hpp"
 
 #include <recount/error.hpp>
@@ -7,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <type_traits>
 
 using namespace recount::figure;
 
@@ -29,11 +31,43 @@ BOOST_AUTO_TEST_CASE(widths_follow_the_font) {
   BOOST_TEST(characters("p10–p90") == 7U);
 }
 
+// Text that exists at run time reaches gnuplot as a string, a comment or a file name, or does not compile.
+static_assert(!std::is_constructible_v<GnuplotCode, std::string>);
+static_assert(!std::is_constructible_v<GnuplotCode, std::string_view>);
+static_assert(!std::is_constructible_v<GnuplotCode, const char*>);
+static_assert(!std::is_convertible_v<std::string, Literal>);
+static_assert(!std::is_convertible_v<const char*, Literal>);
+static_assert(!GnuplotPart<std::string> && !GnuplotPart<const char*> && !GnuplotPart<char>);
+template <class T>
+concept Streamable = requires(GnuplotWriter& writer, const T& value) {
+  writer << value;
+};
+static_assert(Streamable<GnuplotCode> && !Streamable<std::string> && !Streamable<const char*>);
+
 BOOST_AUTO_TEST_CASE(quoting_leaves_nothing_to_execute) {
-  BOOST_TEST(quoted("it's") == "'it''s'");
-  BOOST_TEST(quoted("a'; system \"x\"\nb") == "'a''; system \"x\"b'");
-  BOOST_TEST(quoted("PAPI_L1_DCM") == "'PAPI_L1_DCM'");
-  BOOST_TEST(quoted("PAPI_L1 5% {a} \\x", true) == "'PAPI\\_L1 5\\% \\{a\\} \\textbackslash{}x'");
+  BOOST_TEST(quoted("it's").text() == "'it''s'");
+  BOOST_TEST(quoted("a'; system \"x\"\nb").text() == R"('a''; system "x"\u000ab')");
+  BOOST_TEST(quoted(std::string_view("\0\033[31m\x7f", 7)).text() == R"('\u0000\u001b[31m\u007f')");
+  BOOST_TEST(quoted("\u009b\u202e\xff\xed\xa0\x80").text() == R"('\u009b\u202e\xff\xed\xa0\x80')");
+  BOOST_TEST(quoted("PAPI_L1_DCM").text() == "'PAPI_L1_DCM'");
+  BOOST_TEST(quoted("PAPI_L1 5% {a} \\x", true).text() == R"('PAPI\_L1 5\% \{a\} \textbackslash{}x')");
+  BOOST_TEST(quoted_tic("5 %d", false).text() == "'5 %%d'");
+  BOOST_TEST(quoted_tic("5 %d", true).text() == R"('5 \%%d')");
+}
+
+BOOST_AUTO_TEST_CASE(a_comment_is_one_line) {
+  BOOST_TEST(comment("X\nsystem('id > PWNED')\n#").text() == R"(# X\u000asystem('id > PWNED')\u000a#)"
+                                                             "\n");
+  BOOST_TEST(comment("a\r`id`@b\\").text() == R"(# a\u000d`id`@b\ )"
+                                              "\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_name_is_no_pipe) {
+  BOOST_TEST(file_literal("fig.svg").text() == "'fig.svg'");
+  BOOST_TEST(file_literal("|id.svg").text() == "'./|id.svg'");
+  BOOST_TEST(file_literal("~a").text() == "'./~a'");
+  BOOST_TEST(file_literal("-").text() == "'./-'");
+  BOOST_TEST(file_literal("a'\n").text() == R"("\141\047\012")");
 }
 
 BOOST_AUTO_TEST_CASE(pieces_are_wrapped_whole) {

@@ -1,6 +1,12 @@
-#include "document/formats.hpp"
+#include "base/characters.hpp"
 
-namespace recount::report {
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+namespace recount::host {
 namespace {
 
 constexpr char32_t replacement = 0xFFFD;
@@ -52,9 +58,36 @@ void append_character(std::string& to, char32_t c) {
 }
 
 bool is_control(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || c == 0xFFFE ||
-         c == 0xFFFF;
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x180E || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
+         (c >= 0xFFF9 && c <= 0xFFFB) || c == 0xFFFE || c == 0xFFFF || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-} // namespace recount::report
+void append_printable(std::string& to, std::string_view& text) {
+  const std::string_view before = text;
+  const char32_t c = next_character(text);
+  const std::string_view bytes = before.substr(0, before.size() - text.size());
+  const auto out = std::back_inserter(to);
+  if (c == replacement && bytes != "\xEF\xBF\xBD") {
+    for (const char byte : bytes)
+      fmt::format_to(out, "\\x{:02x}", static_cast<unsigned char>(byte));
+  } else if (!is_control(c)) {
+    to += bytes;
+  } else if (c < 0x10000) {
+    fmt::format_to(out, "\\u{:04x}", static_cast<std::uint32_t>(c));
+  } else { // as JSON writes it: two surrogates (RFC 8259, section 7)
+    const auto rest = static_cast<std::uint32_t>(c) - 0x10000U;
+    fmt::format_to(out, "\\u{:04x}\\u{:04x}", 0xD800U + (rest >> 10U), 0xDC00U + (rest & 0x3FFU));
+  }
+}
+
+std::string printable(std::string_view text) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::ranges::all_of(text, plain)) return std::string(text);
+  std::string made;
+  while (!text.empty())
+    append_printable(made, text);
+  return made;
+}
+
+} // namespace recount::host

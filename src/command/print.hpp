@@ -1,0 +1,39 @@
+// The one way by which a command prints: nothing in its text obeys to anybody but this program.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace recount::cli {
+
+/// Terminal controls of this program: "\033[...", "\r" and "\f" in `text` get a mark that is drawn at random
+/// for each process, so that terminal_text() tells them from those in its input. For literals, and for what
+/// gnuplot draws, whose strings are printable (figure/gnuplot_code.hpp).
+[[nodiscard]] std::string own_controls(std::string_view text);
+
+/// The text as it is sent: own controls as they are, all others, and bytes that are no UTF-8, visibly
+/// (host::printable). Line ends and tabs stay. What is JSON stays the same JSON.
+[[nodiscard]] std::string terminal_text(std::string_view text);
+
+/// The same for text that must keep to its line, such as a cell: line ends and tabs become visible, own
+/// controls keep their mark.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// As fmt::print, of terminal_text(). Controls in the pattern are own ones.
+template <class... Arguments>
+void print(std::FILE* stream, fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
+  const fmt::string_view literal(pattern);
+  fmt::print(stream, "{}",
+             terminal_text(fmt::vformat(own_controls({literal.data(), literal.size()}),
+                                        fmt::make_format_args(arguments...))));
+}
+template <class... Arguments>
+void print(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
+  cli::print(stdout, pattern, std::forward<Arguments>(arguments)...);
+}
+
+} // namespace recount::cli
