@@ -19,6 +19,10 @@ std::optional<Described> describe(const std::string& /*name*/, const result::Res
   return {};
 }
 
+void check_drawable(Format /*format*/) {
+  refuse("--plot");
+}
+
 Drawn draw(const std::string& name, const result::Results& /*results*/, const Options& /*options*/) {
   refuse(name);
 }

@@ -17,6 +17,12 @@ struct Choice {
   std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
 };
 
+/// The choice with "model" replaced by the models of described machines ("model:i7-9700") where the results
+/// hold no other model. A word that selects nothing becomes a warning. Throws recount::Error (bad_input),
+/// naming what is there, when no word of a list selects anything.
+[[nodiscard]] Choice resolve(const Choice& choice, const result::Results& results,
+                             std::vector<std::string>& warnings);
+
 /// A figure that recount can draw.
 struct Entry {
   std::string name;  ///< "access-time"
@@ -42,6 +48,11 @@ struct Described {
 /// figures. Throws recount::Error (bad_input) for an unknown figure.
 [[nodiscard]] std::optional<Described> describe(const std::string& name, const result::Results& results,
                                                 const Choice& choice = {});
+
+/// Before something is measured for a figure: throws recount::Error (unavailable) where it could not be drawn
+/// then, since gnuplot is missing, does not start or lacks the terminal, or recount was built without
+/// figures.
+void check_drawable(Format format);
 
 /// One file to draw.
 struct Target {

@@ -6,6 +6,7 @@
 #include "plot/style.hpp"
 #include "plot/terminal.hpp"
 #include "plot/text.hpp"
+#include "base/output_file.hpp"
 
 #include <recount/error.hpp>
 
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <iomanip>
 #include <iterator>
 #include <locale>
@@ -216,12 +216,12 @@ void write_script(Gnuplot& gp, const Sheet& sheet, const std::vector<Drawing>& d
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings) {
   const Delivery delivery(path);
   std::FILE* file = std::fopen(delivery.draft().c_str(), "we");
-  if (!file) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+  if (!file) throw host::cannot_write(path, errno);
   {
     Gnuplot gp(file); // closes the file
     write_script(gp, sheet, drawings);
     gp.flush();
-    if (!gp.good()) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+    if (!gp.good()) throw host::cannot_write(path, errno);
   }
   delivery.deliver();
 }

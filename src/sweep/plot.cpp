@@ -1,4 +1,5 @@
 #include "sweep/plot.hpp"
+#include "command/output.hpp"
 #include "command/plot_file.hpp"
 #include "plot/figure.hpp"
 
@@ -40,7 +41,6 @@ SweepPlot::SweepPlot(std::string path, std::string figure)
   check_name(figure_);
   if (path_.empty() && !figure_.empty())
     throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
-  check_plot(path_, Dash::text);
   live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
 }
 
@@ -53,7 +53,7 @@ void SweepPlot::refresh(const result::Results& results) {
   if (!live_ || Clock::now() < next_) return;
   try {
     fmt::print("\033[H\033[2J{}", text(results));
-    std::fflush(stdout);
+    flush(stdout);
   } catch (const Error&) { // too few points, most likely; finish() will tell
   }
   next_ = Clock::now() + std::chrono::seconds(2);
