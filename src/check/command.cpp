@@ -3,7 +3,8 @@
 #include "check/table.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
-#include "command/plot_file.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "sweep/progress.hpp"
 #include "host/cpu.hpp"
 #include "witness/header.hpp"
@@ -36,25 +37,12 @@ std::optional<double> tolerance_of(const std::string& text) {
 }
 
 study::CheckOptions options_of(const CheckArguments& a) {
-  if (a.repeat < 1 || a.repeat > 1000)
-    throw bad_input("--repeat " + std::to_string(a.repeat), "is not from 1 to 1000");
   study::CheckOptions options;
   options.asked = a.names;
   options.repeat = static_cast<int>(a.repeat);
   options.tolerance = tolerance_of(a.tolerance);
   options.seed = parse_seed(a.seed);
   return options;
-}
-
-void check_check_outputs(const CheckArguments& a) {
-  if (a.resume && (a.output.empty() || a.output == "-"))
-    throw bad_input("--resume", "there is no file to continue",
-                    "add -o FILE, the file that the check was begun with");
-  const int takers = (a.json ? 1 : 0) + (a.plot == "-" ? 1 : 0) + (a.output == "-" ? 1 : 0);
-  if (takers > 1)
-    throw bad_input("standard output", "is wanted by more than one of --json, --plot - and -o -",
-                    "give all but one of them a file");
-  check_plot(a.plot, Dash::text);
 }
 
 sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan, std::uint64_t seed) {
@@ -76,9 +64,19 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
   sweep::Listener listener;
   listener.stop = [] { return stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
-  auto ended = sweep::conduct(batch, listener);
-  line.clear();
-  return ended;
+  bool measured = false;
+  listener.observation = [&](const result::Observation&) { measured = true; };
+  try {
+    auto ended = sweep::conduct(batch, listener);
+    line.clear();
+    if (ended.outcome.stopped)
+      tell_how_to_resume("check", batch.file, batch.header.command, !ended.results.observations.empty());
+    return ended;
+  } catch (const Error&) {
+    line.clear();
+    tell_how_to_resume("check", batch.file, batch.header.command, measured);
+    throw;
+  }
 }
 
 int status_of(const study::Checked& checked) {
@@ -93,7 +91,8 @@ int status_of(const study::Checked& checked) {
 }
 
 int execute_check(const CheckArguments& a) {
-  check_check_outputs(a);
+  check_outputs(
+      {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const study::CheckOptions options = options_of(a);
   if (!a.table.empty()) ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
   const study::Ground ground = study::ground_here();
@@ -101,8 +100,7 @@ int execute_check(const CheckArguments& a) {
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
   if (ended.outcome.stopped) {
-    cli::print(stderr, "recount check: stopped{}\n",
-               a.output.empty() ? "" : "; continue with the same command and --resume");
+    cli::print(stderr, "recount check: stopped\n");
     return 128 + stop_signal();
   }
   const study::Checked checked = study::conclude(plan, ground, options, ended.results);
@@ -110,7 +108,7 @@ int execute_check(const CheckArguments& a) {
     cli::print("{}", check_json(checked, ground, ended));
   else if (a.output != "-")
     cli::print("{}", check_table(checked, ground, {a.all, 100}));
-  std::fflush(stdout);
+  flush(stdout);
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
@@ -127,7 +125,8 @@ Command check_command() {
                        "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
                        "(default: all)")
                 .text("--table", a->table, "FILE", "a preset table that is not installed yet")
-                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)")
+                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)",
+                        {1, 1000})
                 .text("--tolerance", a->tolerance, "PERCENT",
                       "how far a sound count may differ; default: each kernel's own")
                 .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")

@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 #include "cli/tables.hpp"
 #include "command/output.hpp"
+#include "command/print.hpp"
 #include "process/child.hpp"
 
 #include <recount/error.hpp>
@@ -79,12 +80,20 @@ int status_of(const Error& error) {
   return error.kind() == ErrorKind::bad_input ? 2 : 3;
 }
 
+/// Unlike cli::print() this does not throw where stderr cannot be written: the status tells all the same.
+void complain(const std::string& text) {
+  try {
+    cli::print(stderr, "{}", text);
+  } catch (const std::system_error&) {
+  }
+}
+
 int failure_of_output(const std::error_code& code) {
   if (code.value() == EPIPE) { // the reader has gone: end as any filter does
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
-  cli::print(stderr, "recount: standard output: {}\n", code.message());
+  complain(fmt::format("recount: standard output: {}\n", code.message()));
   return transparent ? 125 : 3;
 }
 } // namespace
@@ -92,22 +101,23 @@ int failure_of_output(const std::error_code& code) {
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN); // a gnuplot that dies must be an error with its words, not our death
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes must be an error of write(2)
   try {
     const int status = dispatch({argv + 1, argv + argc});
-    if (std::fflush(stdout) != 0) return failure_of_output({errno, std::generic_category()});
-    return status;
+    const int error = failed_output();
+    return error == 0 ? status : failure_of_output({error, std::generic_category()});
   } catch (const Error& e) {
-    std::fflush(stdout);
-    cli::print(stderr, "{}", error_text(e));
+    flush(stdout);
+    complain(error_text(e));
     return status_of(e);
   } catch (const std::bad_alloc&) {
-    cli::print(stderr, "recount: not enough memory\n");
+    complain("recount: not enough memory\n");
   } catch (const std::system_error& e) {
     // fmt reports a failed write to stdout this way.
     if (std::ferror(stdout) != 0) return failure_of_output(e.code());
-    cli::print(stderr, "recount: {}\n", e.what());
+    complain(fmt::format("recount: {}\n", e.what()));
   } catch (const std::exception& e) {
-    cli::print(stderr, "recount: {}\n", e.what());
+    complain(fmt::format("recount: {}\n", e.what()));
   }
   return transparent ? 125 : 3;
 }

@@ -4,6 +4,7 @@
 #include "command/print.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
+#include "base/output_file.hpp"
 #include "result/read.hpp"
 
 #include <recount/error.hpp>
@@ -29,6 +30,9 @@ double parse_width(const std::string& text) {
   const auto [at, error] = std::from_chars(text.data(), end, inches);
   if (error != std::errc{} || at != end)
     throw bad_input("--width " + text, "not a number of inches",
+                    "3.33 for a column of a paper, 7 for its width");
+  if (!(inches >= 2 && inches <= 20))
+    throw bad_input("--width " + text, "not between 2 and 20 inches",
                     "3.33 for a column of a paper, 7 for its width");
   return inches;
 }
@@ -71,12 +75,18 @@ int execute_plot(const Settings& s) {
   if (s.files.empty())
     throw bad_input("plot", "no results file given", "recount plot FILE, or recount plot --list");
   figure::Options options;
-  const figure::Choice choice{list_words(s.metrics), list_words(s.witnesses)};
   if (!s.width.empty()) options.width = parse_width(s.width);
   if (!s.script.empty()) options.script = s.script;
   options.targets = targets(s);
+  for (const auto& target : options.targets)
+    host::check_writable("-o", target.path, host::Output::replaced);
+  host::check_writable("--script", s.script, host::Output::replaced);
   const auto results = result::read(s.files);
   warn(results.warnings);
+  std::vector<std::string> unmatched;
+  const auto choice =
+      figure::resolve({list_words(s.metrics), list_words(s.witnesses)}, results, unmatched);
+  warn(unmatched);
   const auto& figure =
       s.figure.empty() ? figure::suitable(figures(), results, choice) : figure::find(figures(), s.figure);
   const auto sheet = figure.compose(results, choice);

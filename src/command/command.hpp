@@ -16,7 +16,12 @@ public:
   Options& flag(const std::string& names, bool& into, const std::string& prose);
   Options& text(const std::string& names, std::string& into, const std::string& value,
                 const std::string& prose);
-  Options& number(const std::string& names, long& into, const std::string& value, const std::string& prose);
+  /// A whole number within the range. Another one is a bad_input that names the range.
+  struct Range {
+    long least, most;
+  };
+  Options& number(const std::string& names, long& into, const std::string& value, const std::string& prose,
+                  Range range);
   Options& list(const std::string& names, std::vector<std::string>& into, const std::string& value,
                 const std::string& prose); ///< repeatable; commas are left alone
   Options& words(const std::string& name, std::vector<std::string>& into,

@@ -23,7 +23,7 @@ std::uint64_t parse_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error != std::errc() || end != text.data() + text.size())
-    throw bad_input("--seed " + text, "is not a whole number");
+    throw bad_input("--seed " + text, fmt::format("is not a whole number from 0 to {}", ~std::uint64_t{0}));
   return seed;
 }
 
@@ -47,7 +47,7 @@ std::chrono::milliseconds parse_timeout(const std::string& text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
-    throw bad_input("--timeout " + text, "is not a number of seconds above 0");
+    throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
   return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
 }
 

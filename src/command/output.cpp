@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <sstream>
@@ -9,6 +10,21 @@
 #include <unistd.h>
 
 namespace recount::cli {
+namespace {
+int first_failure = 0; ///< errno of stdout
+} // namespace
+
+void flush(std::FILE* stream) {
+  if (std::fflush(stream) != 0 && stream == stdout && first_failure == 0) first_failure = errno;
+}
+
+int failed_output() {
+  flush(stdout);
+  // fflush(3) drops what it could not write, and succeeds the next time: only the error indicator remains of
+  // a flush elsewhere, such as that of all streams before a fork.
+  if (first_failure == 0 && std::ferror(stdout) != 0) first_failure = EIO;
+  return first_failure;
+}
 
 bool colour(std::FILE* stream) {
   const char* refused = std::getenv("NO_COLOR");

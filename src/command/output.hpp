@@ -12,6 +12,12 @@
 
 namespace recount::cli {
 
+/// Writes out what `stream` has buffered. A failure is remembered for failed_output(): what is left to do,
+/// such as a figure in a file, is still done.
+void flush(std::FILE* stream);
+/// Flushes stdout for the last time. The errno of the first write to it that failed at any time, or 0.
+[[nodiscard]] int failed_output();
+
 /// Whether `stream` wants colour: a terminal that is not "dumb", and NO_COLOR unset or empty
 /// (https://no-color.org).
 [[nodiscard]] bool colour(std::FILE* stream);

@@ -8,10 +8,14 @@
 namespace recount::cli {
 
 void check_plot(const std::string& path, Dash dash) {
-  if (path.empty() || (path == "-" && dash == Dash::text) || figure::format_of(path)) return;
-  throw bad_input("--plot " + path, "no format is known by this suffix",
-                  std::string("end it in .pdf, .svg, .png, .tikz, .tex or .txt") +
-                      (dash == Dash::text ? "; or - for the terminal" : ""));
+  if (path.empty()) return;
+  const bool text = path == "-" && dash == Dash::text;
+  const auto format = text ? figure::Format::dumb : figure::format_of(path);
+  if (!format)
+    throw bad_input("--plot " + path, "no format is known by this suffix",
+                    std::string("end it in .pdf, .svg, .png, .tikz, .tex or .txt") +
+                        (dash == Dash::text ? "; or - for the terminal" : ""));
+  figure::check_drawable(*format);
 }
 
 void tell_drawn(const std::string& figure, const figure::Drawn& drawn) {

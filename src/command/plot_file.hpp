@@ -7,8 +7,8 @@
 
 namespace recount::cli {
 
-/// Before anything runs: throws Error (bad_input) for a path of no known format. Empty is no figure; "-" is
-/// text on stdout, where the command knows it.
+/// Before anything runs: throws Error (bad_input) for a path of no known format, and as
+/// figure::check_drawable(). Empty is no figure; "-" is text on stdout, where the command knows it.
 enum class Dash { file, text };
 void check_plot(const std::string& path, Dash dash = Dash::file);
 /// Tells on stderr what was drawn, and warns.

@@ -57,8 +57,6 @@ study::CostOptions options_of(const CostArguments& asked) {
   const auto domain = event::parse_domain(asked.domain);
   if (!domain) throw bad_input("--domain " + asked.domain, "no such domain", "u, k or uk");
   options.domain = *domain;
-  if (asked.rounds < 1 || asked.rounds > 1000)
-    throw bad_input(fmt::format("--rounds {}", asked.rounds), "not from 1 to 1000");
   options.visits = static_cast<int>(asked.rounds);
   options.events = words_of(asked.events);
   if (options.events.empty()) options.events = study::cost_events(options.domain);
@@ -200,7 +198,7 @@ Command cost_command() {
             options.text("--at-once", asked->sizes, "LIST", "how many of the events at once (1,2,4)");
             options.text("--domain", asked->domain, "D", "where to count: u user mode, k kernel, uk both");
             options.number("--rounds", asked->rounds, "N",
-                           "visits to each route; more, for a noisy machine (5)");
+                           "visits to each route; more, for a noisy machine (5)", {1, 1000});
             options.flag("--json", asked->json, "print one JSON object");
             return [asked] {
               const auto how = options_of(*asked);

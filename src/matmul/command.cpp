@@ -6,6 +6,7 @@
 #include "matmul/json.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/table.hpp"
@@ -38,11 +39,7 @@ struct MatmulArguments {
 };
 
 void check_matmul_outputs(const MatmulArguments& a) {
-  if (a.resume && (a.output.empty() || a.output == "-"))
-    throw bad_input("--resume", "there is no file to continue",
-                    "add -o FILE, the file that the study was begun with");
-  if (a.json && a.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  check_outputs({.results = a.output, .json = a.json, .resume = a.resume});
   if (!a.published_machine.empty() && a.published.empty())
     throw bad_input("--published-machine", "there is no published table", "add --published FILE");
 }
@@ -71,8 +68,6 @@ study::MatmulRequest request_of(const MatmulArguments& a) {
   request.choice.commands = a.commands;
   request.choice.line = line_here();
   request.witnesses = list_words(a.witnesses);
-  if (a.repeat < 1 || a.repeat > 1000)
-    throw bad_input("--repeat " + std::to_string(a.repeat), "is not from 1 to 1000");
   request.repeat = static_cast<int>(a.repeat);
   request.seed = parse_seed(a.seed);
   request.java = !a.no_java;
@@ -126,7 +121,7 @@ void write_published(const sweep::Batch& batch, const std::optional<study::Publi
                      sweep::Batch& into) {
   if (!published || batch.file.empty() || batch.file == "-") return;
   if (batch.resume && !result::holds_nothing(batch.file)) return;
-  result::Writer writer(batch.file, result::Writer::Mode::create);
+  result::Writer writer(batch.file, result::Writer::Mode::create, result::Writer::Resume::possible);
   writer.write(published->run);
   for (const auto& observation : published->observations)
     writer.write(observation);
@@ -153,17 +148,17 @@ sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
   sweep::Listener listener;
   listener.stop = [] { return stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
-  auto ended = sweep::conduct(batch, listener);
-  line.clear();
-  return ended;
-}
-
-void tell_resume(const sweep::Batch& batch) {
-  if (batch.file.empty() || batch.file == "-") return;
-  auto words = batch.header.command;
-  if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
-  cli::print(stderr, "recount matmul: what was measured is in {}; continue with\n  {}\n", batch.file,
-             quoted(words));
+  bool measured = false;
+  listener.observation = [&](const result::Observation&) { measured = true; };
+  try {
+    auto ended = sweep::conduct(batch, listener);
+    line.clear();
+    return ended;
+  } catch (const Error&) {
+    line.clear();
+    tell_how_to_resume("matmul", batch.file, batch.header.command, measured);
+    throw;
+  }
 }
 
 void print_tables(const result::Results& results) {
@@ -213,13 +208,7 @@ int execute_matmul(const MatmulArguments& a) {
   }
   catch_stop_signals();
   write_published(batch, request.published, batch);
-  sweep::Ended ended;
-  try {
-    ended = conduct_matmul(batch, a.quiet);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::unavailable) tell_resume(batch);
-    throw;
-  }
+  sweep::Ended ended = conduct_matmul(batch, a.quiet);
   if (request.published && batch.file.empty()) {
     auto& results = ended.results;
     results.runs.push_back(request.published->run);
@@ -231,8 +220,9 @@ int execute_matmul(const MatmulArguments& a) {
     cli::print("{}", matmul_json(ended));
   else if (a.output != "-")
     print_tables(ended.results);
-  std::fflush(stdout);
-  if (ended.outcome.stopped) tell_resume(batch);
+  flush(stdout);
+  if (ended.outcome.stopped)
+    tell_how_to_resume("matmul", batch.file, batch.header.command, !ended.results.observations.empty());
   return status_of_matmul(ended);
 }
 
@@ -256,7 +246,7 @@ Command matmul_command() {
             .flag("--no-java", a->no_java, "leave the Java version out")
             .list("--witness", a->witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME; default: all that work")
-            .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)")
+            .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)", {1, 1000})
             .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
             .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (36000)")

@@ -16,6 +16,10 @@ constexpr const char* elsewhere = "draw it elsewhere: recount plot FILE takes th
 
 } // namespace
 
+void check_drawable(Format /*format*/) {
+  refuse("--plot", elsewhere);
+}
+
 Drawn draw(const Sheet& sheet, const Options& /*options*/) {
   refuse(sheet.name, elsewhere);
 }

@@ -18,6 +18,12 @@ struct Choice {
   std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
 };
 
+/// The choice with "model" replaced by the models of described machines ("model:i7-9700") where the results
+/// hold no other model. A word that selects nothing becomes a warning. Throws recount::Error (bad_input),
+/// naming what is there, when no word of a list selects anything.
+[[nodiscard]] Choice resolve(const Choice& choice, const result::Results& results,
+                             std::vector<std::string>& warnings);
+
 /// What a figure is called and what it shows.
 struct Entry {
   std::string name;  ///< "access-time"
@@ -43,6 +49,11 @@ struct Figure {
 
 /// Figures of curves over size or stride: access-time, working-set, misses, working-set-misses.
 [[nodiscard]] std::vector<Figure> curve_figures();
+
+/// Before something is measured for a figure: throws recount::Error (unavailable) where it could not be drawn
+/// then, since gnuplot is missing, does not start or lacks the terminal, or recount was built without
+/// figures.
+void check_drawable(Format format);
 
 /// One file to draw.
 struct Target {

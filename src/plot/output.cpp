@@ -1,5 +1,6 @@
 #include "plot/output.hpp"
 
+#include "base/output_file.hpp"
 #include "process/fd.hpp"
 
 #include <recount/error.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
@@ -19,12 +19,7 @@ namespace recount::figure {
 namespace {
 namespace fs = std::filesystem;
 
-Error cannot_write(const std::string& path, int error) {
-  const std::string cause = std::string("cannot be written: ") + std::strerror(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG)
-    return unavailable(path, cause, {}, "make room there, or write elsewhere with -o");
-  return bad_input(path, cause, "choose another place with -o");
-}
+using host::cannot_write;
 
 /// Where the file is drawn: its own folder, so that the last step is a rename.
 fs::path parent_of(const fs::path& target, bool into) {
@@ -83,16 +78,23 @@ std::string Delivery::draft() const {
 }
 
 void Delivery::verify(const std::string& ending) const {
-  std::error_code missing, unknown;
-  const auto size = fs::file_size(draft(), missing);
+  std::error_code unknown;
   const auto space = fs::space(folder_, unknown);
   const std::string room =
       unknown ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
-  const std::string remedy = "make room there, or write elsewhere with -o";
-  if (missing || size == 0) throw unavailable(shown_, "gnuplot wrote nothing", room, remedy);
   const std::string bytes = file_contents(draft());
-  if (bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) == std::string::npos)
-    throw unavailable(shown_, "gnuplot wrote only a part of it", room, remedy);
+  if (!bytes.empty() &&
+      bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) != std::string::npos)
+    return;
+  // gnuplot does not check its writes: a full disk is told from a failure of gnuplot by the room that is
+  // left.
+  constexpr std::uintmax_t full = 64 * 1024;
+  const Problem no_room = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
+  if (!unknown && space.available < full)
+    throw Error(to_stdout_ ? ErrorKind::unavailable : ErrorKind::bad_input,
+                {no_room.subject, no_room.cause, room, no_room.remedy});
+  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only a part of it", room,
+                    no_room.remedy);
 }
 
 std::vector<std::string> Delivery::deliver() const {

@@ -15,8 +15,7 @@ namespace recount::figure {
 /// "-" for stdout, is drawn in the folder for temporary files and written into.
 class Delivery {
 public:
-  /// Throws recount::Error: bad_input when the path is a folder or its folder cannot be written in,
-  /// unavailable when the disk is full.
+  /// Throws recount::Error: bad_input when the path is a folder, else as host::cannot_write().
   explicit Delivery(const std::string& path);
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
@@ -25,10 +24,11 @@ public:
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string name() const; ///< of the file, without a folder
   [[nodiscard]] std::string draft() const;
-  /// Throws recount::Error (unavailable) when the draft is missing, empty, or lacks `ending` near its end.
+  /// Throws recount::Error when the draft is missing, empty, or lacks `ending` near its end: as
+  /// host::cannot_write() when the disk is full, else unavailable.
   void verify(const std::string& ending) const;
-  /// Moves all that was drawn to its place, the file itself last; returns the paths. Throws recount::Error
-  /// (unavailable) with errno in words.
+  /// Moves all that was drawn to its place, the file itself last; returns the paths. Throws
+  /// host::cannot_write().
   std::vector<std::string> deliver() const;
 
 private:

@@ -1,5 +1,6 @@
 #include "plot/script.hpp"
 
+#include "base/output_file.hpp"
 #include "plot/output.hpp"
 #include "plot/pen.hpp"
 #include "plot/script_rows.hpp"
@@ -208,11 +209,11 @@ void write_script(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawi
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings) {
   const Delivery delivery(path);
   std::FILE* file = std::fopen(delivery.draft().c_str(), "we");
-  if (!file) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+  if (!file) throw host::cannot_write(path, errno);
   {
     GnuplotWriter gp(file); // closes the file
     write_script(gp, sheet, drawings);
-    if (!gp.flush()) throw unavailable(path, std::string("cannot be written: ") + std::strerror(errno));
+    if (!gp.flush()) throw host::cannot_write(path, errno);
   }
   delivery.deliver();
 }

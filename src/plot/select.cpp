@@ -1,10 +1,13 @@
 #include "plot/select.hpp"
 
+#include <recount/error.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -53,6 +56,26 @@ std::vector<std::string> default_metrics(const Recipe& recipe, const std::vector
   return misses.empty() ? metrics_of(curves, [](const std::string&) { return true; }) : misses;
 }
 
+/// The words of one filter that are there, others replaced by what `also` finds for them.
+std::vector<std::string> resolve(const std::vector<std::string>& words, const std::set<std::string>& there,
+                                 const std::string& option,
+                                 const std::function<std::vector<std::string>(const std::string&)>& also,
+                                 std::vector<std::string>& warnings) {
+  std::vector<std::string> found, without;
+  for (const auto& word : words) {
+    auto matches = there.contains(word) ? std::vector{word} : also ? also(word) : std::vector<std::string>();
+    if (matches.empty()) without.push_back(fmt::format("{} {}", option, word));
+    found.insert(found.end(), matches.begin(), matches.end());
+  }
+  const std::string hint = fmt::format("the results hold {}", fmt::join(there, ", "));
+  if (!words.empty() && found.empty())
+    throw bad_input(fmt::format("{} {}", option, fmt::join(words, ",")), "matches nothing in the results",
+                    hint);
+  for (const auto& text : without)
+    warnings.push_back(text + " matches nothing; " + hint);
+  return found;
+}
+
 /// Keeps, for each metric of each kernel, only the witness that is preferred; others are named in a warning.
 void keep_preferred(Selected& s) {
   std::map<std::pair<std::string, std::string>, std::string> best;
@@ -71,6 +94,21 @@ void keep_preferred(Selected& s) {
     s.warnings.push_back(fmt::format("not drawn, choose with --witness: {}", fmt::join(others, ", ")));
 }
 } // namespace
+
+Choice resolve(const Choice& choice, const result::Results& results, std::vector<std::string>& warnings) {
+  std::set<std::string> metrics, witnesses;
+  for (const auto& o : results.observations) {
+    metrics.insert(o.metric);
+    witnesses.insert(o.witness);
+  }
+  const auto models = [&](const std::string& word) {
+    std::vector<std::string> found;
+    if (word == "model") std::ranges::copy_if(witnesses, std::back_inserter(found), is_model);
+    return found;
+  };
+  return {resolve(choice.metrics, metrics, "--metric", {}, warnings),
+          resolve(choice.witnesses, witnesses, "--witness", models, warnings)};
+}
 
 bool is_interval(const result::Observation& o) {
   const auto begin = o.params.find("begin_us");

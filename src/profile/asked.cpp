@@ -30,7 +30,7 @@ std::uint64_t positive(const std::string& word, std::string_view digits) {
   std::uint64_t number = 0;
   const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (wrong != std::errc() || at != digits.data() + digits.size() || number == 0 || number >> 62U != 0)
-    throw bad_input(word, "\"" + std::string(digits) + "\" is no number above 0", how);
+    throw bad_input(word, "\"" + std::string(digits) + "\" is not a whole number from 1 to 2^62-1", how);
   return number;
 }
 

@@ -1,16 +1,20 @@
 // recount profile: where in a program events occur.
 #include "command/command.hpp"
+#include "stat/command_results.hpp"
 #include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "profile/function_table.hpp"
 #include "profile/report.hpp"
 #include "profile/results.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "kernel/command_line.hpp"
+#include "base/output_file.hpp"
 #include "profile/folded.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
@@ -25,47 +29,22 @@ struct ProfileOptions {
   bool chains = false, json = false, calls = false;
 };
 
-/// Opened before anything runs, so that nothing is measured in vain.
-class FoldedFile {
-public:
-  explicit FoldedFile(const std::string& path) : path_(path) {
-    if (path.empty()) return;
-    file_ = std::fopen(path.c_str(), "we");
-    if (!file_)
-      throw bad_input("--folded " + path, std::string("cannot be written: ") + std::strerror(errno));
-  }
-  FoldedFile(const FoldedFile&) = delete;
-  FoldedFile& operator=(const FoldedFile&) = delete;
-  ~FoldedFile() {
-    if (file_) std::fclose(file_);
-  }
-  void write(const Profile& p) {
-    if (!file_) return;
-    const std::string text = profile::folded(p.recording.places, p.naming, 0);
-    const bool whole =
-        std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
-    if (!whole) throw unavailable(path_, std::string("cannot be written: ") + std::strerror(errno));
-  }
-
-private:
-  std::string path_;
-  std::FILE* file_ = nullptr;
-};
+void write_folded(const std::string& path, const Profile& p) {
+  if (path.empty()) return;
+  const std::string text = profile::folded(p.recording.places, p.naming, 0);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
+  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+      std::fflush(file.get()) != 0)
+    throw host::cannot_write(path, errno);
+}
 
 void check(const ProfileOptions& o) {
   if (o.command.empty() && o.pid == 0)
     throw bad_input("recount profile", "there is nothing to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
-  if (o.pid < 0 || o.pid > 1 << 22) throw bad_input(fmt::format("-p {}", o.pid), "is no process id");
-  if (o.top < 1 || o.top > 1'000'000)
-    throw bad_input(fmt::format("--top {}", o.top), "is not from 1 to 1000000");
-  if (o.frames < 0 || o.frames > 1024)
-    throw bad_input(fmt::format("--frames {}", o.frames), "is not from 0 to 1024");
-  if (o.json && o.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
-  if (o.cpu < -1 || o.cpu > 65535 || (o.cpu >= 0 && o.command.empty()))
-    throw bad_input(fmt::format("--cpu {}", o.cpu),
-                    o.command.empty() ? "there is no command to run on it" : "is no CPU");
+  check_outputs({.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
+  if (o.cpu >= 0 && o.command.empty())
+    throw bad_input(fmt::format("--cpu {}", o.cpu), "there is no command to run on it");
 }
 
 profile::Who who_of(const ProfileOptions& o) {
@@ -120,7 +99,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   if (o.chains || o.frames > 0) cli::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
   for (const auto& function : o.annotate)
     cli::print(stream, "\n{}", annotated_text(p, function));
-  std::fflush(stream);
+  flush(stream);
 }
 
 /// Call by call, where functions are named.
@@ -153,12 +132,11 @@ int execute_profile(const ProfileOptions& o) {
   if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
-  FoldedFile file(o.folded);
   ProfileResults results(o.output, o.plot);
   Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
-  file.write(p);
+  write_folded(o.folded, p);
   results.finish(p);
   print(p, o, ways);
   return p.recording.status;
@@ -174,20 +152,21 @@ Command profile_command() {
     options
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F; default: cpu-clock, 1000 samples a second")
-        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends")
+        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends",
+                {1, most_pid})
         .list("--function", o->functions, "LIST",
               "count the calls of functions, and the events (page-faults, task-clock) in each call")
         .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
         .list("--by", o->by, "LIST", "tables by module, function, line, address; default: the first three")
-        .number("--top", o->top, "N", "rows of each table (15)")
+        .number("--top", o->top, "N", "rows of each table (15)", {1, 1'000'000})
         .flag("--chains", o->chains, "gather call chains, by frame pointers, and show them")
-        .number("--frames", o->frames, "N", "of each call chain at most")
+        .number("--frames", o->frames, "N", "of each call chain at most", {1, 1024})
         .text("--folded", o->folded, "FILE", "write the call chains for a flame graph")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
         .text("--plot", o->plot, "FILE", "draw occurrences over addresses: .pdf, .svg, .png, ...")
         .list("--annotate", o->annotate, "NAME", "show the source text of functions of this name")
         .text("--debug-path", o->debug_path, "DIRS", "where debug files lie, besides /usr/lib/debug")
-        .number("--cpu", o->cpu, "N", "run the command on this CPU only")
+        .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
         .flag("--json", o->json, "print everything as JSON, on stdout")
         .program(o->command, "the program to run and profile");
     return [o] { return execute_profile(*o); };

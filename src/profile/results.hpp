@@ -16,7 +16,8 @@ namespace recount::cli {
 /// Opened before anything runs, so that nothing is measured in vain.
 class ProfileResults {
 public:
-  /// Empty: no such file. Throws Error for files that cannot be made.
+  /// Empty: no such file. `plot` is past check_outputs(). Throws Error for a results file that cannot be
+  /// made.
   ProfileResults(const std::string& output, std::string plot);
   ~ProfileResults();
   /// Writes and draws. Throws Error as result::Writer and figure::draw() do.

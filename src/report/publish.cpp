@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 
 #include "plot/output.hpp"
+#include "base/output_file.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "document/formats.hpp"
@@ -14,7 +15,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 namespace recount::report {
@@ -41,7 +41,7 @@ void make_folder(const std::string& folder) {
   if (!in_the_way) fs::create_directories(folder, error);
   if (error || in_the_way)
     throw bad_input(folder, in_the_way ? "is a file, not a folder" : "cannot be made: " + error.message(),
-                    "choose another place with -o");
+                    "name another folder with -o");
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -49,9 +49,7 @@ void write_file(const std::string& path, const std::string& text) {
   std::FILE* const file = std::fopen(delivery.draft().c_str(), "we");
   const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;
-  if ((file && std::fclose(file) != 0) || !written)
-    throw unavailable(path, std::string("cannot be written: ") + std::strerror(written ? errno : error), {},
-                      "make room there, or write elsewhere with -o");
+  if ((file && std::fclose(file) != 0) || !written) throw host::cannot_write(path, written ? errno : error);
   static_cast<void>(delivery.deliver());
 }
 

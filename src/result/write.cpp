@@ -1,4 +1,5 @@
 #include "result/write.hpp"
+#include "base/output_file.hpp"
 #include "result/line.hpp"
 #include "result/read.hpp"
 
@@ -13,20 +14,6 @@
 
 namespace recount::result {
 namespace {
-
-Error cannot(const std::string& path, int error) {
-  switch (error) {
-  case ENOSPC:
-  case EDQUOT:
-    return unavailable(path, "the disk is full; all lines written before are kept", {},
-                       "make room, then continue with --resume");
-  case EFBIG:
-    return unavailable(path,
-                       "the file has reached the limit on file sizes; all lines written before are kept",
-                       "RLIMIT_FSIZE", "ulimit -f unlimited, then continue with --resume");
-  default: return unavailable(path, std::string("cannot be written: ") + std::strerror(error));
-  }
-}
 
 /// Length of the file up to and with its last newline.
 off_t whole_lines(int fd, off_t size) {
@@ -44,7 +31,7 @@ off_t whole_lines(int fd, off_t size) {
 
 } // namespace
 
-Writer::Writer(std::string path, Mode mode) : path_(std::move(path)) {
+Writer::Writer(std::string path, Mode mode, Resume resume) : path_(std::move(path)) {
   std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is then an error of write(2), not a death
   if (path_ == "-") {
     fd_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -54,20 +41,20 @@ Writer::Writer(std::string path, Mode mode) : path_(std::move(path)) {
     if (fd_ < 0 && errno != EISDIR) // a pipe or a device may be writable only
       fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   }
-  if (fd_ < 0) throw cannot(path_, errno);
+  if (fd_ < 0) throw host::cannot_write(path_, errno);
   struct stat status {};
   regular_ = path_ != "-" && ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
   if (!regular_) return;
   try {
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw unavailable(path_, "another recount is writing to it", {},
-                        "wait for it, or choose another -o FILE");
-    if (::fstat(fd_, &status) != 0) throw cannot(path_, errno);
+      throw bad_input(path_, "another recount is writing to it", "wait for it, or choose another -o FILE");
+    if (::fstat(fd_, &status) != 0) throw host::cannot_write(path_, errno);
     if (mode == Mode::create && status.st_size > 0 && !holds_nothing(path_))
       throw bad_input(path_, "exists already, and results are never overwritten",
-                      "--resume continues it; or choose another -o FILE");
+                      std::string(resume == Resume::possible ? "--resume continues it; or " : "") +
+                          "choose another -o FILE");
     const off_t whole = whole_lines(fd_, status.st_size);
-    if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw cannot(path_, errno);
+    if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw host::cannot_write(path_, errno);
   } catch (...) {
     ::close(fd_);
     throw;
@@ -103,7 +90,7 @@ void Writer::append(const std::string& line) {
       struct stat status {};
       if (regular_ && written > 0 && ::fstat(fd_, &status) == 0) // take back the torn line
         static_cast<void>(::ftruncate(fd_, status.st_size - static_cast<off_t>(written)) == 0);
-      throw cannot(path_, error);
+      throw host::cannot_write(path_, error);
     }
     written += static_cast<std::size_t>(n);
   }

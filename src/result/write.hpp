@@ -15,15 +15,17 @@ public:
     create, ///< the file must hold nothing yet (see holds_nothing): nothing measured is ever overwritten
     append  ///< the file must be a results file; a torn last line is cut off first
   };
-  /// `path` "-" is stdout. Throws recount::Error: bad_input when the file exists (create) or is not a
-  /// results file (append), unavailable with errno in words when it cannot be written.
-  Writer(std::string path, Mode mode);
+  /// Whether the command can continue a file: only then is --resume named as a remedy.
+  enum class Resume { impossible, possible };
+  /// `path` "-" is stdout. Throws recount::Error (bad_input) when the file exists (create), is not a
+  /// results file (append), or as host::cannot_write().
+  Writer(std::string path, Mode mode, Resume resume = Resume::impossible);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   ~Writer();
 
-  /// Throw recount::Error (unavailable) when the disk is full, a limit is reached or the device fails; the
-  /// file then ends with the last whole line.
+  /// Throw recount::Error as host::cannot_write() when the disk is full, a limit is reached or the device
+  /// fails; the file then ends with the last whole line.
   void write(const Run& run);
   void write(const Observation& observation);
   void write(const Failure& failure);

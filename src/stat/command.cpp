@@ -4,6 +4,8 @@
 #include "command/measuring.hpp"
 #include "kernel/command_line.hpp"
 #include "command/output.hpp"
+#include "command/print.hpp"
+#include "command/outputs.hpp"
 #include "stat/report.hpp"
 #include "process/waiter.hpp"
 #include "stat/run.hpp"
@@ -42,11 +44,8 @@ stat::Request request_of(const StatOptions& o) {
   if (request.command.empty() && request.pids.empty())
     throw bad_input("recount stat", "there is nothing to count",
                     "recount stat -- COMMAND, or recount stat -p PID");
-  if (o.repeat < 1 || o.repeat > 1'000'000)
-    throw bad_input(fmt::format("--repeat {}", o.repeat), "is not from 1 to 1000000");
   if (o.repeat > 1 && request.command.empty())
     throw bad_input(fmt::format("--repeat {}", o.repeat), "there is no command to repeat");
-  if (o.interval != 0) check_interval(o.interval);
   request.repeat = static_cast<int>(o.repeat);
   request.interval = std::chrono::milliseconds(o.interval);
   return request;
@@ -74,8 +73,7 @@ int list_metrics(const StatOptions& o) {
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const stat::Request request = request_of(o);
-  if (o.json && o.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  check_outputs({.results = o.output, .json = o.json});
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
   if (items.empty()) throw bad_input("--event", "names nothing");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
@@ -88,7 +86,7 @@ int execute_stat(const StatOptions& o) {
     if (!slice.interval) return;
     if (o.json) return intervals.push_back(slice);
     cli::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
-    std::fflush(stream);
+    flush(stream);
   };
   const stat::Ended ended = stat::run(plan, request, listen);
   if (o.json)
@@ -107,11 +105,11 @@ Command stat_command() {
     auto o = std::make_shared<StatOptions>();
     options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: counted together")
         .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
-        .number("-r,--repeat", o->repeat, "N", "run the command so often (1)")
+        .number("-r,--repeat", o->repeat, "N", "run the command so often (1)", {1, 1'000'000})
         .list("-p,--pid", o->pids, "LIST",
               "count processes that run, while the command runs or until they end")
         .number("-I,--interval", o->interval, "MS",
-                "print every so many milliseconds what was counted in them")
+                "print every so many milliseconds what was counted in them", interval_range)
         .text("--domain", o->domain, "MODE",
               "user, kernel or all where a name does not say; default: what is allowed")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

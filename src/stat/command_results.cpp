@@ -24,11 +24,6 @@ std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& dom
   return notes;
 }
 
-void check_interval(long milliseconds) {
-  if (milliseconds < 10 || milliseconds > 3'600'000)
-    throw bad_input(fmt::format("--interval {}", milliseconds), "is not from 10 to 3600000 milliseconds");
-}
-
 CommandResults::CommandResults(const std::string& path, std::string subject,
                                std::map<std::string, std::string> plan)
     : subject_(std::move(subject)) {

@@ -1,6 +1,7 @@
 // What the commands that count programs share: options, and results of the kernel "command".
 #pragma once
 
+#include "command/command.hpp"
 #include "result/observation.hpp"
 #include "stat/run.hpp"
 
@@ -20,7 +21,9 @@ namespace recount::cli {
 /// What is to be told of a plan; with --domain as it was given.
 [[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
-void check_interval(long milliseconds);
+inline constexpr Options::Range interval_range{10, 3'600'000};
+/// PID_MAX_LIMIT of Linux, include/linux/threads.h.
+inline constexpr long most_pid = 1 << 22;
 
 /// Results as recount-results(5) has them; nothing where no file is asked for. Throws as result::Writer does.
 class CommandResults {

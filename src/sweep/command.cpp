@@ -2,6 +2,8 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
 #include "sweep/progress.hpp"
@@ -20,16 +22,6 @@
 namespace recount::cli {
 namespace {
 
-void check_outputs(const SweepOptions& o) {
-  if (o.resume && (o.output.empty() || o.output == "-"))
-    throw bad_input("--resume", "there is no file to continue",
-                    "add -o FILE, the file that the sweep was begun with");
-  const int takers = (o.json ? 1 : 0) + (o.plot == "-" ? 1 : 0) + (o.output == "-" ? 1 : 0);
-  if (takers > 1)
-    throw bad_input("standard output", "is wanted by more than one of --json, --plot - and -o -",
-                    "give all but one of them a file");
-}
-
 void announce(const sweep::Session& session) {
   const auto& plan = session.plan;
   std::string who;
@@ -42,21 +34,8 @@ void announce(const sweep::Session& session) {
              plan.seed);
 }
 
-/// The command line that continues this sweep.
-std::string resume_command(const sweep::Session& session) {
-  auto words = session.header.command;
-  if (std::find(words.begin(), words.end(), "--resume") == words.end()) words.push_back("--resume");
-  return quoted(words);
-}
-
 bool kept_in_file(const sweep::Session& session) {
   return !session.file.empty() && session.file != "-";
-}
-
-void tell_how_to_resume(const sweep::Session& session) {
-  if (kept_in_file(session))
-    cli::print(stderr, "recount sweep: what was measured is in {}; continue with\n  {}\n", session.file,
-               resume_command(session));
 }
 
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
@@ -71,7 +50,7 @@ void report(const sweep::Session& session, const sweep::Ended& ended, const Swee
     cli::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
     cli::print("{}", sweep_table(ended));
-  std::fflush(stdout);
+  flush(stdout);
 }
 
 int status_of(const sweep::Ended& ended) {
@@ -95,23 +74,25 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
     plot.refresh(so_far);
     line.show(progress);
   };
-  if (plot.live())
-    listener.observation = [&](const result::Observation& observation) {
-      so_far.observations.push_back(observation);
-    };
+  bool measured = false;
+  listener.observation = [&](const result::Observation& observation) {
+    measured = true;
+    if (plot.live()) so_far.observations.push_back(observation);
+  };
   try {
     auto ended = sweep::conduct(session, listener);
     line.clear();
     return ended;
-  } catch (const Error& error) {
+  } catch (const Error&) {
     line.clear();
-    if (error.kind() == ErrorKind::unavailable) tell_how_to_resume(session);
+    tell_how_to_resume("sweep", session.file, session.header.command, measured);
     throw;
   }
 }
 
 int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figures) {
-  check_outputs(o);
+  check_outputs(
+      {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
   SweepPlot plot(o.plot, o.figure, figures);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
@@ -122,7 +103,8 @@ int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figu
   catch_stop_signals();
   const sweep::Ended ended = conduct(session, o, plot);
   report(session, ended, o);
-  if (ended.outcome.stopped) tell_how_to_resume(session);
+  if (ended.outcome.stopped)
+    tell_how_to_resume("sweep", session.file, session.header.command, !ended.results.observations.empty());
   if (!ended.results.observations.empty()) plot.finish(ended.results);
   return status_of(ended);
 }
@@ -141,7 +123,7 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
                   "clock, perf, papi, model, model:NAME; default: all that work")
             .list("--metric", o->metrics, "LIST", "presets, events, seconds, tsc_cycles")
             .list("--where", o->conditions, "COND", "leave points out that break it: 'stride<=size/2'")
-            .number("--repeat", o->repeat, "N", "repetitions of every point (5)")
+            .number("--repeat", o->repeat, "N", "repetitions of every point (5)", {1, 1'000'000})
             .text("--seed", o->seed, "N", "of the shuffled order; default: a random one, printed")
             .text("--cpu", o->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--timeout", o->timeout, "SECONDS", "a run that takes longer has failed (120)")

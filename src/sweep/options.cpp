@@ -71,10 +71,13 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
 
 void check_memory(const sweep::Session& session, const std::string& limit) {
   const std::int64_t available = host::memory_available();
-  const std::int64_t own = limit.empty() ? available : sweep::parse_size(limit, "--max-memory");
-  sweep::check_memory(session, std::min(own, available),
-                      own < available ? "--max-memory " + limit
-                                      : fmt::format("available memory = {} bytes", available));
+  if (limit.empty())
+    return sweep::check_memory(session, available, fmt::format("available memory = {} bytes", available));
+  const std::int64_t own = sweep::parse_size(limit, "--max-memory");
+  if (own < 1 || own > available)
+    throw bad_input("--max-memory " + limit,
+                    fmt::format("is not from 1 to {}, the available memory in bytes", available));
+  sweep::check_memory(session, own, "--max-memory " + limit);
 }
 
 } // namespace
@@ -92,8 +95,6 @@ sweep::Session sweep_session(const SweepOptions& o) {
   }
   for (const auto& text : o.conditions)
     plan.conditions.push_back(sweep::parse_condition(kernel, text));
-  if (o.repeat < 1 || o.repeat > 1'000'000)
-    throw bad_input("--repeat " + std::to_string(o.repeat), "is not from 1 to 1000000");
   plan.repeat = static_cast<int>(o.repeat);
   plan.seed = parse_seed(o.seed);
   plan.metrics = list_words(o.metrics);

@@ -1,5 +1,5 @@
 #include "sweep/plot.hpp"
-#include "base/nearest.hpp"
+#include "command/output.hpp"
 #include "command/plot_file.hpp"
 #include "command/print.hpp"
 
@@ -29,7 +29,6 @@ SweepPlot::SweepPlot(std::string path, std::string figure, const std::vector<fig
   if (!figure_.empty()) static_cast<void>(figure::find(figures_, figure_));
   if (path_.empty() && !figure_.empty())
     throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
-  check_plot(path_, Dash::text);
   live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
 }
 
@@ -46,8 +45,8 @@ std::string SweepPlot::text(const result::Results& results) const {
 void SweepPlot::refresh(const result::Results& results) {
   if (!live_ || Clock::now() < next_) return;
   try {
-    cli::print("\033[H\033[2J{}", own_controls(text(results)));
-    std::fflush(stdout);
+    cli::print("\033[H\033[2J{}", text(results));
+    flush(stdout);
   } catch (const Error&) { // too few points, most likely; finish() will tell
   }
   next_ = Clock::now() + std::chrono::seconds(2);

@@ -10,7 +10,7 @@
 
 namespace recount::cli {
 
-/// One --plot option. Checks its words at once, so that a long sweep does not end in a misspelt figure.
+/// One --plot option, past check_outputs(). Checks the name of the figure at once.
 class SweepPlot {
 public:
   /// `path`: empty: none; "-": text on stdout, redrawn while it is a terminal. Throws recount::Error

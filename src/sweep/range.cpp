@@ -70,7 +70,7 @@ public:
 private:
   [[nodiscard]] std::int64_t number(std::string_view text) const {
     const auto value = whole(text);
-    if (!value) fail(fmt::format("\"{:.40}\" is not a whole number", text));
+    if (!value) fail(fmt::format("\"{:.40}\" is not a whole number below 2^63", text));
     return *value;
   }
 
@@ -92,7 +92,7 @@ private:
     // round to the value before, which add() takes once.
     for (int step = 0;; ++step) {
       const double value = std::round(static_cast<double>(first) * std::pow(factor, step));
-      if (value > static_cast<double>(last)) return;
+      if (value > static_cast<double>(last) || value >= 0x1p63) return;
       add(static_cast<std::int64_t>(value));
       if (step > 100'000'000) fail("the factor is too close to 1");
     }
@@ -115,7 +115,7 @@ std::vector<std::int64_t> parse_range(const std::string& text, const std::string
 std::int64_t parse_size(const std::string& text, const std::string& subject) {
   const auto value = whole(text);
   if (!value)
-    throw bad_input(subject, fmt::format("\"{:.80}\" is not a whole number", text),
+    throw bad_input(subject, fmt::format("\"{:.80}\" is not a whole number below 2^63", text),
                     "numbers may end in K, M or G (powers of 1024)");
   return *value;
 }

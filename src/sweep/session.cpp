@@ -36,7 +36,7 @@ std::unique_ptr<result::Writer> open(const Batch& batch, result::Results& there)
   using Mode = result::Writer::Mode;
   if (batch.file.empty()) return nullptr;
   if (batch.file == "-" || !batch.resume || result::holds_nothing(batch.file))
-    return std::make_unique<result::Writer>(batch.file, Mode::create);
+    return std::make_unique<result::Writer>(batch.file, Mode::create, result::Writer::Resume::possible);
   check_same(batch, result::read(batch.file)); // before a torn line is cut: another's file stays as it is
   auto writer = std::make_unique<result::Writer>(batch.file, Mode::append);
   there = result::read(batch.file);

@@ -2,6 +2,7 @@
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "command/plot_file.hpp"
 #include "command/measuring.hpp"
 #include "kernel/command_line.hpp"
@@ -29,10 +30,6 @@ struct WatchOptions {
 };
 
 void check(const WatchOptions& o) {
-  check_interval(o.interval);
-  if (o.window < 1 || o.window > 86'400)
-    throw bad_input(fmt::format("--window {}", o.window), "is not from 1 to 86400 seconds");
-  if (o.pid < 0 || o.pid > 1 << 22) throw bad_input(fmt::format("-p {}", o.pid), "is no process id");
   if (!o.connect.empty()) {
     const bool counts = !o.command.empty() || o.pid != 0 || !o.events.empty() || !o.metrics.empty();
     if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty())
@@ -45,9 +42,7 @@ void check(const WatchOptions& o) {
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
     throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
-  check_plot(o.plot);
-  if (o.json && o.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
 }
 
 ViewSettings view_settings(const WatchOptions& o) {
@@ -203,9 +198,11 @@ Command watch_command() {
         .list("-e,--event", o->events, "LIST",
               "events, presets, metrics; the keys n and p switch between them")
         .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
-        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends")
-        .number("-I,--interval", o->interval, "MS", "a point every so many milliseconds (500)")
-        .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)")
+        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends",
+                {1, most_pid})
+        .number("-I,--interval", o->interval, "MS", "a point every so many milliseconds (500)",
+                interval_range)
+        .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)", {1, 86'400})
         .text("--domain", o->domain, "MODE",
               "user, kernel or all where a name does not say; default: what is allowed")
         .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")

@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "sweep/progress.hpp"
 #include "command/print.hpp"
+#include "command/outputs.hpp"
 #include "host/cgroup.hpp"
 #include "model/machine.hpp"
 #include "result/write.hpp"
@@ -83,18 +84,6 @@ private:
   CachesClock::time_point begin_;
 };
 
-/// What was measured is of no use without the rest: another remedy than that of a sweep.
-bool keep_reading(const CachesArguments& a, const study::CachesTask& task, const std::string& run,
-                  const study::CachesListener& listener) {
-  try {
-    return take_readings(task, run, listener);
-  } catch (const Error& error) {
-    const Problem& p = error.problem();
-    if (a.output.empty() || p.subject != a.output) throw;
-    throw Error(error.kind(), {p.subject, p.cause, p.setting, "choose another place and measure again"});
-  }
-}
-
 /// Measures on one CPU; nothing when a signal ended it.
 std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
                                    result::Writer* writer) {
@@ -129,7 +118,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
     if (writer != nullptr) writer->write(observation);
     results.observations.push_back(observation);
   };
-  const bool ended = keep_reading(a, task, header.id, listener);
+  const bool ended = take_readings(task, header.id, listener);
   line.clear();
   if (!ended) return {};
   return ShownCaches{analysis::findings_on_record(results, header, a.machine), line.seconds()};
@@ -173,9 +162,9 @@ void check_arguments(const CachesArguments& a) {
     if (witness.name == "both") throw bad_input("--witness both", "one witness at a time", "perf or papi");
     if (a.witness.starts_with("model:")) static_cast<void>(model::machine(a.witness.substr(6)));
   }
+  if (!a.cpu.empty()) static_cast<void>(parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
-  if (a.json && a.output == "-")
-    throw bad_input("standard output", "is wanted by both --json and -o -", "give one of them a file");
+  check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
       (!a.output.empty() || !a.witness.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
     throw bad_input("--from", "takes what was measured before",

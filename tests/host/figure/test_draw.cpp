@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_bad_script_fails_though_gnuplot_goes_on) {
 
 BOOST_AUTO_TEST_CASE(a_full_device_is_said) {
   if (!have_gnuplot()) return;
-  const auto text = failure("access-time", timed_sweep(), to("/dev/full"), ErrorKind::unavailable);
+  const auto text = failure("access-time", timed_sweep(), to("/dev/full"), ErrorKind::bad_input);
   BOOST_TEST(text.find("No space left on device") != std::string::npos);
   BOOST_TEST(fs::is_character_file("/dev/full")); // not replaced by a picture
 }

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
     recount::figure::draw(recount::figure::compose("access-time", recount::figure::timed_sweep()), options);
     BOOST_ERROR("16 KiB held the figure");
   } catch (const recount::Error& error) {
-    BOOST_CHECK(error.kind() == recount::ErrorKind::unavailable);
+    BOOST_CHECK(error.kind() == recount::ErrorKind::bad_input);
     BOOST_TEST_MESSAGE(error.what());
   }
   BOOST_TEST(std::filesystem::is_empty(folder));

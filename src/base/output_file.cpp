@@ -1,0 +1,65 @@
+#include "base/output_file.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace recount::host {
+namespace {
+namespace fs = std::filesystem;
+
+/// 0, or the errno of making something in this folder. Only trying tells: access(2) grants root everything,
+/// also in /proc.
+int try_folder(const fs::path& folder) {
+  std::string name = ((folder.empty() ? fs::path(".") : folder) / ".recount-check-XXXXXX").string();
+  if (!::mkdtemp(name.data())) return errno;
+  ::rmdir(name.c_str());
+  return 0;
+}
+
+int try_file(const fs::path& path, Output how) {
+  std::error_code error;
+  const auto kind = fs::status(path, error);
+  if (fs::is_directory(kind)) return EISDIR;
+  if (error && kind.type() != fs::file_type::not_found) return error.value();
+  const bool there = fs::exists(kind);
+  if (there && (how == Output::appended || !fs::is_regular_file(kind)))
+    return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
+  // The file that a symbolic link names is made or replaced, not the link.
+  const bool link = fs::is_symlink(fs::symlink_status(path, error));
+  return try_folder((link ? fs::weakly_canonical(path, error) : path).parent_path());
+}
+
+} // namespace
+
+Error cannot_write(const std::string& path, int error) {
+  const bool standard_output = path == "-";
+  Problem problem{standard_output ? "standard output" : path,
+                  std::string("cannot be written: ") + std::strerror(error),
+                  {},
+                  {}};
+  if (error == ENOSPC || error == EDQUOT) {
+    problem.remedy = "make room there, or name a file elsewhere";
+  } else if (error == EFBIG) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    problem.setting = fmt::format("RLIMIT_FSIZE = {} bytes", limit.rlim_cur);
+    problem.remedy = "ulimit -f unlimited";
+  } else if (!standard_output) {
+    problem.remedy = "name a file in a folder that exists and may be written to";
+  }
+  return {standard_output ? ErrorKind::unavailable : ErrorKind::bad_input, std::move(problem)};
+}
+
+void check_writable(const std::string& option, const std::string& path, Output how) {
+  if (path.empty() || path == "-") return;
+  const bool folder = path.back() == '/';
+  if (const int error = folder ? EISDIR : try_file(path, how); error != 0)
+    throw cannot_write(option + " " + path, error);
+}
+
+} // namespace recount::host

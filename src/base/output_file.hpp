@@ -1,0 +1,20 @@
+// Files that the user named for output: one check before anything is measured, one error when a write fails.
+#pragma once
+
+#include <recount/error.hpp>
+
+#include <string>
+
+namespace recount::host {
+
+/// The error for a write that failed with this errno. A named file is bad_input; "-" is standard output, and
+/// unavailable. ENOSPC, EDQUOT and EFBIG name what makes room.
+[[nodiscard]] Error cannot_write(const std::string& path, int error);
+
+/// How a file comes into being: lines are appended to it, or it is written beside its place and renamed.
+enum class Output { appended, replaced };
+/// Throws what cannot_write() returns, with `option` before the path, where `path` cannot be written. Neither
+/// creates nor changes a file. "-" and an empty path are accepted.
+void check_writable(const std::string& option, const std::string& path, Output how);
+
+} // namespace recount::host

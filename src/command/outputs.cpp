@@ -1,0 +1,61 @@
+#include "command/outputs.hpp"
+
+#include "command/plot_file.hpp"
+#include "command/print.hpp"
+#include "base/output_file.hpp"
+#include "kernel/command_line.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace recount::cli {
+namespace {
+
+void check_standard_output(const Outputs& o) {
+  std::vector<std::string> takers;
+  if (o.json) takers.emplace_back("--json");
+  if (o.plot == "-" && o.plot_on_terminal) takers.emplace_back("--plot -");
+  if (o.results == "-") takers.emplace_back("-o -");
+  if (takers.size() > 1)
+    throw bad_input("standard output", fmt::format("is wanted by {}", fmt::join(takers, " and ")),
+                    "give all but one of them a file");
+}
+
+} // namespace
+
+void check_outputs(const Outputs& o) {
+  if (o.resume && (o.results.empty() || o.results == "-"))
+    throw bad_input("--resume", "there is no file to continue",
+                    "add -o FILE, the file that the command was begun with");
+  check_standard_output(o);
+  auto files = o.files;
+  files.emplace_back("-o", o.results);
+  files.emplace_back("--plot", o.plot);
+  std::vector<std::filesystem::path> seen;
+  for (const auto& [option, path] : files) {
+    if (path.empty() || path == "-") continue;
+    using host::Output;
+    host::check_writable(option, path, option == "--plot" ? Output::replaced : Output::appended);
+    std::error_code error;
+    auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    if (std::filesystem::is_character_file(place, error)) continue; // /dev/null takes everything
+    if (std::ranges::find(seen, place) != seen.end())
+      throw bad_input(option + " " + path, "another option writes to this file", "name another file");
+    seen.push_back(std::move(place));
+  }
+  check_plot(o.plot, o.plot_on_terminal ? Dash::text : Dash::file);
+}
+
+void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
+                        bool measured) {
+  if (!measured || file.empty() || file == "-") return;
+  if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
+  cli::print(stderr, "recount {}: what was measured is in {}; continue with\n  {}\n", command, file,
+             kernel::quoted(words));
+}
+
+} // namespace recount::cli
