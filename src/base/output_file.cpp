@@ -47,8 +47,10 @@ Error cannot_write(const std::string& path, int error) {
   } else if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
-    problem.setting = fmt::format("RLIMIT_FSIZE = {} bytes", limit.rlim_cur);
-    problem.remedy = "ulimit -f unlimited";
+    if (limit.rlim_cur != RLIM_INFINITY) { // else the limit of the file system
+      problem.setting = fmt::format("RLIMIT_FSIZE = {} bytes", limit.rlim_cur);
+      problem.remedy = "ulimit -f unlimited";
+    }
   } else if (!standard_output) {
     problem.remedy = "name a file in a folder that exists and may be written to";
   }

@@ -1,10 +1,11 @@
 #!/bin/sh
-# A fresh clone: make, make install elsewhere, and a program of somebody else against what is there. Some minutes.
+# A fresh clone: make, make install elsewhere, and a program of somebody else against what is there. Some minutes;
+# less with a MESON_FLAGS whose objects ccache has.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset PREFIX DESTDIR BUILD MESON_FLAGS MAKEFLAGS MAKELEVEL 2>/dev/null || :
+unset PREFIX DESTDIR BUILD MAKEFLAGS MAKELEVEL 2>/dev/null || :
 git clone --quiet "$here/../.." "$work/clone"
 make -C "$work/clone"
 make -C "$work/clone" install PREFIX=/opt/x DESTDIR="$work/root"
