@@ -135,12 +135,12 @@ constexpr ProofRow proof_table[] = {
 };
 
 constexpr UnprovableRow no_proofs[] = {
-    {"PAPI_L1_ICW", "no program writes to an instruction cache: what is stored reaches it as a miss"},
-    {"PAPI_L2_ICW", "instructions are read only; no store of a program is one of instructions"},
-    {"PAPI_L3_ICW", "instructions are read only; no store of a program is one of instructions"},
-    {"PAPI_CSR_FAL", "there are no conditional stores where the architecture has none, as x86-64"},
-    {"PAPI_CSR_SUC", "there are no conditional stores where the architecture has none, as x86-64"},
-    {"PAPI_CSR_TOT", "there are no conditional stores where the architecture has none, as x86-64"},
+    {"PAPI_L1_ICW", "programs cannot write to L1i; a modified line is fetched as a miss"},
+    {"PAPI_L2_ICW", "instructions are only read; every store is a data write"},
+    {"PAPI_L3_ICW", "instructions are only read; every store is a data write"},
+    {"PAPI_CSR_FAL", "some architectures, such as x86-64, have no conditional stores"},
+    {"PAPI_CSR_SUC", "some architectures, such as x86-64, have no conditional stores"},
+    {"PAPI_CSR_TOT", "some architectures, such as x86-64, have no conditional stores"},
 };
 
 } // namespace
