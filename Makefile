@@ -12,13 +12,13 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
 # What only the tests take.
 TEST_DEPS = libzydis-dev
 # What only the checks of `make lint`, `make format-check` and tests/fuzz/run take.
-CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) clang clang-format libclang-rt-14-dev mandoc
+CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) clang clang-format libclang-rt-14-dev mandoc debootstrap
 
 RECOUNT = $(BUILD)/src/cli/recount
 # What the emulated arm64 machine takes: fetched packages, a cross build.
 GUEST ?= build-guest
 
-.PHONY: all configure help deps test-deps ci-deps demo test test-guest bench install lint format format-check clean
+.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest bench install lint format format-check clean
 
 # The program, and the library that `make install` installs beside it.
 all: configure
@@ -40,6 +40,9 @@ deps:
 
 test-deps:
 	@sh scripts/deps $(DEPS) $(TEST_DEPS)
+
+print-test-deps:
+	@echo $(DEPS) $(TEST_DEPS)
 
 ci-deps:
 	@sh scripts/deps $(DEPS) $(CI_DEPS)

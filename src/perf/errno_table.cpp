@@ -87,9 +87,7 @@ constexpr std::array rows{
     Hint{EPERM, Stage::map, nullptr, cannot,
          "the ring buffer would take more locked memory than this user may", Setting::mlock,
          "take a smaller buffer, or sysctl -w kernel.perf_event_mlock_kb=4096 (as root)"},
-    Hint{ENOENT, Stage::open, core_missing, cannot,
-         "this kernel has no core PMU: a virtual machine without one, or a CPU that Linux does not know",
-         Setting::pmus,
+    Hint{ENOENT, Stage::open, core_missing, cannot, no_core_pmu, Setting::pmus,
          "count software events (recount events --pmu perf), or give the machine a PMU (qemu/KVM: -cpu "
          "host,pmu=on)"},
     Hint{ENOENT, Stage::open, nullptr, cannot, "PMU {pmu} does not have this event, or there is no such PMU",

@@ -1,6 +1,7 @@
 #include "witness/asked.hpp"
 
 #include "papi/library.hpp"
+#include "perf/errno_hints.hpp"
 #include "preset/here.hpp"
 #include "witness/counting.hpp"
 
@@ -75,11 +76,12 @@ void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& vie
   }
 }
 
-/// The error's subject is told where it is not the metric itself.
+/// The error's subject is named where it is neither the metric itself nor one of many with the same cause.
 std::string refusal_text(const std::string& metric, const Error& error) {
   const std::string& subject = error.problem().subject;
   const bool same = metric.starts_with(subject) || subject.starts_with(metric); // :k may have been added
-  return (same ? "" : subject + ": ") + reason_of(error);
+  return (same || error.problem().cause.starts_with(perf::no_core_pmu) ? "" : subject + ": ") +
+         reason_of(error);
 }
 
 Asked refused(std::string why) {
