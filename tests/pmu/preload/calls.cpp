@@ -1,12 +1,15 @@
 // The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
 #include "count.hpp"
+#include "kept_signal.hpp"
 #include "open_event.hpp"
 #include "patch.hpp"
 #include "read_event.hpp"
 #include "real.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
+#include <dlfcn.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -104,6 +107,19 @@ int ioctl(int fd, unsigned long request, ...) {
 int mprotect(void* at, std::size_t bytes, int protection) {
   if ((protection & PROT_EXEC) != 0 && (protection & PROT_READ) != 0) pmu::replace_written_code(at, bytes);
   return pmu::real::mprotect(at, bytes, protection);
+}
+
+int sigaction(int number, const struct sigaction* now, struct sigaction* before) {
+  if (pmu::kept_action(number, now, before)) return 0;
+  using Function = int (*)(int, const struct sigaction*, struct sigaction*);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sigaction"));
+  return next(number, now, before);
+}
+sighandler_t signal(int number, sighandler_t handler) {
+  struct sigaction now {}, before {};
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  return sigaction(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 
 int close(int fd) {
