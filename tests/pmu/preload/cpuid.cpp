@@ -72,7 +72,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
     registers[REG_RBX] = leaf.b;
     registers[REG_RCX] = leaf.c;
     registers[REG_RDX] = leaf.d;
-    registers[REG_RIP] += sizeof cpuid_code;
+    registers[REG_RIP] += static_cast<greg_t>(sizeof cpuid_code);
     return true;
   }
   return false;

@@ -86,7 +86,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
     const std::uint64_t value = (static_cast<std::uint64_t>(slot.value + 0.5) - half(slot)) & mask;
     registers[REG_RAX] = static_cast<greg_t>(value & 0xffffffff);
     registers[REG_RDX] = static_cast<greg_t>(value >> 32);
-    registers[REG_RIP] += sizeof rdpmc;
+    registers[REG_RIP] += static_cast<greg_t>(sizeof rdpmc);
     return true;
   }
   return false;
