@@ -1,12 +1,16 @@
 // The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
 #include "count.hpp"
+#include "kept_signal.hpp"
 #include "open_event.hpp"
 #include "patch.hpp"
 #include "read_event.hpp"
 #include "real.hpp"
+#include "user_page.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
+#include <dlfcn.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -36,6 +40,8 @@ void control(std::int32_t at, unsigned long request, bool group) {
     case PERF_EVENT_IOC_RESET: slot.value = 0; break;
     default: break;
     }
+    if (slot.simulated && request == PERF_EVENT_IOC_DISABLE) slot.counter = -1;
+    if (slot.simulated) update_page(slot, i);
   }
 }
 
@@ -101,9 +107,33 @@ int ioctl(int fd, unsigned long request, ...) {
   return static_cast<int>(pmu::control_event(fd, slot, request, argument));
 }
 
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
+  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : pmu::slot_of(fd);
+  return slot < 0 ? pmu::real::mmap(at, bytes, protection, flags, fd, offset) : pmu::map_event(fd, slot, bytes, protection, flags);
+}
+void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
+  return mmap(at, bytes, protection, flags, fd, offset);
+}
+int munmap(void* at, std::size_t bytes) noexcept {
+  pmu::forget_mapping(at);
+  return pmu::real::munmap(at, bytes);
+}
 int mprotect(void* at, std::size_t bytes, int protection) {
   if ((protection & PROT_EXEC) != 0 && (protection & PROT_READ) != 0) pmu::replace_written_code(at, bytes);
   return pmu::real::mprotect(at, bytes, protection);
+}
+
+int sigaction(int number, const struct sigaction* now, struct sigaction* before) {
+  if (pmu::kept_action(number, now, before)) return 0;
+  using Function = int (*)(int, const struct sigaction*, struct sigaction*);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sigaction"));
+  return next(number, now, before);
+}
+sighandler_t signal(int number, sighandler_t handler) {
+  struct sigaction now {}, before {};
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  return sigaction(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 
 int close(int fd) {

@@ -1,5 +1,6 @@
 #include "cpuid.hpp"
 
+#include "kept_signal.hpp"
 #include "real.hpp"
 #include "settings.hpp"
 
@@ -60,9 +61,8 @@ Leaf simulated(unsigned which, unsigned part) {
 constexpr unsigned char cpuid_code[] = {0x0f, 0xa2}, invalid_code[] = {0x0f, 0x0b};
 std::array<const unsigned char*, 64> answered;
 std::atomic<std::size_t> answers{0};
-struct sigaction before;
 
-void answer(int number, siginfo_t* info, void* context) {
+bool answer(siginfo_t* /*info*/, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* const at = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
   for (std::size_t i = 0; i < answers; ++i) {
@@ -72,11 +72,10 @@ void answer(int number, siginfo_t* info, void* context) {
     registers[REG_RBX] = leaf.b;
     registers[REG_RCX] = leaf.c;
     registers[REG_RDX] = leaf.d;
-    registers[REG_RIP] += sizeof cpuid_code;
-    return;
+    registers[REG_RIP] += static_cast<greg_t>(sizeof cpuid_code);
+    return true;
   }
-  sigaction(number, &before, nullptr); // not ours: it happens again, and is what it would have been
-  static_cast<void>(info);
+  return false;
 }
 
 void replace(unsigned char* first, std::size_t bytes) {
@@ -107,10 +106,7 @@ int replace_in(dl_phdr_info* info, std::size_t, void*) {
 
 void answer_cpuid() {
   static_cast<void>(settings()); // read now, not in the handler
-  struct sigaction action{};
-  action.sa_sigaction = answer;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigaction(SIGILL, &action, &before);
+  keep_signal(SIGILL, answer);
   dl_iterate_phdr(replace_in, nullptr);
 }
 

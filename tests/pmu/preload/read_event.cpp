@@ -4,6 +4,7 @@
 #include "slot.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <linux/perf_event.h>
 #include <vector>
 
@@ -42,11 +43,10 @@ Slot* timed(Shared& shared, std::int32_t leader) {
 
 /// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
 std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
-  std::vector<std::int32_t> all;
+  std::vector<std::int32_t> all{leader};
   for (std::int32_t i = 0; i < shared.end; ++i)
     if (shared.slots[i].used && shared.slots[i].leader == leader && i != leader) all.push_back(i);
-  std::ranges::sort(all, {}, [&](std::int32_t i) { return shared.slots[i].order; });
-  all.insert(all.begin(), leader);
+  std::ranges::sort(all.begin() + 1, all.end(), {}, [&](std::int32_t i) { return shared.slots[i].order; });
   return all;
 }
 
@@ -79,8 +79,9 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
     if ((format & PERF_FORMAT_LOST) != 0) words[static_cast<std::size_t>(bytes) / sizeof words[0] - 1] = slot.lost;
     return bytes;
   }
-  word += (has_enabled ? 1 : 0) + (has_running ? 1 : 0);
-  const std::size_t each = 1 + ((format & PERF_FORMAT_ID) != 0 ? 1 : 0) + ((format & PERF_FORMAT_LOST) != 0 ? 1 : 0);
+  const auto size = [](std::uint64_t bits) { return static_cast<std::size_t>(std::popcount(bits)); };
+  word += size(format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING));
+  const std::size_t each = 1 + size(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
   for (const std::int32_t member : members(*shared, slot.leader)) {
     if ((word + each) * sizeof words[0] > static_cast<std::size_t>(bytes)) break;
     Slot& one = shared->slots[member];

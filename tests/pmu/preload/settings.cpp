@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +13,9 @@ namespace {
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
+  std::string text = value == nullptr ? "" : value;
+  std::ranges::replace(text, ';', '\n'); // both end a line
+  return text;
 }
 
 int error_named(const std::string& name) {

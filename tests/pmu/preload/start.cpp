@@ -3,6 +3,7 @@
 #include "cpuid.hpp"
 #include "open_event.hpp"
 #include "patch.hpp"
+#include "user_page.hpp"
 
 #include <dlfcn.h>
 
@@ -18,6 +19,7 @@ int start_simulated(int count, char** arguments, char** environment) {
   pmu::enable_on_exec();
   pmu::hide_features();
   pmu::answer_cpuid();
+  pmu::answer_rdpmc();
   pmu::replace_measured_functions();
   return program_main(count, arguments, environment);
 }

@@ -1,0 +1,124 @@
+// Counters run out as Linux lets them run out, on the simulated Skylake: four general counters, three fixed ones.
+#include "events.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+using namespace recount::test;
+
+namespace {
+
+// Events that general counters alone can count, of Intel's list for Skylake; and two that fewer can.
+constexpr std::uint64_t plain[] = {0x00c4, 0x00c5, 0x0151, 0xe124, 0xe224, 0x01c7, 0x02c7, 0x04c7, 0x0e08};
+constexpr std::uint64_t only_counter_1 = 0x01c0, only_fixed_2 = 0x0300, fixed_or_general = 0x00c0;
+
+bool has(const char* option) {
+  const char* const options = std::getenv("RECOUNT_PMU_OPTIONS");
+  const char* const changes = std::getenv("RECOUNT_PMU_CHANGES");
+  return (options != nullptr && std::string(options).find(option) != std::string::npos) ||
+         (changes != nullptr && std::string(changes).find(option) != std::string::npos);
+}
+
+struct Group {
+  std::vector<EventFd> fds;
+  int error = 0;
+
+  Group(std::initializer_list<std::uint64_t> codes, bool pinned = false) {
+    for (const std::uint64_t code : codes) {
+      perf_event_attr attr = raw(code);
+      attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+      attr.disabled = fds.empty();
+      attr.pinned = pinned && fds.empty();
+      fds.emplace_back(attr, 0, -1, fds.empty() ? -1 : fds.front().fd());
+      if (fds.back().error() != 0) error = fds.back().error();
+    }
+  }
+  void enable() { fds.front().control(PERF_EVENT_IOC_ENABLE); }
+  std::vector<std::uint64_t> words() { return fds.front().words(); }
+};
+
+/// Executes for so many milliseconds of CPU time; returns the turns.
+std::int64_t execute_for(int ms) {
+  const auto now = [] { return std::clock() / (CLOCKS_PER_SEC / 1000); };
+  const auto end = now() + ms;
+  std::int64_t turns = 0;
+  for (; now() < end; turns += 1000)
+    add_turns(1000);
+  return turns;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(schedule)
+
+BOOST_AUTO_TEST_CASE(a_group_of_more_than_there_are_counters_is_refused) {
+  const bool alone = has("general 8");
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3]}).error == 0);
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4]}).error == (alone ? 0 : EINVAL));
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7]}).error == (alone ? 0 : EINVAL));
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7], plain[8]}).error == EINVAL);
+}
+
+BOOST_AUTO_TEST_CASE(fixed_counters_come_on_top) {
+  BOOST_TEST(Group({fixed_or_general, 0x003c, only_fixed_2, plain[0], plain[1], plain[2], plain[3]}).error == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_single_counter_counts_is_there_once_in_a_group) {
+  BOOST_TEST(Group({only_counter_1, plain[0]}).error == 0);
+  BOOST_TEST(Group({only_counter_1, only_counter_1}).error == EINVAL);
+  BOOST_TEST(Group({only_fixed_2, only_fixed_2}).error == EINVAL);
+  BOOST_TEST(Group({fixed_or_general, fixed_or_general}).error == 0);
+}
+
+BOOST_AUTO_TEST_CASE(groups_that_do_not_fit_together_take_turns) {
+  Group one({plain[0], plain[1], plain[2]}), other({plain[0], plain[3], plain[4]}), third({plain[0], plain[5], plain[6]});
+  BOOST_REQUIRE(one.error + other.error + third.error == 0);
+  for (Group* group : {&one, &other, &third})
+    group->enable();
+  const auto turns = static_cast<double>(execute_for(200));
+  for (Group* group : {&one, &other, &third}) {
+    const auto words = group->words(); // nr, enabled, running, values
+    BOOST_REQUIRE_EQUAL(words.size(), 6U);
+    const double share = static_cast<double>(words[2]) / static_cast<double>(words[1]);
+    if (has("general 8")) continue;
+    BOOST_TEST(words[2] < words[1]);
+    BOOST_TEST(share > 0.1);
+    BOOST_TEST(share < 0.7);
+    BOOST_TEST(static_cast<double>(words[3]) / share == turns, boost::test_tools::tolerance(0.35)); // a branch a turn
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_pinned_group_goes_first_and_one_that_finds_no_counter_is_in_error) {
+  if (has("general 8")) return;
+  Group first({plain[0], plain[1], plain[2]}, true), second({plain[0], plain[3], plain[4]}, true), flexible({plain[5], plain[6]});
+  for (Group* group : {&first, &second, &flexible})
+    group->enable();
+  execute_for(20);
+  const auto words = first.words();
+  BOOST_REQUIRE_EQUAL(words.size(), 6U);
+  BOOST_TEST(words[1] == words[2]);
+  BOOST_TEST(second.words().empty()); // end of file
+  BOOST_TEST(second.fds.front().error() == 0);
+  const auto late = flexible.words();
+  BOOST_REQUIRE_EQUAL(late.size(), 5U);
+  BOOST_TEST(late[1] > 0U);
+  BOOST_TEST(late[2] == 0U); // one counter is left, and it needs two
+}
+
+BOOST_AUTO_TEST_CASE(the_watchdog_holds_a_counter) {
+  // It counts cycles in their fixed counter, so that a further cycles event takes a general one.
+  Group group({0x003c, plain[0], plain[1], plain[2], plain[3]});
+  BOOST_REQUIRE_EQUAL(group.error, 0); // Linux validates a group on an empty PMU
+  group.enable();
+  execute_for(20);
+  const auto words = group.words();
+  BOOST_REQUIRE_EQUAL(words.size(), 8U);
+  const bool runs = !has("watchdog 1") || has("general 8");
+  BOOST_TEST((words[2] > 0) == runs);
+  BOOST_TEST((words[4] > 0) == runs);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
