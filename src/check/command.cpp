@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
 #include "command/progress.hpp"
+#include "preset/document.hpp"
 #include "sweep/cpu.hpp"
 #include "sweep/header.hpp"
 
@@ -94,7 +95,10 @@ int status_of(const study::Checked& checked) {
 int execute_check(const CheckArguments& a) {
   check_check_outputs(a);
   const study::CheckOptions options = options_of(a);
-  if (!a.table.empty()) ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+  if (!a.table.empty()) {
+    preset::demand_rows(PresetTable::read(a.table));
+    ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+  }
   const study::Ground ground = study::ground_here();
   const study::CheckPlan plan = study::plan_check(ground, options);
   sweep::Ended ended;

@@ -6,6 +6,7 @@
 #include "sweep/cpu.hpp"
 #include "sweep/header.hpp"
 #include "sweep/range.hpp"
+#include "witness/known.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -105,6 +106,8 @@ sweep::Session sweep_session(const SweepOptions& o) {
   plan.repeat = static_cast<int>(o.repeat);
   plan.seed = parse_seed(o.seed);
   plan.metrics = list_words(o.metrics);
+  for (const auto& metric : plan.metrics)
+    witness::demand_known(metric);
 
   sweep::Execution how;
   how.cpu = parse_cpu(o.cpu);

@@ -127,6 +127,14 @@ PapiVersion papi_reading() { // what came before 7.0 read as it does; what came 
   return papi::version() < "7.1" ? PapiVersion::v7_0 : PapiVersion::v7_3;
 }
 
+std::vector<std::string> presets_here() {
+  std::vector<std::string> names;
+  if (tables().here)
+    for (const Preset& one : tables().here->view().loaded.presets)
+      names.push_back(one.name);
+  return names;
+}
+
 Asked ask(const std::string& metric, Domain domain) {
   try {
     Asked asked = ask_unguarded(metric, domain);
