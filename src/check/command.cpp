@@ -21,7 +21,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout = "60";
+  std::string table, tolerance, output, plot, cpu, seed, timeout;
   long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false;
 };
@@ -61,7 +61,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.cpu = parse_cpu(a.cpu);
-  batch.how.limit = parse_timeout(a.timeout);
+  limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
   batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
   batch.header = sweep::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
@@ -135,7 +135,8 @@ Command check_command() {
                       "how far a sound count may differ; default: each kernel's own")
                 .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")
                 .text("--seed", a->seed, "N", "of the order of the runs; default: a random one")
-                .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (60)")
+                .text("--timeout", a->timeout, "SECONDS",
+                      "limit of a run: wall time (default 60), of the model CPU time (default none)")
                 .text("-o,--output", a->output, "FILE", "append what was counted to FILE; - is stdout")
                 .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
                 .flag("--resume", a->resume, "continue FILE, leaving out what is there")

@@ -42,12 +42,15 @@ std::optional<int> parse_cpu(const std::string& text) {
                   fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
 }
 
-std::chrono::milliseconds parse_timeout(const std::string& text) {
+void limit_runs(sweep::Execution& how, const std::string& text, std::chrono::seconds otherwise) {
+  how.limit = otherwise;
+  if (text.empty()) return;
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
     throw bad_input("--timeout " + text, "is not a number of seconds above 0");
-  return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+  how.limit = std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+  how.model_limit = how.limit;
 }
 
 std::vector<std::string> command_line() {

@@ -1,6 +1,8 @@
 // What the commands that measure have in common: options and signals.
 #pragma once
 
+#include "sweep/engine.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -13,8 +15,9 @@ namespace recount::cli {
 [[nodiscard]] std::uint64_t parse_seed(const std::string& text);
 /// --cpu: a number, "none" (nothing), or empty: the CPU that is least disturbed.
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
-/// --timeout, in seconds.
-[[nodiscard]] std::chrono::milliseconds parse_timeout(const std::string& text);
+/// --timeout, in seconds: the wall time of a timed run (`otherwise`, where it is empty) and the CPU time of a
+/// model run (no limit, where it is empty).
+void limit_runs(sweep::Execution& how, const std::string& timeout, std::chrono::seconds otherwise);
 
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();

@@ -80,8 +80,7 @@ std::optional<model::MachineDescription> simulated_machine(const sweep::Job& job
 
 } // namespace
 
-double simulated_seconds(const sweep::Job& job) {
-  if (job.kernel != "matmul") return 0;
+double matmul_simulated_seconds(const sweep::Job& job) {
   const auto machine = simulated_machine(job);
   if (!machine) return 0;
   const auto at = kernel::matmul_point(kernel::find(job.kernel), job.point);

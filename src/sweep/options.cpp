@@ -111,7 +111,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
 
   sweep::Execution how;
   how.cpu = parse_cpu(o.cpu);
-  how.limit = parse_timeout(o.timeout);
+  limit_runs(how, o.timeout, std::chrono::seconds(120));
   how.parallel = static_cast<int>(std::max<std::size_t>(1, sweep::candidates().size()));
   auto grid = expand(plan, kernel);
   choose_witnesses(plan, o);

@@ -4,6 +4,7 @@
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct Task {
   int repetition = 0;
   std::string witness; ///< "clock", "perf", "papi", "model", "model:NAME", "model:FILE.json"
   std::vector<std::string> metrics;
+  /// Told the share of a simulation that is done, 0 to 1; may be empty.
+  std::function<void(double)> progress = {};
 };
 
 /// The table row of a witness.
