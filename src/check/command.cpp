@@ -5,10 +5,12 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "sweep/limits.hpp"
 #include "sweep/progress.hpp"
 #include "host/cpu.hpp"
 #include "witness/header.hpp"
 #include "command/print.hpp"
+#include "preset/document.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -22,7 +24,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout = "60";
+  std::string table, tolerance, output, plot, cpu, seed, timeout;
   long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false;
 };
@@ -49,7 +51,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.cpu = parse_cpu(a.cpu);
-  batch.how.limit = parse_timeout(a.timeout);
+  sweep::limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
   batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
@@ -94,7 +96,10 @@ int execute_check(const CheckArguments& a) {
   check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const study::CheckOptions options = options_of(a);
-  if (!a.table.empty()) ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+  if (!a.table.empty()) {
+    preset::demand_rows(PresetTable::read(a.table));
+    ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+  }
   const study::Ground ground = study::ground_here();
   const study::CheckPlan plan = study::plan_check(ground, options);
   sweep::Ended ended;
@@ -131,7 +136,8 @@ Command check_command() {
                       "how far a sound count may differ; default: each kernel's own")
                 .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")
                 .text("--seed", a->seed, "N", "of the order of the runs; default: a random one")
-                .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (60)")
+                .text("--timeout", a->timeout, "SECONDS",
+                      "limit of a run: wall time (default 60), of the model CPU time (default none)")
                 .text("-o,--output", a->output, "FILE", "append what was counted to FILE; - is stdout")
                 .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
                 .flag("--resume", a->resume, "continue FILE, leaving out what is there")

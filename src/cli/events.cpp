@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/output.hpp"
+#include "event/encode.hpp"
 #include "event/list.hpp"
 #include "event/sysfs.hpp"
 
@@ -110,7 +111,9 @@ void print_reasons(const std::vector<Listed>& events) {
   std::vector<std::string> names;
   for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
     names.push_back(one.name);
-  std::string remedy = base::did_you_mean(asked.patterns.front(), names);
+  std::string remedy =
+      base::did_you_mean(asked.patterns.front(), names,
+                         base::did_you_mean(event::suggestions(asked.patterns.front(), event::pmus())));
   if (remedy.empty())
     remedy = asked.pmu.empty() ? "--pmu '*' searches the events of other machines too" : "try a shorter word";
   throw bad_input(asked.patterns.front(), "no event matches", remedy);

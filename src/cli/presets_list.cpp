@@ -87,6 +87,7 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
 
 PresetListing list_presets(const std::string& path, const std::string& cpu, PapiVersion version) {
   const PresetTable table = PresetTable::read(path);
+  preset::demand_rows(table);
   const event::pfm::Table* const own = preset::default_pmu();
   const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
   if (!core && cpu.empty())

@@ -43,14 +43,6 @@ std::optional<int> parse_cpu(const std::string& text) {
                   fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
 }
 
-std::chrono::milliseconds parse_timeout(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
-    throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
-  return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
-}
-
 std::vector<std::string> list_words(const std::vector<std::string>& lists) {
   std::vector<std::string> words;
   for (const auto& list : lists)

@@ -1,7 +1,6 @@
 // What the commands that measure have in common: options and signals.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,9 +12,6 @@ namespace recount::cli {
 [[nodiscard]] std::uint64_t parse_seed(const std::string& text);
 /// --cpu: a number, "none" (nothing), or empty: the CPU that is least disturbed.
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
-/// --timeout, in seconds.
-[[nodiscard]] std::chrono::milliseconds parse_timeout(const std::string& text);
-
 /// The words of comma-separated lists, empty ones left out, each once.
 [[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
 

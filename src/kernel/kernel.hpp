@@ -96,8 +96,10 @@ public:
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
   /// simulate() twice, counting the second time only: what a measurement of the warm region must count.
   virtual std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
+    caches.progress.part(0, 0.5);
     simulate(point, caches);
     caches.reset_counters();
+    caches.progress.part(0.5, 1);
     return simulate(point, caches);
   }
   /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by

@@ -1,4 +1,5 @@
 // recount lint: checks preset tables for all their CPUs at once, with no hardware.
+#include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/print.hpp"
 #include "preset/document.hpp"
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <ranges>
 
 namespace recount::cli {
 namespace {
@@ -48,9 +50,15 @@ std::vector<Identity> read_identities(const std::string& path) {
                           path);
 }
 
-void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
+void check_rules(const std::vector<std::string>& wanted) {
   for (const std::string& id : wanted)
-    if (!rule_named(id)) throw bad_input("--rule " + id, "no such rule", "recount-lint(1) lists them");
+    if (!rule_named(id))
+      throw bad_input(
+          "--rule " + id, "no such rule",
+          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "recount-lint(1) lists them"));
+}
+
+void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
   if (!wanted.empty())
     std::erase_if(findings, [&](const preset::Finding& f) {
       return std::ranges::find(wanted, f.rule->id) == wanted.end();
@@ -60,6 +68,7 @@ void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::s
 int execute_lint(const LintArguments& asked) {
   if (asked.json && asked.annotations)
     throw bad_input("--json", "it does not go with --annotations", "choose one");
+  check_rules(asked.rules);
   LintOptions options{version_of(asked.papi), asked.cpu, nullptr};
   std::vector<Identity> identities;
   if (!asked.identities.empty()) {
@@ -69,7 +78,9 @@ int execute_lint(const LintArguments& asked) {
   bool wrong = false;
   std::vector<std::pair<std::string, LintResult>> results;
   for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
-    LintResult result = lint(PresetTable::read(path), options);
+    const PresetTable table = PresetTable::read(path);
+    demand_rows(table);
+    LintResult result = lint(table, options);
     keep_rules(result.findings, asked.rules);
     wrong = wrong || std::ranges::any_of(result.findings, [](const preset::Finding& f) {
               return f.rule->severity == Severity::error;

@@ -17,6 +17,7 @@
 #include "matmul/java.hpp"
 #include "host/cpu.hpp"
 #include "witness/header.hpp"
+#include "sweep/limits.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
 
@@ -33,7 +34,7 @@ namespace {
 
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout = "36000", output;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output;
   long repeat = 5;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
@@ -88,7 +89,7 @@ sweep::Batch batch_of(const MatmulArguments& a, const study::MatmulRequest& requ
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.cpu = parse_cpu(a.cpu);
-  batch.how.limit = parse_timeout(a.timeout);
+  sweep::limit_runs(batch.how, a.timeout, std::chrono::hours(10));
   batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = request.seed;
@@ -185,6 +186,7 @@ int status_of_matmul(const sweep::Ended& ended) {
   if (ended.outcome.stopped) return 128 + stop_signal();
   const bool any =
       std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
+  if (!any && !ended.results.failures.empty()) return 3; // failures_text() told why
   if (!any) {
     cli::print(stderr, "recount matmul: nothing was counted at all; recount doctor tells what can be\n");
     return 3;
@@ -215,7 +217,8 @@ int execute_matmul(const MatmulArguments& a) {
     results.observations.insert(results.observations.end(), request.published->observations.begin(),
                                 request.published->observations.end());
   }
-  cli::print(stderr, "{}", failures_text(ended.results.failures));
+  cli::print(stderr, "{}{}", failures_text(ended.results.failures),
+             unfinished_text(ended.outcome.unfinished));
   if (a.json)
     cli::print("{}", matmul_json(ended));
   else if (a.output != "-")
@@ -249,7 +252,8 @@ Command matmul_command() {
             .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)", {1, 1000})
             .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
-            .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (36000)")
+            .text("--timeout", a->timeout, "SECONDS",
+                  "limit of a run: wall time (default 36000), of the model CPU time (default none)")
             .text("-o,--output", a->output, "FILE", "append results to FILE as they are made; - is stdout")
             .flag("--resume", a->resume, "continue FILE, leaving out what is there")
             .flag("--json", a->json, "print the products as JSON")

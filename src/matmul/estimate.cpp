@@ -2,7 +2,7 @@
 // table.
 #include "kernel/kernel.hpp"
 #include "matmul/study.hpp"
-#include "matmul/simulated.hpp"
+#include "sweep/model_time.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
@@ -55,8 +55,8 @@ class Estimate {
 public:
   explicit Estimate(const StepTime& step_time) : step_time_(step_time) {}
 
+  /// Of a timed job.
   double seconds(const sweep::Job& job) {
-    if (!witness::find(job.witness).native) return start_of_a_run + simulated_seconds(job);
     if (job.kernel == "bandwidth" || job.kernel == "peak") return 0.3;
     const bool command = job.kernel == "external";
     const double n = whole(job.point, "n");
@@ -97,10 +97,9 @@ double time_a_step(const sweep::Job& job) {
 std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel,
                                          const StepTime& step_time) {
   Estimate estimate(step_time);
-  double timed = 0, modelled = 0;
+  double seconds = model_seconds(jobs, parallel);
   for (const auto& job : jobs)
-    (witness::find(job.witness).native ? timed : modelled) += estimate.seconds(job);
-  const double seconds = timed + modelled / std::max(1, parallel);
+    if (witness::find(job.witness).native) seconds += estimate.seconds(job);
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest)));
 }
 

@@ -64,7 +64,7 @@ private:
     plan_.witnesses = request_.witnesses;
     for (const auto& name : plan_.witnesses) {
       static_cast<void>(witness::find(name));
-      if (is_model(name)) static_cast<void>(model::machine(modelled_machine(name)));
+      if (is_model(name)) static_cast<void>(model::machine(witness::modelled_machine(name)));
     }
     const bool asked = !plan_.witnesses.empty();
     if (!asked) plan_.witnesses = {"clock", "perf", "papi", "model"};
@@ -147,7 +147,7 @@ private:
     // Small matrices find no cliff at a third level, and without it the others are simulated much faster.
     if (request_.choice.quick) std::erase(metrics, "PAPI_L3_DCM");
     add(name, metrics);
-    const std::string machine = modelled_machine(name);
+    const std::string machine = witness::modelled_machine(name);
     if (machine.find('~') != std::string::npos) return;
     const auto described = model::machine(machine);
     const std::string bare = "model:" + machine + "~no-tlb";
@@ -176,14 +176,10 @@ private:
 
 } // namespace
 
-std::string modelled_machine(const std::string& witness) {
-  return witness == "model" ? "host" : witness.substr(6);
-}
-
 std::vector<std::string> matmul_metrics(const std::string& witness) {
   if (witness == "clock") return {"seconds", "tsc_cycles"};
   if (!is_model(witness)) return counted_metrics;
-  const auto known = model::metric_names(model::machine(modelled_machine(witness)));
+  const auto known = model::metric_names(model::machine(witness::modelled_machine(witness)));
   std::vector<std::string> metrics;
   for (const auto& name : modelled_metrics)
     if (name == "PAPI_DP_OPS" || std::ranges::find(known, name) != known.end()) metrics.push_back(name);

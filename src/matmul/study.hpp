@@ -36,9 +36,6 @@ struct MatmulPlan {
 /// The metrics that the study asks of a witness ("perf", "model:i7-9700").
 [[nodiscard]] std::vector<std::string> matmul_metrics(const std::string& witness);
 
-/// The machine that a model's witness stands for ("host" for "model"), as model::machine() takes it.
-[[nodiscard]] std::string modelled_machine(const std::string& witness);
-
 /// Chooses points, witnesses and runs: each repetition of each point a process, shuffled within its round;
 /// the model last, with and without parts of the machine where a published table or a cliff is to be
 /// explained. `java_missing`: why there is no Java; empty: there is. Throws recount::Error (bad_input).

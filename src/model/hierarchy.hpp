@@ -6,6 +6,7 @@
 #include "model/distances.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
+#include "model/progress.hpp"
 #include "model/tlb.hpp"
 
 #include <array>
@@ -90,6 +91,8 @@ public:
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
   /// Where page-table entries are read: table + 8 * page number.
   static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
+
+  Progress progress; ///< of the simulation under way, told by whoever replays accesses
 
 private:
   // Hits in a simple hierarchy are settled here, without a call.

@@ -11,13 +11,15 @@ namespace recount::model {
 /// accesses each time. Once the state after a pass equals the state after an earlier one, what lies between
 /// repeats for ever and is counted at once. The whole state is compared, no hash, so this is exact; a state
 /// that never recurs (random replacement) is simulated to the end. Keeps one state (Brent's cycle search).
+/// `progress` is told after each pass, where the passes are the whole simulation.
 template <class Pass>
-void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass) {
+void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr) {
   Hierarchy::State mark;
   Counts at_mark;
   std::int64_t marked = 0, next_mark = 1;
   for (std::int64_t done = 1; done <= passes; ++done) {
     pass();
+    if (progress) progress->tell(static_cast<double>(done) / static_cast<double>(passes));
     if (done == passes) return;
     if (marked > 0 && caches.is(mark)) {
       const std::int64_t period = done - marked, left = passes - done;

@@ -1,5 +1,7 @@
 #include "plot/format.hpp"
 
+#include "base/nearest.hpp"
+
 #include <recount/error.hpp>
 
 #include <array>
@@ -28,12 +30,12 @@ std::string stem_of(const std::string& path) {
 } // namespace
 
 Format parse_format(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const auto& row : table) {
     if (row.name == name) return row.format;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
+    known.emplace_back(row.name);
   }
-  throw bad_input(name, "no such figure format", "choose from " + known);
+  throw bad_input(name, "no such figure format", base::did_you_mean_or_all(name, known));
 }
 
 std::string name_of(Format format) {

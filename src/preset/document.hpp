@@ -46,6 +46,9 @@ inline constexpr std::size_t longest_line = 2047;
 /// The bytes of a file. Throws Error (bad_input) with `remedy` when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path, const std::string& remedy);
 
+/// Throws Error (bad_input) for a text without a row of a CPU or a preset: some other file.
+void demand_rows(const PresetTable& table);
+
 /// As strcasecmp() in the C locale.
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
 [[nodiscard]] std::string_view trim_blanks(std::string_view text) noexcept;

@@ -31,6 +31,12 @@ const Preset* LoadedTable::find(std::string_view name) const noexcept {
   return at == presets.end() ? nullptr : &*at;
 }
 
+namespace {
+
+constexpr auto name_a_table = "name a preset table such as /usr/share/papi/*/papi_events.csv";
+
+} // namespace
+
 std::string preset::read_file(const std::string& path, const std::string& remedy) {
   const auto fail = [&](int error) {
     return bad_input(path, std::string("cannot be read: ") + std::strerror(error), remedy);
@@ -45,8 +51,17 @@ std::string preset::read_file(const std::string& path, const std::string& remedy
   return text;
 }
 
+void preset::demand_rows(const PresetTable& table) {
+  const auto is_row = [](const Line& line) {
+    return (line.kind == Kind::cpu && line.fields.size() > 1) ||
+           (line.kind == Kind::preset && line.fields.size() > 2);
+  };
+  if (std::ranges::none_of(table.document().lines, is_row))
+    throw bad_input(table.name(), "not a preset table: it has no CPU and PRESET rows", name_a_table);
+}
+
 PresetTable PresetTable::read(const std::string& path) {
-  return of(preset::read_file(path, "name a preset table such as /usr/share/papi/*/papi_events.csv"), path);
+  return of(preset::read_file(path, name_a_table), path);
 }
 
 PresetTable PresetTable::of(std::string text, std::string name) {

@@ -1,7 +1,7 @@
 #include "stat/plan.hpp"
-#include "base/nearest.hpp"
 
 #include "perf/try_open.hpp"
+#include "witness/known.hpp"
 
 #include <recount/error.hpp>
 
@@ -60,18 +60,6 @@ private:
     return asked_.emplace(name, witness::ask(name, plan_.domain)).first->second;
   }
 
-  /// A name that is no event at all is the user's mistake; what this machine lacks is a row without value.
-  void demand_known(const std::string& name) const {
-    if (name.starts_with("PAPI_")) return;
-    try {
-      (void)encode_each(name, plan_.domain);
-    } catch (const Error& error) {
-      Problem problem = error.problem();
-      const auto near = base::nearest(name, names_of_metrics());
-      if (!near.empty()) problem.remedy = "metric " + near.front() + "? " + problem.remedy;
-      throw Error(error.kind(), problem);
-    }
-  }
   [[nodiscard]] std::vector<std::string> names_of_metrics() const {
     std::vector<std::string> names;
     for (const metric::Metric& m : metrics_)
@@ -81,7 +69,8 @@ private:
 
   void add_counted(const std::string& name) {
     const witness::Asked& asked = ask(name);
-    if (!asked.refused.empty() && !asked.preset) demand_known(name);
+    // A name that nobody knows is the user's mistake; what this machine lacks is a row without value.
+    if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
     const bool kinds_of_cores = !asked.preset && asked.events.size() > 1;
     if (!kinds_of_cores) return add_row(name, asked);
     for (const Event& event : asked.events) {

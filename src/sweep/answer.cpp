@@ -8,6 +8,29 @@ namespace recount::sweep {
 
 using Json = nlohmann::json;
 
+namespace {
+
+constexpr std::string_view progress_start = R"({"progress":)";
+
+} // namespace
+
+std::string progress_line(double share) {
+  return Json{{"progress", share}}.dump();
+}
+
+std::optional<double> take_progress(std::string& text) {
+  std::optional<double> share;
+  std::size_t end = 0, begin = 0;
+  while (text.compare(begin, progress_start.size(), progress_start) == 0 &&
+         (end = text.find('\n', begin)) != text.npos) {
+    const Json line = Json::parse(std::string_view(text).substr(begin, end - begin), nullptr, false);
+    if (line.is_object() && line.at("progress").is_number()) share = line.at("progress").get<double>();
+    begin = end + 1;
+  }
+  text.erase(0, begin);
+  return share;
+}
+
 std::string done_line(double kernel_seconds) {
   return Json{{"type", "done"}, {"kernel_seconds", kernel_seconds}}.dump();
 }

@@ -17,6 +17,11 @@ struct Answer {
   std::string failed;                   ///< why it gave nothing, in its own words; empty: it did not say so
 };
 
+/// A line before the answer: the share of a simulation that is done.
+[[nodiscard]] std::string progress_line(double share);
+/// Takes lines of progress off the front of `text`; returns the share that the last one told, if any did.
+[[nodiscard]] std::optional<double> take_progress(std::string& text);
+
 /// The last lines of an answer.
 [[nodiscard]] std::string done_line(double kernel_seconds);
 [[nodiscard]] std::string failed_line(const std::string& reason);

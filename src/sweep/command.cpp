@@ -9,6 +9,7 @@
 #include "sweep/progress.hpp"
 #include "sweep/table.hpp"
 #include "kernel/kernel.hpp"
+#include "sweep/model_time.hpp"
 #include "sweep/serve.hpp"
 #include "witness/witness.hpp"
 
@@ -28,10 +29,15 @@ void announce(const sweep::Session& session) {
   for (const auto& name : plan.witnesses)
     who += fmt::format("{}{}", who.empty() ? "" : ", ",
                        witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name);
-  cli::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}\n", plan.kernel,
-             session.grid.points.size(), who, schedule(plan, session.grid).size(),
+  const auto jobs = schedule(plan, session.grid);
+  std::string model_time;
+  if (std::any_of(jobs.begin(), jobs.end(),
+                  [](const auto& job) { return !witness::find(job.witness).native; }))
+    model_time = "; the model takes about " + show_seconds(sweep::model_seconds(jobs, session.how.parallel));
+  cli::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}\n", plan.kernel,
+             session.grid.points.size(), who, jobs.size(),
              session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
-             plan.seed);
+             plan.seed, model_time);
 }
 
 bool kept_in_file(const sweep::Session& session) {
@@ -45,7 +51,8 @@ void report(const sweep::Session& session, const sweep::Ended& ended, const Swee
     if (kept_in_file(session)) cli::print(stderr, "; {}", session.file);
     cli::print(stderr, "\n");
   }
-  cli::print(stderr, "{}", failures_text(ended.results.failures));
+  cli::print(stderr, "{}{}", failures_text(ended.results.failures),
+             unfinished_text(ended.outcome.unfinished));
   if (o.json)
     cli::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
@@ -57,6 +64,7 @@ int status_of(const sweep::Ended& ended) {
   if (ended.outcome.stopped) return 128 + stop_signal();
   const auto& all = ended.results.observations;
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
+  if (!any && !ended.results.failures.empty()) return 3; // failures_text() told why
   if (!any) {
     cli::print(stderr, "recount sweep: nothing was counted at all; recount doctor tells what can be\n");
     return 3;
@@ -126,7 +134,8 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
             .number("--repeat", o->repeat, "N", "repetitions of every point (5)", {1, 1'000'000})
             .text("--seed", o->seed, "N", "of the shuffled order; default: a random one, printed")
             .text("--cpu", o->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
-            .text("--timeout", o->timeout, "SECONDS", "a run that takes longer has failed (120)")
+            .text("--timeout", o->timeout, "SECONDS",
+                  "limit of a run: wall time (default 120), of the model CPU time (default none)")
             .text("--max-memory", o->memory, "SIZE",
                   "refuse points that need more; default: what is available")
             .text("-o,--output", o->output, "FILE", "append results to FILE as they are made; - is stdout")

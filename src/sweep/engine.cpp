@@ -43,6 +43,8 @@ public:
     while (next_ < jobs_.size() || !flying_.empty()) {
       if (listener_.stop && listener_.stop()) {
         outcome_.stopped = true;
+        for (const auto& run : flying_)
+          if (!native(run.job())) outcome_.unfinished.push_back({run.job(), run.simulated().value_or(0)});
         flying_.clear(); // kills them
         break;
       }
@@ -98,7 +100,9 @@ private:
     if (!listener_.progress || flying_.empty() || native(flying_.front().job())) return;
     if (const auto now = Clock::now(); now - told_ > std::chrono::seconds(1)) {
       told_ = now;
-      listener_.progress(progress(flying_.front().job()));
+      Progress p = progress(flying_.front().job());
+      p.simulated = flying_.front().simulated();
+      listener_.progress(p);
     }
   }
 
@@ -132,8 +136,9 @@ private:
     p.elapsed = Clock::now() - begin_;
     p.job = &job;
     const nanoseconds timed = timed_.mean(), modelled = modelled_.done > 0 ? modelled_.mean() : timed;
-    p.remaining = timed * static_cast<long>(timed_.left) +
-                  modelled * static_cast<long>(modelled_.left) / std::max(1, how_.parallel);
+    if (timed_.done + modelled_.done > 0)
+      p.remaining = timed * static_cast<long>(timed_.left) +
+                    modelled * static_cast<long>(modelled_.left) / std::max(1, how_.parallel);
     return p;
   }
 

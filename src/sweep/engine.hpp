@@ -19,8 +19,10 @@ struct Execution {
   std::vector<std::string> program{"/proc/self/exe", "run-point"};
   std::string run;                         ///< id that observations will carry
   std::optional<int> cpu;                  ///< pinned to it; absent: not pinned
-  std::chrono::milliseconds limit{60'000}; ///< a run that takes longer is killed and recorded as failed
-  int parallel = 1;                        ///< model runs at a time; timed ones are always alone
+  std::chrono::milliseconds limit{60'000}; ///< a timed run that takes longer is killed and recorded as failed
+  std::optional<std::chrono::milliseconds>
+      model_limit;  ///< the same of a model run, in CPU time; absent: none
+  int parallel = 1; ///< model runs at a time; timed ones are always alone
 };
 
 /// How far a sweep is.
@@ -30,6 +32,7 @@ struct Progress {
   std::chrono::nanoseconds elapsed{};
   std::optional<std::chrono::nanoseconds> remaining; ///< estimate; absent until something is known
   const Job* job = nullptr;                          ///< the last one that ended, or one under way
+  std::optional<double> simulated;                   ///< share of `job` that is simulated, if it told
 };
 
 /// What the engine calls, from its own thread, never while a timed run is under way. Any may be empty.
@@ -40,10 +43,17 @@ struct Listener {
   std::function<bool()> stop;                    ///< true: end after killing what is in flight; asked often
 };
 
+/// A model run that was under way when the sweep was stopped.
+struct Unfinished {
+  Job job;
+  double simulated = 0; ///< share of the simulation that was done
+};
+
 /// How it ended.
 struct Outcome {
   std::size_t observations = 0, failures = 0, runs = 0;
   bool stopped = false;               ///< by Listener::stop
+  std::vector<Unfinished> unfinished; ///< when it was stopped
   std::chrono::nanoseconds elapsed{}; ///< of the whole
   /// Per run, what its process took beside preparing, warming and measuring the kernel.
   std::vector<std::chrono::nanoseconds> overheads;

@@ -6,7 +6,9 @@
 #include "model/machine.hpp"
 #include "host/cpu.hpp"
 #include "sweep/header.hpp"
+#include "sweep/limits.hpp"
 #include "sweep/range.hpp"
+#include "witness/known.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -98,10 +100,12 @@ sweep::Session sweep_session(const SweepOptions& o) {
   plan.repeat = static_cast<int>(o.repeat);
   plan.seed = parse_seed(o.seed);
   plan.metrics = list_words(o.metrics);
+  for (const auto& metric : plan.metrics)
+    witness::demand_known(metric);
 
   sweep::Execution how;
   how.cpu = parse_cpu(o.cpu);
-  how.limit = parse_timeout(o.timeout);
+  sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
   how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   auto grid = expand(plan, kernel);
   choose_witnesses(plan, o);

@@ -18,10 +18,16 @@ std::string show_time(std::chrono::nanoseconds time) {
   return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
 }
 
+std::string show_seconds(double seconds) {
+  constexpr double longest = 9e9; // longer times are not told apart, and hardly fit into nanoseconds
+  return show_time(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest))));
+}
+
 std::string show_progress(const sweep::Progress& p) {
   std::string text = fmt::format("{} of {} runs", p.done, p.total);
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
   text += ", " + show_time(p.elapsed);
+  if (p.simulated) text += fmt::format(", {:.1f} % of this one simulated", 100 * *p.simulated);
   if (p.remaining && p.done < p.total) text += ", about " + show_time(*p.remaining) + " left";
   return text;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <recount/error.hpp>
@@ -40,6 +41,14 @@ process::Child start(const Job& job, const Execution& how, int out, int err) {
   return process::Child(spawn);
 }
 
+/// Of a process that has not been waited for; 0 where the system does not tell.
+std::chrono::nanoseconds cpu_time(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
 /// Reads what is there into `text`, at most `most` bytes of it; closes the descriptor at its end.
 void drain(process::Fd& fd, std::string& text, std::size_t most) {
   char block[1 << 14];
@@ -59,9 +68,9 @@ RunProcess::RunProcess(const Job& job, const Execution& how) : RunProcess(job, h
 RunProcess::RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes)
     : job_(&job),
       run_(how.run),
-      limit_(how.limit),
+      native_(witness::find(job.witness).native),
+      limit_(native_ ? how.limit : how.model_limit),
       started_(Clock::now()),
-      deadline_(started_ + how.limit),
       child_(start(job, how, pipes.first.write.get(), pipes.second.write.get())),
       out_(std::move(pipes.first.read)),
       err_(std::move(pipes.second.read)) {
@@ -69,14 +78,30 @@ RunProcess::RunProcess(const Job& job, const Execution& how, std::pair<process::
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+// CPU time, because a simulation takes the same CPU time however many others share the processor.
+std::optional<std::chrono::nanoseconds> RunProcess::left() const {
+  if (!limit_) return {};
+  if (native_) return started_ + *limit_ - Clock::now();
+  return *limit_ - cpu_time(child_.pid());
+}
+
+Clock::time_point RunProcess::deadline() const {
+  constexpr std::chrono::milliseconds soon(10);
+  const auto rest = left();
+  return rest ? Clock::now() + std::max<std::chrono::nanoseconds>(*rest, native_ ? soon * 0 : soon)
+              : Clock::time_point::max();
+}
+
 bool RunProcess::advance() {
   drain(out_, answer_, longest_answer);
   drain(err_, words_, longest_words);
-  const bool late = Clock::now() >= deadline_;
+  if (const auto share = take_progress(answer_)) simulated_ = share;
+  const auto rest = left();
+  const bool late = rest && rest->count() <= 0;
   if (!late && (out_ || err_)) return false;
   if (late) {
     exit_ = child_.wait(std::chrono::milliseconds(0));
-    if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_.count());
+    if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_->count());
   } else if (const auto exit = child_.wait_for(std::chrono::milliseconds(20))) {
     exit_ = *exit;
   } else {
@@ -84,6 +109,14 @@ bool RunProcess::advance() {
   }
   ended_ = Clock::now();
   return true;
+}
+
+std::string RunProcess::ending() const {
+  if (native_) return describe(exit_);
+  std::string text = exit_.how == process::Exit::How::timed_out
+                         ? fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0)
+                         : describe(exit_);
+  return text + fmt::format(", {:.3g} % simulated", 100 * simulated_.value_or(0));
 }
 
 std::string RunProcess::with_last_words(std::string reason) const {
@@ -106,10 +139,10 @@ Answer RunProcess::answer() const {
     if (foreign) throw bad_input("answer", "is about another run");
     if (!all.failed.empty()) return all;
     if (exit_.ok() && all.kernel_seconds) return all;
-    all.failed = with_last_words(exit_.ok() ? "ended without an answer" : describe(exit_));
+    all.failed = with_last_words(exit_.ok() ? "ended without an answer" : ending());
   } catch (const Error& error) {
     all.failed =
-        with_last_words(exit_.ok() ? error.problem().subject + " " + error.problem().cause : describe(exit_));
+        with_last_words(exit_.ok() ? error.problem().subject + " " + error.problem().cause : ending());
   }
   all.observations.clear();
   return all;

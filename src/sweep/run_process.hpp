@@ -7,6 +7,7 @@
 #include "sweep/engine.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,10 @@ public:
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] int out() const { return out_.get(); } ///< to poll; -1 once all is read
   [[nodiscard]] int err() const { return err_.get(); }
-  [[nodiscard]] std::chrono::steady_clock::time_point deadline() const { return deadline_; }
+  /// When advance() must look at the limit; a later call may give a later time.
+  [[nodiscard]] std::chrono::steady_clock::time_point deadline() const;
+  /// The share of a simulation that is done, as the process told last.
+  [[nodiscard]] std::optional<double> simulated() const { return simulated_; }
 
   /// Reads what is there without waiting, or kills the process when its time is up. True: it has ended.
   bool advance();
@@ -33,15 +37,20 @@ public:
 private:
   RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes);
   [[nodiscard]] std::string with_last_words(std::string reason) const;
+  /// What is left of the limit; nothing where there is none.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> left() const;
+  [[nodiscard]] std::string ending() const;
 
   const Job* job_;
   std::string run_;
-  std::chrono::milliseconds limit_;
-  std::chrono::steady_clock::time_point started_, deadline_, ended_;
+  bool native_;
+  std::optional<std::chrono::milliseconds> limit_; ///< wall time of a native run, else CPU time
+  std::chrono::steady_clock::time_point started_, ended_;
   process::Child child_;
   process::Fd out_, err_;
   std::string answer_, words_;
   process::Exit exit_;
+  std::optional<double> simulated_;
 };
 
 } // namespace recount::sweep

@@ -41,8 +41,27 @@ std::vector<result::Observation> native(const kernel::Kernel& kernel, const witn
   return all;
 }
 
-std::string answer(const std::string& request, const Lookup& lookup) {
-  const witness::Task task = parse_request(request);
+/// Tells the share of a simulation that is done, ten times a second at most.
+class ProgressWriter {
+public:
+  explicit ProgressWriter(int out) : out_(out) {}
+  void operator()(double share) {
+    const auto now = std::chrono::steady_clock::now();
+    if (share <= told_ || now < next_) return;
+    told_ = share;
+    next_ = now + std::chrono::milliseconds(100);
+    write_all(out_, progress_line(share) + '\n'); // a reader that has gone is noticed at the end
+  }
+
+private:
+  int out_;
+  double told_ = 0;
+  std::chrono::steady_clock::time_point next_{}; ///< the first is told at once
+};
+
+std::string answer(const std::string& request, const Lookup& lookup, int out) {
+  witness::Task task = parse_request(request);
+  task.progress = ProgressWriter(out);
   const auto& kernel = lookup(task.kernel);
   const auto& witness = witness::find(task.witness);
   const auto begin = std::chrono::steady_clock::now();
@@ -60,7 +79,7 @@ int serve(int in, int out, const Lookup& lookup) {
   std::string text;
   int status = 0;
   try {
-    text = answer(read_all(in), lookup);
+    text = answer(read_all(in), lookup, out);
   } catch (const Error& error) {
     text = failed_line(error.problem().subject + ": " + error.problem().cause) + '\n';
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;

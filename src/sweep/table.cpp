@@ -144,6 +144,14 @@ std::string skipped_text(const sweep::Grid& grid) {
   return text;
 }
 
+std::string unfinished_text(const std::vector<sweep::Unfinished>& runs) {
+  std::string text;
+  for (const auto& run : runs)
+    text += fmt::format("stopped: {} {} {}: {:.3g} % simulated\n", run.job.witness, run.job.kernel,
+                        result::describe(run.job.point), 100 * run.simulated);
+  return text;
+}
+
 std::string failures_text(const std::vector<result::Failure>& failures) {
   std::map<std::string, std::pair<std::size_t, const result::Failure*>> reasons;
   for (const auto& failure : failures) {

@@ -13,6 +13,8 @@ namespace recount::cli {
 [[nodiscard]] std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended);
 /// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.
 [[nodiscard]] std::string skipped_text(const sweep::Grid& grid);
+/// How far each model run came that was under way when the sweep was stopped, a line each.
+[[nodiscard]] std::string unfinished_text(const std::vector<sweep::Unfinished>& runs);
 /// A line for each reason that runs failed for; empty when none did.
 [[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
 

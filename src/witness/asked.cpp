@@ -138,6 +138,14 @@ PapiVersion papi_reading() {
   return papi_reading(papi::version());
 }
 
+std::vector<std::string> presets_here() {
+  std::vector<std::string> names;
+  if (tables().here)
+    for (const Preset& one : tables().here->view().loaded.presets)
+      names.push_back(one.name);
+  return names;
+}
+
 Asked ask(const std::string& metric, Domain domain) {
   try {
     Asked asked = ask_unguarded(metric, domain);

@@ -40,6 +40,9 @@ struct Asked {
 /// How the PAPI of this machine reads tables.
 [[nodiscard]] PapiVersion papi_reading();
 
+/// The presets and user events of the tables that PAPI reads here; none where they cannot be read.
+[[nodiscard]] std::vector<std::string> presets_here();
+
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
 /// recount::Error.

@@ -43,11 +43,6 @@ std::string missing(const std::vector<std::string>& metrics) {
   }
 }
 
-std::string machine_of(const std::string& witness) {
-  const std::size_t colon = witness.find(':');
-  return colon == witness.npos ? "host" : witness.substr(colon + 1);
-}
-
 /// A closed form becomes a value where it is one; where it only bounds the count the bounds are told.
 void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
@@ -66,16 +61,20 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
 class Simulation {
 public:
   Simulation(const kernel::Kernel& kernel, const Task& task)
-      : kernel_(kernel), point_(task.point), witness_(task.witness), metrics_(task.metrics) {
+      : kernel_(kernel),
+        point_(task.point),
+        witness_(task.witness),
+        metrics_(task.metrics),
+        progress_(task.progress) {
     try {
-      machine_ = model::machine(machine_of(task.witness));
+      machine_ = model::machine(modelled_machine(task.witness));
+      if (const auto pages = task.point.find("pages");
+          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
+        machine_ = model::with_huge_pages(*std::move(machine_));
     } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
     }
-      if (const auto pages = task.point.find("pages");
-          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
-        machine_ = model::with_huge_pages(*std::move(machine_));
   }
 
   /// The machines that one simulation stands for: those of a family, or one without a name of its own.
@@ -112,6 +111,7 @@ public:
 private:
   void run() {
     model::Hierarchy caches(model::enough_for(*machine_, metrics_));
+    caches.progress.listener = progress_;
     accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
     for (const auto& member : machine_->family)
       values_.push_back(model::metrics(caches, member));
@@ -122,6 +122,7 @@ private:
   const result::Params& point_;
   const std::string& witness_;
   const std::vector<std::string>& metrics_;
+  const std::function<void(double)>& progress_;
   std::optional<model::MachineDescription> machine_;
   std::string no_machine_;                                  ///< why there is none
   std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member

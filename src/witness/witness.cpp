@@ -61,4 +61,8 @@ result::Observation blank(const Task& task, const std::string& metric) {
   return observation;
 }
 
+std::string modelled_machine(const std::string& witness) {
+  return witness == "model" ? "host" : witness.substr(witness.find(':') + 1);
+}
+
 } // namespace recount::witness

@@ -4,6 +4,7 @@
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct Task {
   int repetition = 0;
   std::string witness; ///< "clock", "perf", "papi", "model", "model:NAME", "model:FILE.json"
   std::vector<std::string> metrics;
+  /// Told the share of a simulation that is done, 0 to 1; may be empty.
+  std::function<void(double)> progress = {};
 };
 
 /// The table row of a witness.
@@ -62,5 +65,9 @@ struct Witness {
 [[nodiscard]] Witness papi_witness();
 [[nodiscard]] Witness model_witness();
 [[nodiscard]] Witness both_witness();
+
+/// The machine of a model's witness, as model::machine() takes it: "host" for "model", "i7-9700" for
+/// "model:i7-9700".
+[[nodiscard]] std::string modelled_machine(const std::string& witness);
 
 } // namespace recount::witness

@@ -26,11 +26,6 @@ bool modelled(const CachesTask& task) {
   return task.witness.starts_with("model");
 }
 
-model::MachineDescription machine_of(const CachesTask& task) {
-  const std::size_t colon = task.witness.find(':');
-  return model::machine(colon == std::string::npos ? "host" : task.witness.substr(colon + 1));
-}
-
 std::int64_t largest_private(const analysis::Caches& found) {
   double largest = 0;
   for (const auto& level : found.levels)
@@ -44,7 +39,7 @@ void ask_model(const CachesTask& task, const std::string& run, const CachesListe
     o.run = run;
     if (listener.observation) listener.observation(o);
   };
-  ModelSampler sampler(machine_of(task), task.witness, task.most_bytes, observed);
+  ModelSampler sampler(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes, observed);
   const auto found = analysis::infer_caches(sampler, listener.stage);
   if (!task.grid) return;
   if (listener.stage) listener.stage("grid");
@@ -116,7 +111,7 @@ std::vector<std::string> miss_metrics(const std::string& witness) {
 }
 
 analysis::Abilities caches_abilities(const CachesTask& task) {
-  if (modelled(task)) return model_abilities(machine_of(task), task.witness, task.most_bytes);
+  if (modelled(task)) return model_abilities(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes);
   NativeOptions options;
   options.witness = task.witness;
   options.metrics = task.metrics;

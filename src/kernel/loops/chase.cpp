@@ -94,7 +94,8 @@ public:
     const auto next = random_cycle(at.visited(), seed(point));
     const ModelledPointers memory{caches, next, assumed_base + static_cast<std::uint64_t>(at.offset),
                                   static_cast<std::uint64_t>(at.stride)};
-    model::repeat(caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); });
+    model::repeat(
+        caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); }, &caches.progress);
     return at.accesses();
   }
 

@@ -80,12 +80,15 @@ public:
     const ScatterPoint here = at(point);
     std::uint64_t offset = 0;
     const auto mask = static_cast<std::uint64_t>(here.mask()), hop = static_cast<std::uint64_t>(here.hop());
-    model::repeat(caches, here.passes, [&] {
-      for (std::int64_t i = 0; i < here.visited(); ++i) {
-        offset = (offset * scatter_multiplier + hop) & mask;
-        here.stores ? caches.store(assumed_base + offset, 8) : caches.load(assumed_base + offset, 8);
-      }
-    });
+    model::repeat(
+        caches, here.passes,
+        [&] {
+          for (std::int64_t i = 0; i < here.visited(); ++i) {
+            offset = (offset * scatter_multiplier + hop) & mask;
+            here.stores ? caches.store(assumed_base + offset, 8) : caches.load(assumed_base + offset, 8);
+          }
+        },
+        &caches.progress);
     return here.accesses();
   }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {

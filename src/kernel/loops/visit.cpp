@@ -99,7 +99,8 @@ public:
     const VisitPoint at = checked(point);
     const auto all = places(at.pattern);
     const std::uint64_t base = assumed_base + static_cast<std::uint64_t>(at.pattern.offset);
-    model::repeat(caches, at.passes, [&] { replay(all, base, 1, caches); });
+    model::repeat(
+        caches, at.passes, [&] { replay(all, base, 1, caches); }, &caches.progress);
     return at.accesses();
   }
 

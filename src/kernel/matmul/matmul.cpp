@@ -98,8 +98,10 @@ public:
   }
   std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
     model::NestSimulation simulation(matmul_nest(point), caches.machine());
+    caches.progress.part(0, 0.5);
     simulation.run(caches);
     caches.reset_counters();
+    caches.progress.part(0.5, 1);
     simulation.run(caches);
     return matmul_point(*this, point).accesses();
   }

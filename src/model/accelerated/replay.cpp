@@ -24,11 +24,17 @@ public:
 
   /// The whole program, or what is left of it where an earlier run is met.
   void program() {
-    for (const Step& step : replay_.program_.steps)
+    const double whole = static_cast<double>(accesses(replay_.program_));
+    double before = 0;
+    for (const Step& step : replay_.program_.steps) {
+      Environment none{};
+      const double own = static_cast<double>(accesses({step}, none));
       if (step.leaf)
         leaf(step);
-      else if (outermost(step))
+      else if (outermost(step, before / whole, own / whole))
         return;
+      before += own;
+    }
     if (replay_.complete_) return;
     replay_.end_ = caches_.state();
     replay_.counts_ = caches_.counts();
@@ -42,12 +48,14 @@ private:
     if (!step.bare) variables_[step.variable] = step.first.at(variables_);
     leaf_.run(step, turns, variables_);
   }
-  /// True: what is left of the program has been counted too.
-  bool outermost(const Step& step) {
+  /// `before` and `own`: the shares of the program's accesses that come before the loop and in it. True: what
+  /// is left of the program has been counted too.
+  bool outermost(const Step& step, double before, double own) {
     const std::int64_t turns = step.turns(variables_);
     const std::int64_t first = step.first.at(variables_);
     for (std::int64_t turn = 0; turn < turns;) {
       turn += stretch(step, first, turn, turns - turn);
+      caches_.progress.tell(before + own * static_cast<double>(turn) / static_cast<double>(turns));
       if (std::has_single_bit(static_cast<std::uint64_t>(turn)) && worth(step) && met(step.id, turn))
         return true;
     }

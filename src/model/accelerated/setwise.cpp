@@ -106,7 +106,7 @@ bool Setwise::make_room(std::size_t at) {
 }
 
 bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state,
-                        const Budget& budget) {
+                        const Budget& budget, const std::function<void(double)>& tell) {
   Stage& stage = stages_[at];
   const Place& place = places_[at];
   const std::size_t ways = stage.shape().rules.ways;
@@ -137,6 +137,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
         now + each * static_cast<double>(sets - set - 1) > budget.worth)
       return false;
     until_last = now;
+    tell(static_cast<double>(set + 1) / static_cast<double>(sets));
   }
   return true;
 }
@@ -161,7 +162,10 @@ bool Setwise::run(Hierarchy& caches, double worth) {
       }
     }
     out.assign(at + 1 < stages_.size() ? static_cast<std::size_t>(stages_[at + 1].shape().sets) : 0, {});
-    if (!run_level(at, in, out, state, budget)) return false;
+    const auto tell = [&](double share) {
+      caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(stages_.size()));
+    };
+    if (!run_level(at, in, out, state, budget, tell)) return false;
     in.swap(out);
   }
   Counts none = caches.counts();

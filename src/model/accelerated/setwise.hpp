@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -50,7 +51,8 @@ private:
   };
 
   bool make_room(std::size_t at);
-  bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, const Budget& budget);
+  bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, const Budget& budget,
+                 const std::function<void(double)>& tell);
 
   const Program& program_;
   SetwiseLimits limits_;

@@ -71,6 +71,15 @@ public:
     const auto n = std::get<std::int64_t>(point.at("n")), m = std::get<std::int64_t>(point.at("m"));
     for (std::int64_t i = 0; i < 1000 * n; ++i)
       caches.load(static_cast<std::uint64_t>(64 * m * i), 8);
+    if (n == std::get<std::int64_t>(point.at("fault"))) {
+      const auto& how = std::get<std::string>(point.at("how"));
+      caches.progress.tell(0.82); // of the first of two passes
+      if (how == "spin")
+        for (volatile std::int64_t sum = 0;;)
+          sum = sum + 1;
+      if (how == "sleep") ::usleep(1'200'000);
+      if (how == "hang") ::pause();
+    }
     return 1000 * n;
   }
 
@@ -87,7 +96,7 @@ private:
        ParamValue{std::string("segv")},
        0,
        0,
-       {"segv", "exit", "throw", "words", "noise", "closed", "hang"}}};
+       {"segv", "exit", "throw", "words", "noise", "closed", "hang", "spin", "sleep"}}};
 };
 
 inline const kernel::Kernel& steps_kernel() {

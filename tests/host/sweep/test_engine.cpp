@@ -114,6 +114,38 @@ BOOST_AUTO_TEST_CASE(a_hang_with_closed_outputs_is_killed_as_well) {
   check_only_two_failed(make(plan("1:3:1", "2", "closed", {"clock"}, 1), how), "still running after 1 s", 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_model_run_is_limited_by_its_cpu_time_and_tells_how_far_it_came) {
+  Execution how;
+  how.model_limit = std::chrono::milliseconds(500);
+  const Made spun = make(plan("1:3:1", "2", "spin", {"model:i7-9700"}, 1), how);
+  BOOST_REQUIRE(spun.failures.size() == 1U);
+  BOOST_TEST(n_of(spun.failures[0].params) == 2);
+  BOOST_TEST(spun.failures[0].reason == "stopped after 0.5 s of CPU time (--timeout), 41 % simulated");
+  const Made slept = make(plan("1:3:1", "2", "sleep", {"model:i7-9700"}, 1), how); // 2.4 s of wall time
+  BOOST_TEST(slept.failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_model_run_has_no_limit_of_wall_time) {
+  Execution how;
+  how.limit = std::chrono::milliseconds(400);
+  BOOST_TEST(make(plan("2", "2", "sleep", {"model:i7-9700"}, 1), how).failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_model_run_tells_how_far_it_came) {
+  bool told = false;
+  Listener listener;
+  listener.progress = [&](const Progress& p) {
+    told = told || (p.simulated && p.job);
+    BOOST_TEST(!p.remaining.has_value()); // no run has ended
+  };
+  listener.stop = [&] { return told; };
+  const Made made = make(plan("2", "2", "hang", {"model:i7-9700"}, 1), {}, listener);
+  BOOST_TEST(made.outcome.stopped);
+  BOOST_REQUIRE(made.outcome.unfinished.size() == 1U);
+  BOOST_TEST(made.outcome.unfinished[0].simulated == 0.41, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(made.outcome.unfinished[0].job.witness == "model:i7-9700");
+}
+
 BOOST_AUTO_TEST_CASE(a_stop_ends_the_run_in_flight_and_keeps_the_rest) {
   std::size_t done = 0;
   Listener listener;

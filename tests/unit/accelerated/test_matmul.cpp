@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(simulation_counts_as_the_replay) {
     const auto any = [&](std::vector<std::string> words) {
       return words[static_cast<std::size_t>(chance.from(0, static_cast<std::int64_t>(words.size()) - 1))];
     };
-    const model::MachineDescription machine = random_machine(chance, chance.one_in(4));
+    model::MachineDescription machine = random_machine(chance, chance.one_in(4));
+    if (seed % 4 == 0) machine = with_huge_pages(std::move(machine));
     const std::string element = any({"f64", "i16"});
     const std::int64_t bytes = element == "f64" ? 8 : 2;
     const result::Params point = {{"variant", any({"ijk", "ijk-mem", "ikj", "transposed", "blocked"})},

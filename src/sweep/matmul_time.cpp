@@ -1,10 +1,10 @@
-#include "matmul/simulated.hpp"
+#include "sweep/matmul_time.hpp"
 
 #include "kernel/matmul/matmul_point.hpp"
 #include "model/accelerated/setwise.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "matmul/study.hpp"
+#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -14,7 +14,7 @@
 #include <numeric>
 #include <optional>
 
-namespace recount::study {
+namespace recount::sweep {
 namespace {
 
 using Variant = kernel::MatmulPoint::Variant;
@@ -69,9 +69,9 @@ std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const Simul
 }
 
 /// Nothing where this machine states no caches: what is left then is known without them.
-std::optional<model::MachineDescription> simulated_machine(const sweep::Job& job) {
+std::optional<model::MachineDescription> simulated_machine(const Job& job) {
   try {
-    return model::enough_for(model::machine(modelled_machine(job.witness)), job.metrics);
+    return model::enough_for(model::machine(witness::modelled_machine(job.witness)), job.metrics);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     return {};
@@ -80,8 +80,7 @@ std::optional<model::MachineDescription> simulated_machine(const sweep::Job& job
 
 } // namespace
 
-double simulated_seconds(const sweep::Job& job) {
-  if (job.kernel != "matmul") return 0;
+double matmul_simulated_seconds(const Job& job) {
   const auto machine = simulated_machine(job);
   if (!machine) return 0;
   const auto at = kernel::matmul_point(kernel::find(job.kernel), job.point);
@@ -92,4 +91,4 @@ double simulated_seconds(const sweep::Job& job) {
   return std::min(replayed, setwise_seconds(at, *row, *machine).value_or(replayed));
 }
 
-} // namespace recount::study
+} // namespace recount::sweep

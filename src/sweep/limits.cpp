@@ -1,0 +1,20 @@
+#include "sweep/limits.hpp"
+
+#include <recount/error.hpp>
+
+#include <charconv>
+
+namespace recount::sweep {
+
+void limit_runs(Execution& how, const std::string& text, std::chrono::seconds otherwise) {
+  how.limit = otherwise;
+  if (text.empty()) return;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
+    throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
+  how.limit = std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+  how.model_limit = how.limit;
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,74 @@
+#include "witness/known.hpp"
+
+#include "base/nearest.hpp"
+#include "model/metrics.hpp"
+#include "preset/document.hpp"
+#include "preset/standard.hpp"
+#include "witness/asked.hpp"
+#include "witness/counting.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+
+namespace recount::witness {
+namespace {
+
+/// Those of PAPI itself and those of the tables that it reads here.
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names = presets_here();
+  for (const auto& standard : preset::standard_presets())
+    names.emplace_back(standard.name);
+  return names;
+}
+
+/// Of a machine with more levels than any that is built, so that a level which a machine lacks is known.
+const std::vector<std::string>& model_names() {
+  static const std::vector<std::string> names = [] {
+    constexpr std::size_t most_levels = 8;
+    model::MachineDescription machine;
+    machine.levels.resize(most_levels);
+    machine.tlb.emplace().levels.resize(most_levels);
+    return model::metric_names(machine);
+  }();
+  return names;
+}
+
+bool among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::any_of(names, [&](const auto& known) { return preset::same_word(known, name); });
+}
+
+} // namespace
+
+void demand_known(const std::string& metric, const std::vector<std::string>& also) {
+  if (!counter_name(metric)) return;                   // a time
+  if (metric.find(":::") != std::string::npos) return; // of a component of PAPI, which alone knows its names
+  const std::string name = metric.substr(0, metric.find(':')); // without qualifiers
+  if (preset::standard_preset(name) || among(also, metric)) return;
+  if (metric.starts_with("MODEL_")) {
+    if (among(model_names(), metric)) return;
+    throw bad_input(metric, "no such metric",
+                    base::did_you_mean(metric, model_names(), "recount-machines(5) lists the model's"));
+  }
+  if (metric.starts_with("PAPI_")) {
+    const auto known = preset_names();
+    if (among(known, name) || among(model_names(), metric)) return;
+    throw bad_input(metric, "no such preset", base::did_you_mean(name, known, "recount presets lists them"));
+  }
+  if (among(presets_here(), metric)) return; // a user event
+  try {
+    static_cast<void>(encode_each(metric));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) return;
+    Problem problem = error.problem();
+    std::vector<std::string> others = also;
+    for (auto& preset : preset_names())
+      others.push_back(std::move(preset));
+    const auto near = base::nearest(metric, others);
+    if (near.empty()) throw;
+    problem.remedy = base::did_you_mean(near) + " " + problem.remedy;
+    throw Error(error.kind(), problem);
+  }
+}
+
+} // namespace recount::witness
