@@ -17,7 +17,8 @@ struct Slot {
   std::uint64_t order = 0; ///< of opening
   pid_t owner = 0;      ///< the process that opened it
   pid_t target = 0;     ///< thread whose work it counts; -1: of a CPU
-  int cpu = -1;
+  int cpu = -1;         ///< as asked; -1: any
+  int backing_cpu = -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
   bool foreign = false; ///< counts another thread than the one that opened it
   bool inherit = false, enable_on_exec = false, pinned = false, exclude_user = false, exclude_kernel = false;
   bool enabled = false, failed = false; ///< failed: pinned, and could not be scheduled
