@@ -25,6 +25,16 @@ long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, un
                        static_cast<long>(flags));
 }
 
+/// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page faults
+/// are opened for user mode alone: they count the same there.
+long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  const long fd = open_real(&given, pid, cpu, group_fd, flags);
+  const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
+  if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
+  attr.exclude_kernel = 1;
+  return open_real(&attr, pid, cpu, group_fd, flags);
+}
+
 /// The attributes that Linux reads: of as many bytes as the caller's structure has.
 perf_event_attr known_part(const perf_event_attr& attr) {
   perf_event_attr copy{};
@@ -171,7 +181,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   if (const int error = refused_by_level(attr, pid)) return refuse(error);
   const auto encoding = encode(settings().machine, attr);
   if (!encoding) {
-    const long fd = open_real(given, pid, cpu, group_fd, flags);
+    const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
     if (fd >= 0) remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
     return fd;
   }
