@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <utility>
 
 namespace pmu {
 namespace {
@@ -37,7 +38,7 @@ void control(std::int32_t at, unsigned long request, bool group) {
       slot.failed = false;
       break;
     case PERF_EVENT_IOC_DISABLE: slot.enabled = false; break;
-    case PERF_EVENT_IOC_RESET: slot.value = 0; break;
+    case PERF_EVENT_IOC_RESET: slot.reset += std::exchange(slot.value, 0); break;
     default: break;
     }
     if (slot.simulated && request == PERF_EVENT_IOC_DISABLE) slot.counter = -1;

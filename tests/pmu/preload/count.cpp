@@ -293,6 +293,10 @@ void account(const Effect* user, const Effect* kernel) {
     for (const std::int32_t i : mine) {
       Slot& slot = shared->slots[i];
       if (!slot.simulated) continue;
+      if (!here(pmus[static_cast<std::size_t>(slot.pmu)], cpu)) {
+        update_page(slot, i);
+        continue; // its backing event does not run either
+      }
       const double share = shares.of(i);
       const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed));
       slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);

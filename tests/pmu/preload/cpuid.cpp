@@ -4,6 +4,7 @@
 #include "real.hpp"
 #include "settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -44,7 +45,9 @@ Leaf performance(const Machine& machine) {
   if (machine.processor.vendor != "GenuineIntel") return {};
   const Pmu& pmu = machine.pmus.front();
   const auto general = static_cast<unsigned>(pmu.general), width = static_cast<unsigned>(pmu.width);
-  return {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(pmu.fixed.size()) | width << 5};
+  // The parts of PERF_METRICS are no counters.
+  const auto fixed = std::ranges::count_if(pmu.fixed, [](const Fixed& one) { return one.codes.front().umask < 0x80; });
+  return {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(fixed) | width << 5};
 }
 
 Leaf simulated(unsigned which, unsigned part) {

@@ -199,7 +199,7 @@ private:
       const auto equals = words[i].find('=');
       const std::string name = words[i].substr(0, equals);
       const std::string value = equals == words[i].npos ? "" : words[i].substr(equals + 1);
-      switch (numbered(name, {"cmask", "inv", "edge", "any", "config1", "counters"})) {
+      switch (numbered(name, {"cmask", "inv", "edge", "any", "config1", "counters", "leader"})) {
       case 0: row.code.cmask = static_cast<std::uint32_t>(number(value)); break;
       case 1: row.code.inv = true; break;
       case 2: row.code.edge = true; break;
@@ -209,6 +209,7 @@ private:
         row.config1 = number(value);
         break;
       case 5: row.counters = bits(value); break;
+      case 6: row.leader = code(value); break;
       }
     }
     return row;
@@ -218,20 +219,19 @@ private:
     pmu.lets.push_back(expression(sides.right));
     pmu.names.push_back(sides.left.at(1));
   }
-  /// Defined again, it changes: each PMU's definition of it.
+  /// Defined again, it changes: every PMU's definition of it.
   void parameter(const Words& words) {
-    Expression value;
-    value = expression(words.at(2));
-    bool known = false;
+    const Expression value = expression(words.at(2));
+    Pmu& last = current();
+    if (std::ranges::find(last.names, words.at(1)) == last.names.end()) {
+      last.lets.push_back(value);
+      last.names.push_back(words.at(1));
+      return;
+    }
     for_pmus([&](Pmu& pmu) {
       const auto found = std::ranges::find(pmu.names, words.at(1));
-      if (found == pmu.names.end()) return;
-      pmu.lets[static_cast<std::size_t>(found - pmu.names.begin())] = value;
-      known = true;
+      if (found != pmu.names.end()) pmu.lets[static_cast<std::size_t>(found - pmu.names.begin())] = value;
     });
-    if (known) return;
-    current().lets.push_back(value);
-    current().names.push_back(words.at(1));
   }
   /// Another expression for an event of every PMU, in which `it` is the one so far.
   void change(const Sides& sides) {

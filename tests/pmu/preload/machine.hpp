@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Row {
   bool any_config1 = true;
   std::uint64_t config1 = 0;
   std::uint64_t counters = ~std::uint64_t{0}; ///< general counters that can count it
+  std::optional<Code> leader; ///< it counts in a group that this event leads, nowhere else
   Expression count;
   std::string name;
 };

@@ -25,6 +25,16 @@ long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, un
                        static_cast<long>(flags));
 }
 
+/// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page faults
+/// are opened for user mode alone: they count the same there.
+long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  const long fd = open_real(&given, pid, cpu, group_fd, flags);
+  const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
+  if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
+  attr.exclude_kernel = 1;
+  return open_real(&attr, pid, cpu, group_fd, flags);
+}
+
 /// The attributes that Linux reads: of as many bytes as the caller's structure has.
 perf_event_attr known_part(const perf_event_attr& attr) {
   perf_event_attr copy{};
@@ -56,6 +66,8 @@ const Pmu& pmu_of(int index) {
 /// leaves out siblings that are off.
 int group_error(const Shared& shared, std::int32_t leader, const Encoding& encoding) {
   const Pmu& pmu = pmu_of(encoding.pmu);
+  for (const Row* row : rows_of(pmu, encoding.config, encoding.config1))
+    if (row->leader && (leader < 0 || code_of(shared.slots[leader].config) != *row->leader)) return EINVAL;
   std::vector<Demand> demands;
   if (leader >= 0)
     for (std::int32_t i = 0; i < shared.end; ++i) {
@@ -78,6 +90,17 @@ int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t
   return 0;
 }
 
+/// A PMU of one CPU of a hybrid machine counts there only. A backing event of that CPU has just its times; all of
+/// a group have the same.
+int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
+  if (const std::int32_t leader = slot_of(group_fd); leader >= 0) {
+    const Locked shared;
+    return shared->slots[leader].backing_cpu;
+  }
+  const auto& cpus = pmu_of(encoding.pmu).cpus;
+  return cpu < 0 && cpus.size() == 1 ? cpus.front() : cpu;
+}
+
 void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
   const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
   slot.owner = static_cast<pid_t>(real::syscall(SYS_getpid));
@@ -95,7 +118,7 @@ void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
 }
 
 /// Remembers an event that Linux has opened.
-void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
+void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
               const std::optional<Encoding>& encoding) {
   std::uint64_t id = 0;
   real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id));
@@ -105,6 +128,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int group
   Slot& slot = shared->slots[at];
   fill(slot, attr, pid, cpu);
   slot.id = id;
+  slot.backing_cpu = behind_cpu;
   const std::int32_t leader = slot_of(group_fd);
   slot.leader = leader >= 0 ? leader : at;
   if (encoding) {
@@ -157,14 +181,15 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   if (const int error = refused_by_level(attr, pid)) return refuse(error);
   const auto encoding = encode(settings().machine, attr);
   if (!encoding) {
-    const long fd = open_real(given, pid, cpu, group_fd, flags);
-    if (fd >= 0) remember(static_cast<int>(fd), attr, pid, cpu, group_fd, {});
+    const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
+    if (fd >= 0) remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
     return fd;
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
   perf_event_attr behind = backing(attr, pid);
   const bool newer = given->size > sizeof attr;
-  const long fd = open_real(newer ? given : &behind, pid, cpu, group_fd, flags);
+  const int behind_cpu = encoding->pmu < 0 ? cpu : backing_cpu(*encoding, cpu, group_fd);
+  const long fd = open_real(newer ? given : &behind, pid, behind_cpu, group_fd, flags);
   if (fd < 0) return fd;
   int error = encoding->error;
   if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
@@ -177,7 +202,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     real::close(static_cast<int>(fd));
     return refuse(error);
   }
-  remember(static_cast<int>(fd), attr, pid, cpu, group_fd, encoding);
+  remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
   return fd;
 }
 

@@ -24,12 +24,13 @@ std::uint64_t total(const Shared& shared, const Slot& slot, std::uint64_t backin
   return static_cast<std::uint64_t>(value + 0.5);
 }
 
-std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t enabled) {
-  if (slot.foreign) return static_cast<std::uint64_t>(static_cast<double>(enabled) * share_of(shared, slot));
-  if (slot.unscheduled_ns == 0) return enabled;
+/// The running time, given the backing event's: less what the slot has been without a counter.
+std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
+  if (slot.foreign) return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * share_of(shared, slot));
+  if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
-  const std::uint64_t left = enabled - std::min(enabled, slot.unscheduled_ns);
-  slot.told_ns = std::clamp(left, std::min(slot.told_ns, enabled), enabled);
+  const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
+  slot.told_ns = std::clamp(left, std::min(slot.told_ns, backing_ns), backing_ns);
   return slot.told_ns;
 }
 
@@ -70,9 +71,8 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
   const bool has_enabled = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
   const bool has_running = (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
   if (has_running) {
-    // Without the enabled time nothing is known but the backing event's running time, which is the same.
-    const std::uint64_t enabled = words[word];
-    words[word + (has_enabled ? 1 : 0)] = running(*shared, *timing, enabled);
+    std::uint64_t& time = words[word + (has_enabled ? 1 : 0)];
+    time = running(*shared, *timing, time);
   }
   if (!group) {
     words[0] = total(*shared, slot, words[0]);

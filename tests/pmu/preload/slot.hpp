@@ -17,7 +17,8 @@ struct Slot {
   std::uint64_t order = 0; ///< of opening
   pid_t owner = 0;      ///< the process that opened it
   pid_t target = 0;     ///< thread whose work it counts; -1: of a CPU
-  int cpu = -1;
+  int cpu = -1;         ///< as asked; -1: any
+  int backing_cpu = -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
   bool foreign = false; ///< counts another thread than the one that opened it
   bool inherit = false, enable_on_exec = false, pinned = false, exclude_user = false, exclude_kernel = false;
   bool enabled = false, failed = false; ///< failed: pinned, and could not be scheduled
@@ -25,6 +26,7 @@ struct Slot {
   std::int32_t pmu = 0;
   std::uint64_t config = 0, config1 = 0, read_format = 0;
   double value = 0;
+  double reset = 0; ///< counted before the last PERF_EVENT_IOC_RESET: the counter itself goes on
   std::uint64_t scheduled_ns = 0, unscheduled_ns = 0, told_ns = 0; ///< told: the running time last read
   std::int32_t counter = -1;                                       ///< where it runs; fixed ones from 32 on
   std::uint64_t period = 0, lost = 0;

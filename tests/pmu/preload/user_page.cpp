@@ -50,9 +50,17 @@ bool may_lock(std::size_t bytes) {
   return true;
 }
 
-/// As Linux programs a counter of x86: it starts at the negative half of its range, and overflows upwards.
-std::uint64_t half(const Slot& slot) {
-  return std::uint64_t{1} << (settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width - 1);
+/// Linux starts a counter of x86 at -max_period, half of its range, and lets it go on over resets
+/// (x86_perf_event_set_period()); PAPI 7.0 relies on offsets that fit the counter's width.
+std::int64_t max_period(const Slot& slot) {
+  return (std::int64_t{1} << (settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width - 1)) - 1;
+}
+std::uint64_t register_value(const Slot& slot) {
+  const std::int64_t value = static_cast<std::int64_t>(slot.reset + slot.value + 0.5) - max_period(slot);
+  return static_cast<std::uint64_t>(value) & (static_cast<std::uint64_t>(max_period(slot)) << 1 | 1);
+}
+std::int64_t offset(const Slot& slot) {
+  return static_cast<std::int64_t>(slot.value + 0.5) - static_cast<std::int64_t>(slot.reset + slot.value + 0.5) + max_period(slot);
 }
 
 /// What rdpmc takes for a counter: fixed ones have bit 30 set (SDM volume 2, RDPMC).
@@ -82,8 +90,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
     const Slot& slot = shared->slots[i];
     if (!slot.used || !slot.simulated || slot.target != thread || slot.counter < 0 || rdpmc_number(slot.counter) != number)
       continue;
-    const std::uint64_t mask = (half(slot) << 1) - 1;
-    const std::uint64_t value = (static_cast<std::uint64_t>(slot.value + 0.5) - half(slot)) & mask;
+    const std::uint64_t value = register_value(slot);
     registers[REG_RAX] = static_cast<greg_t>(value & 0xffffffff);
     registers[REG_RDX] = static_cast<greg_t>(value >> 32);
     registers[REG_RIP] += static_cast<greg_t>(sizeof rdpmc);
@@ -122,7 +129,7 @@ void update_page(const Slot& slot, std::int32_t index) {
   page.cap_user_rdpmc = settings().rdpmc;
   page.pmc_width = static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
   page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
-  page.offset = counts ? static_cast<std::int64_t>(half(slot)) : value;
+  page.offset = counts ? offset(slot) : value;
   copy_times(page, mapping.backing);
   lock.fetch_add(1);
 }
