@@ -12,6 +12,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <regex>
+#include <unistd.h>
+
 namespace recount {
 
 Event encode(const std::string& name, Domain fallback) {
@@ -27,9 +30,20 @@ std::vector<Event> encode_each(const std::string& name, Domain fallback) {
 namespace recount::event {
 namespace {
 
+/// Whether it is written as a tracepoint is, "sched:sched_switch", and debugfs, where libpfm4 looks for these
+/// (lib/pfmlib_perf_event_pmu.c), cannot be read.
+bool is_hidden_tracepoint(const std::string& name) {
+  static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z][a-z0-9_]*(:.*)?");
+  return std::regex_match(name, tracepoint) && ::access("/sys/kernel/debug/tracing/events", R_OK) != 0;
+}
+
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
   std::string remedy = base::did_you_mean(suggestions(name, pmus));
+  if (remedy.empty() && is_hidden_tracepoint(name))
+    throw bad_input(name,
+                    "no such event; tracepoints are known only where debugfs is mounted and may be read",
+                    "as root: mount -t debugfs nodev /sys/kernel/debug");
   if (remedy.empty()) remedy = "recount events PATTERN searches the events that are known";
   throw bad_input(name, cause, remedy);
 }

@@ -55,10 +55,21 @@ std::vector<std::string> near_attributes(const std::string& stem, const pfm::Ent
   return {};
 }
 
+/// What is meant by an event or something near it, in a table.
+std::vector<std::string> in_table(const pfm::Table& table, const std::string& event,
+                                  const std::vector<host::Pmu>& pmus) {
+  const std::string name = table.name + "::" + event;
+  if (pfm::encode(name, Domain::user).ok) return {name};
+  return suggestions(name, pmus);
+}
+
 } // namespace
 
 std::vector<std::string> suggestions(const std::string& name, const std::vector<host::Pmu>& pmus) {
   const Parts wanted = parts(name);
+  if (wanted.table.empty() && !wanted.rest.empty()) // one colon after a table: "perf:PAGE-FAULTS"
+    for (const pfm::Table& table : pfm::tables())
+      if (same(table.name, wanted.event)) return in_table(table, wanted.rest, pmus);
   std::vector<pfm::Table> tables;
   std::vector<std::string> table_names;
   for (const pfm::Table& table : pfm::tables()) {

@@ -26,7 +26,7 @@ struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, command;
   std::string folded, debug_path, output, plot;
   long cpu = -1, pid = 0, top = 15, frames = 0;
-  bool chains = false, json = false, calls = false;
+  bool chains = false, json = false, calls = false, uretprobe = false;
 };
 
 void write_folded(const std::string& path, const Profile& p) {
@@ -39,6 +39,11 @@ void write_folded(const std::string& path, const Profile& p) {
 }
 
 void check(const ProfileOptions& o) {
+  if ((o.calls || o.uretprobe) && o.functions.empty())
+    throw bad_input(o.calls ? "--calls" : "--uretprobe", "says how --function counts, and there is none",
+                    "add --function NAME");
+  if (o.calls && o.uretprobe)
+    throw bad_input("--uretprobe", "watches returns, and --calls leaves them out", "give one of them");
   if (o.command.empty() && o.pid == 0)
     throw bad_input("recount profile", "there is nothing to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
@@ -77,7 +82,7 @@ std::vector<profile::By> ways_of(const ProfileOptions& o) {
   std::vector<profile::By> ways;
   for (const std::string& word : list_words(o.by))
     ways.push_back(profile::parse_by(word));
-  if (ways.empty()) ways = {profile::By::module, profile::By::function, profile::By::line};
+  if (ways.empty()) ways = {profile::By::module, profile::By::symbol, profile::By::line};
   return ways;
 }
 
@@ -118,6 +123,7 @@ int execute_functions(const ProfileOptions& o) {
   }
   settings.who = who_of(o);
   settings.returns = !o.calls;
+  settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;
   const auto recording = profile::record_functions(settings);
   if (o.json)
@@ -132,7 +138,7 @@ int execute_profile(const ProfileOptions& o) {
   if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
-  ProfileResults results(o.output, o.plot);
+  ProfileResults results(o.output, o.plot, profile::figure_by(ways));
   Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
@@ -157,7 +163,11 @@ Command profile_command() {
         .list("--function", o->functions, "LIST",
               "count the calls of functions, and the events (page-faults, task-clock) in each call")
         .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
-        .list("--by", o->by, "LIST", "tables by module, function, line, address; default: the first three")
+        .flag("--uretprobe", o->uretprobe,
+              "with --function: see returns by replaced return addresses, at half the cost")
+        .list("--by", o->by, "LIST",
+              "attribute to module, symbol, function (inlined ones apart), line, address; default: "
+              "module,symbol,line")
         .number("--top", o->top, "N", "rows of each table (15)", {1, 1'000'000})
         .flag("--chains", o->chains, "gather call chains, by frame pointers, and show them")
         .number("--frames", o->frames, "N", "of each call chain at most", {1, 1024})

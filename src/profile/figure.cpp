@@ -33,6 +33,10 @@ std::string text(const Observation& o, const char* name) {
   return std::get<std::string>(found->second);
 }
 
+std::string short_path(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 /// Results files are not trusted; nor is a function longer than this likely.
 bool sensible(std::int64_t start, std::int64_t end) {
   return start >= 0 && end > start && end - start < (std::int64_t{1} << 40);
@@ -64,24 +68,53 @@ std::vector<std::string> events_of(const result::Results& results, const std::st
   return events;
 }
 
+/// What `recount profile --by` gathered by; older results: symbols.
+std::string attribution(const result::Results& results, const std::string& run) {
+  const auto header = std::ranges::find(results.runs, run, &result::Run::id);
+  if (header == results.runs.end()) return "symbol";
+  const auto by = header->plan.find("by");
+  return by == header->plan.end() ? "symbol" : by->second;
+}
+
+/// What a place belongs to. Only symbols have bounds of their own: other parts reach from the first to the
+/// last place with occurrences.
+struct Part {
+  std::string name;
+  std::int64_t start = 0, end = 0;
+};
+std::optional<Part> part_of(const Observation& o, std::int64_t address, const std::string& by) {
+  if (by == "module") return Part{short_path(text(o, "module")), address, address + 1};
+  const auto start = number(o, "start"), end = number(o, "end");
+  const std::string line = by == "line" ? text(o, "source") : std::string();
+  if (!line.empty()) return Part{line, address, address + 1};
+  const std::string inlined = text(o, "inlined");
+  if (by == "function" && !inlined.empty()) return Part{inlined + " (inlined)", address, address + 1};
+  if (!start || !end || !sensible(*start, *end) || address < *start || address >= *end) return {};
+  return Part{text(o, "function"), *start, *end};
+}
+
 Profiled gather(const result::Results& results, const std::string& run, const Choice& choice) {
   Profiled all{events_of(results, run, choice), {}};
+  const std::string by = attribution(results, run);
   std::vector<double> totals(all.events.size(), 0);
-  std::map<std::pair<std::string, std::int64_t>, Function> functions;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Function> functions;
   for (const Observation& o : results.observations) {
     const auto event = std::ranges::find(all.events, o.metric);
     if (!is_profile(o) || o.run != run || event == all.events.end()) continue;
     const auto e = static_cast<std::size_t>(event - all.events.begin());
-    const auto address = number(o, "address"), start = number(o, "start"), end = number(o, "end");
+    const auto address = number(o, "address");
     const double value = result::as_double(o.value).value_or(0);
     if (!address) totals[e] += value; // the whole
-    if (!address || !start || !end || !sensible(*start, *end) || *address < *start || *address >= *end)
-      continue;
-    Function& f = functions[{text(o, "module"), *start}];
+    const auto part = address && *address >= 0 && *address < std::int64_t{1} << 62 ? part_of(o, *address, by)
+                                                                                   : std::nullopt;
+    if (!part) continue;
+    const bool bounded = part->end - part->start > 1; // two symbols may have one name
+    Function& f = functions[{text(o, "module"), part->name, bounded ? part->start : 0}];
+    const bool first = f.shares.empty();
     f.module = text(o, "module");
-    if (f.name.empty()) f.name = text(o, "function");
-    f.start = *start;
-    f.end = *end;
+    f.name = part->name;
+    f.start = first ? part->start : std::min(f.start, part->start);
+    f.end = first ? part->end : std::max(f.end, part->end);
     f.shares.resize(all.events.size());
     f.addresses.resize(all.events.size());
     f.shares[e] += value;

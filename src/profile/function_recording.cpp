@@ -1,5 +1,6 @@
 #include "profile/function_recording.hpp"
 
+#include "profile/calibration.hpp"
 #include "profile/probe_events.hpp"
 #include "profile/recording.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <fmt/format.h>
 #include <poll.h>
 #include <ranges>
@@ -100,9 +102,9 @@ private:
   Sampling sampling_;
 };
 
-SamplingOptions function_options(const Target& target, bool inherit) {
+SamplingOptions function_options(pid_t pid, bool inherit) {
   SamplingOptions options;
-  options.pid = target.pid();
+  options.pid = pid;
   options.inherit = inherit;
   options.follow = true;
   options.group = true;
@@ -116,8 +118,7 @@ struct Open {
   std::vector<std::unique_ptr<FunctionGroup>> groups;
 };
 
-void open_groups(Open& open, FunctionRecording& made, const Sites& sites, const Target& target,
-                 Domain domain) {
+void open_groups(Open& open, FunctionRecording& made, const Sites& sites, pid_t pid, Domain domain) {
   std::vector<SampledEvent> counters;
   for (const auto& name : made.counters)
     counters.push_back({encode(name, domain)});
@@ -138,9 +139,48 @@ void open_groups(Open& open, FunctionRecording& made, const Sites& sites, const 
         probe(site, offset, {f, true, false});
       if (!site.exits) probe(site, site.offset, {f, true, true});
     }
-    open.groups.push_back(std::make_unique<FunctionGroup>(
-        std::span(made.functions).subspan(from, size), std::move(events),
-        function_options(target, open.probes.inheritable()), std::move(roles)));
+    open.groups.push_back(
+        std::make_unique<FunctionGroup>(std::span(made.functions).subspan(from, size), std::move(events),
+                                        function_options(pid, open.probes.inheritable()), std::move(roles)));
+  }
+}
+
+/// Of this thread: others that run meanwhile are no cost of the probes.
+double processor_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+/// Measures the probes in this thread, in groups as those of the target will be: each hit reads its whole
+/// group.
+void calibrate(FunctionRecording& made, const Sites& sites, Domain domain) {
+  constexpr int calls = 100;
+  const Calibration code(sites.all);
+  if (code.sites().all.empty()) return;
+  FunctionRecording trial = made;
+  try {
+    Open open;
+    open_groups(open, trial, code.sites(), 0, domain);
+    for (const auto& group : open.groups)
+      group->sampling().start();
+    std::vector<double> took;
+    for (std::size_t f = 0; f < sites.all.size(); ++f) {
+      const double begin = processor_ns();
+      for (int i = 0; i < calls; ++i)
+        code.call(f);
+      took.push_back((processor_ns() - begin) / calls);
+      open.groups[f / in_a_group]->read();
+    }
+    for (const auto& group : open.groups) {
+      group->sampling().stop();
+      group->finish();
+    }
+    for (std::size_t f = 0; f < took.size(); ++f)
+      made.functions[f].cost =
+          ProbeCost{trial.functions[f].seen.wall, trial.functions[f].seen.spreads, took[f]};
+  } catch (const Error& error) { // the counts are as good without
+    made.notes.push_back("the cost of probes is unknown: " + error.problem().cause);
   }
 }
 
@@ -181,6 +221,10 @@ void conclude(FunctionRecording& made, Open& open) {
 }
 } // namespace
 
+std::uint64_t probe_limit(const Spread& cost) {
+  return std::max(cost.quantile(0.5) * 3 / 2, cost.quantile(0.9));
+}
+
 FunctionRecording record_functions(const FunctionSettings& settings) {
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
@@ -188,13 +232,17 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
   made.counters = settings.returns ? settings.counters : std::vector<std::string>();
   made.notes = sites.notes;
   Open open;
-  for (const Site& site : sites.all) {
+  for (Site& site : sites.all) {
+    if (settings.uretprobe && !site.moving_stack) site.exits.reset();
     FunctionSeen f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
     f.returns = settings.returns && stack_register != 0 && (site.exits || !site.moving_stack);
     f.replaced = f.returns && !site.exits;
+    f.asked = settings.uretprobe;
     made.functions.push_back(std::move(f));
   }
-  open_groups(open, made, sites, target, may_sample_kernel() ? Domain::all : Domain::user);
+  const Domain domain = may_sample_kernel() ? Domain::all : Domain::user;
+  calibrate(made, sites, domain);
+  open_groups(open, made, sites, target.pid(), domain);
   for (const auto& group : open.groups)
     group->sampling().start();
   const auto begin = Now::now();

@@ -26,9 +26,10 @@ std::vector<std::string> doubts(const FunctionSeen& f) {
   tell(seen.unreturned,
        "not seen to return: unwound by longjmp or an exception, ended within, or still under way");
   if (f.replaced)
-    lines.emplace_back(
-        "the exits cannot be told from its code, so its return address is replaced: no exception may pass "
-        "it, and Linux sees 64 nested calls at most");
+    lines.push_back(
+        std::string(f.asked ? "its return address is replaced (--uretprobe)"
+                            : "the exits cannot be told from its code, so its return address is replaced") +
+        ": no exception may pass it, and Linux sees 64 nested calls at most");
   tell(seen.stray,
        "returns whose entry was not seen: of a child forked within the call, or of a call begun before");
   tell(seen.migrated, "moved to another CPU meanwhile, and have no counts");
@@ -41,14 +42,38 @@ std::string amount(double value) {
   return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
 }
 
-void add_row(Table& table, const std::string& name, double total, const Spread& spread) {
-  std::vector<std::string> row{name, amount(total)};
+/// Values up to `limit` are the probes' own.
+void add_row(Table& table, const std::string& name, double total, const Spread& spread,
+             std::uint64_t limit = 0) {
+  const auto cell = [limit](double value, double calls) {
+    const double below = static_cast<double>(limit) * calls;
+    return limit > 0 && value <= below ? "<" + amount(below) : amount(value);
+  };
+  std::vector<std::string> row{name, cell(total, static_cast<double>(spread.count()))};
   if (spread.count() > 0)
     for (const double value :
          {spread.mean(), static_cast<double>(spread.least()), static_cast<double>(spread.quantile(0.5)),
           static_cast<double>(spread.quantile(0.9)), static_cast<double>(spread.greatest())})
-      row.push_back(amount(value));
+      row.push_back(cell(value, 1));
   table.add(std::move(row));
+}
+
+std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost) {
+  return cost ? profile::probe_limit(cost->wall) : 0;
+}
+std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost, std::size_t counter) {
+  return cost && counter < cost->counters.size() ? profile::probe_limit(cost->counters[counter]) : 0;
+}
+/// Whether the typical call took no longer than the probes.
+bool below_cost(const FunctionSeen& f) {
+  return f.seen.wall.count() > 0 && f.seen.wall.quantile(0.5) <= limit_of(f.cost);
+}
+/// What the probes took of the time of the program, in ns.
+double time_of_probes(const FunctionRecording& recording) {
+  double ns = 0;
+  for (const FunctionSeen& f : recording.functions)
+    if (f.cost) ns += f.cost->call_ns * static_cast<double>(f.calls);
+  return ns;
 }
 
 std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
@@ -67,10 +92,17 @@ std::string one_function(const FunctionRecording& recording, const FunctionSeen&
                {"median", right},
                {"90 %", right},
                {"greatest", right}});
-  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall);
+  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, limit_of(f.cost));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
-    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c]);
-  return text + table.text();
+    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c],
+            limit_of(f.cost, c));
+  if (f.cost)
+    add_row(table, "  probe cost (ns)", f.cost->wall.mean() * static_cast<double>(f.seen.completed),
+            f.cost->wall);
+  text += table.text();
+  if (below_cost(f))
+    text += "  wall time: below probe cost; --calls counts without, a profile of cpu-clock shows time\n";
+  return text;
 }
 
 using FunctionJson = nlohmann::ordered_json;
@@ -99,6 +131,12 @@ FunctionJson function_json(const FunctionRecording& recording, const FunctionSee
     for (std::size_t c = 0; c < recording.counters.size(); ++c)
       json["counters"][recording.counters[c]] = spread_json(f.seen.totals[c], f.seen.spreads[c]);
   }
+  if (f.cost) {
+    json["probe_cost"] = {{"median_ns", f.cost->wall.quantile(0.5)},
+                          {"limit_ns", limit_of(f.cost)},
+                          {"call_ns", f.cost->call_ns}};
+    if (f.returns) json["below_probe_cost"] = below_cost(f);
+  }
   json["flags"] = doubts(f);
   return json;
 }
@@ -106,9 +144,14 @@ FunctionJson function_json(const FunctionRecording& recording, const FunctionSee
 
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
   std::string text = fmt::format("functions of {}: {:.3g} s\n", printable(subject), recording.seconds);
-  text += fmt::format("  cost: {:.3g} ms of processor time to read; each hit of a probe takes the program "
-                      "some microseconds, which its times hold\n",
+  const double probes = time_of_probes(recording);
+  text += fmt::format("  cost of reading: {:.3g} ms of processor time\n",
                       static_cast<double>(recording.reader_ns) / 1e6);
+  text +=
+      probes > 0
+          ? fmt::format("  cost of probes: about {:.3g} ms of the program's time, which its times hold\n",
+                        probes / 1e6)
+          : std::string("  cost of probes: not measured; some microseconds at each hit, which times hold\n");
   if (!recording.complete)
     text += "  incomplete: records were lost; the numbers of calls are exact all the same\n";
   for (const auto& note : recording.notes)
@@ -123,7 +166,7 @@ std::string functions_json(const FunctionRecording& recording, const std::string
                     {"seconds", recording.seconds},
                     {"status", recording.status},
                     {"complete", recording.complete}};
-  json["cost"] = {{"reader_ns", recording.reader_ns}};
+  json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
   FunctionJson& functions = json["functions"] = FunctionJson::array();
   for (const auto& f : recording.functions)
     functions.push_back(function_json(recording, f));

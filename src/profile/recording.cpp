@@ -66,6 +66,21 @@ void judge(Recording& made, std::chrono::nanoseconds used, bool descendants) {
 
 } // namespace
 
+std::string missing_frame_pointers(const Places& places) {
+  constexpr std::uint64_t enough = 10;
+  const auto& chains = places.chains();
+  std::uint64_t all = 0, single = 0;
+  for (std::size_t c = 1; c < chains.size(); ++c)
+    for (const Tally& tally : places.chain_tally(c)) {
+      all += tally.samples;
+      single += chains[c].caller == 0 ? tally.samples : 0;
+    }
+  if (all < enough || 2 * single <= all) return {};
+  return fmt::format("{} of {} call chains have one frame: the program was probably compiled without frame "
+                     "pointers, which the kernel follows; compile it with -fno-omit-frame-pointer",
+                     single, all);
+}
+
 bool may_sample_kernel() {
   perf_event_attr attr{};
   attr.size = sizeof attr;
@@ -112,6 +127,7 @@ Recording record(const RecordSettings& settings) {
   made.report = sampling.report();
   made.status = target.status();
   judge(made, target.cpu_time() - used, descendants);
+  if (auto note = missing_frame_pointers(made.places); !note.empty()) made.notes.push_back(std::move(note));
   return made;
 }
 

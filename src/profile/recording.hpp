@@ -38,6 +38,10 @@ struct Recording {
 /// Error (bad_input) for a variable that the program does not have.
 [[nodiscard]] Recording record(const RecordSettings& settings);
 
+/// Where most call chains have one frame, as without frame pointers: what to do; else, and with few samples,
+/// empty. Pure.
+[[nodiscard]] std::string missing_frame_pointers(const Places& places);
+
 /// Whether this user may sample in the kernel, too.
 [[nodiscard]] bool may_sample_kernel();
 

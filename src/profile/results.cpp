@@ -75,10 +75,11 @@ std::vector<result::Observation> observations(const Profile& p, const std::strin
 
 } // namespace
 
-ProfileResults::ProfileResults(const std::string& output, std::string plot) : plot_(std::move(plot)) {
+ProfileResults::ProfileResults(const std::string& output, std::string plot, profile::By by)
+    : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
   header_ = witness::machine_header(command_line(), RECOUNT_VERSION);
-  header_.plan = {{"kernel", "profile"}};
+  header_.plan = {{"kernel", "profile"}, {"by", profile::name_of(by)}};
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
   writer_->write(header_);

@@ -16,9 +16,9 @@ namespace recount::cli {
 /// Opened before anything runs, so that nothing is measured in vain.
 class ProfileResults {
 public:
-  /// Empty: no such file. `plot` is past check_outputs(). Throws Error for a results file that cannot be
-  /// made.
-  ProfileResults(const std::string& output, std::string plot);
+  /// Empty: no such file. `plot` is past check_outputs(). `by`: how the figure attributes. Throws Error for a
+  /// results file that cannot be made.
+  ProfileResults(const std::string& output, std::string plot, profile::By by);
   ~ProfileResults();
   /// Writes and draws. Throws Error as result::Writer and figure::draw() do.
   void finish(const Profile& profile);

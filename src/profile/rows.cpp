@@ -13,22 +13,25 @@ struct ByName {
   const char* name;
   By by;
 };
-constexpr ByName by_names[] = {
-    {"module", By::module}, {"function", By::function}, {"line", By::line}, {"address", By::address}};
+constexpr ByName by_names[] = {{"module", By::module},
+                               {"symbol", By::symbol},
+                               {"function", By::function},
+                               {"line", By::line},
+                               {"address", By::address}};
 
 /// The row of one place alone, with what `by` does not tell apart left empty.
 Row row_of(const Located& at, By by) {
   Row row;
   row.module = at.module;
   if (by == By::module) return row;
-  const symbol::Frame& frame = at.frames.front();
+  const symbol::Frame& frame = by == By::symbol ? at.function() : at.frames.front();
   row.function = frame.function;
   row.inlined = frame.inlined;
   if (!row.inlined) {
     row.start = at.start;
     row.end = at.end;
   }
-  if (by == By::function) {
+  if (by == By::symbol || by == By::function) {
     if (row.function.empty()) row.start = row.end = 0;
     return row;
   }
@@ -49,7 +52,13 @@ By parse_by(const std::string& name) {
     all.emplace_back(known.name);
   }
   throw bad_input("--by " + name, "is no way to gather samples",
-                  base::did_you_mean(name, all, "module, function, line or address"));
+                  base::did_you_mean(name, all, "module, symbol, function, line or address"));
+}
+
+By figure_by(const std::vector<By>& ways) {
+  const bool by_symbol =
+      ways.empty() || ways.front() == By::address || std::ranges::find(ways, By::symbol) != ways.end();
+  return by_symbol ? By::symbol : ways.front();
 }
 
 std::string name_of(By by) {

@@ -1,4 +1,4 @@
-// The table of a profile: places gathered by module, function, line or address, with their shares.
+// The table of a profile: places gathered by module, symbol, function, line or address, with their shares.
 #pragma once
 
 #include "profile/located.hpp"
@@ -9,7 +9,8 @@
 
 namespace recount::profile {
 
-enum class By { module, function, line, address };
+/// `symbol`: the function whose code it is, with what was inlined into it; `function`: the innermost one.
+enum class By { module, symbol, function, line, address };
 /// Throws Error (bad_input) with the known names.
 [[nodiscard]] By parse_by(const std::string& name);
 [[nodiscard]] std::string name_of(By by);
@@ -36,6 +37,10 @@ struct Row {
   bool inlined = false;             ///< the function's code stands inside others
   std::vector<Tally> tallies;       ///< one for each event
 };
+
+/// How a figure of the whole attributes when tables are gathered in these ways: by symbol where that is one
+/// of them or nothing else does, else by the first.
+[[nodiscard]] By figure_by(const std::vector<By>& ways);
 
 /// Most samples of the first event first. Lines and functions are those of the innermost frame: what was
 /// inlined counts as the function it was.

@@ -62,6 +62,7 @@ public:
     }
     if (!library)
       throw bad_input("--function " + text, "the process has no library " + wanted.library, libraries());
+    explain(wanted, text);
     throw bad_input("--function " + text, "there is no such function", near(wanted));
   }
   [[nodiscard]] Sites finish() {
@@ -81,8 +82,8 @@ private:
     for (const auto& function : found) {
       const auto offset = candidate.module.offset(function.start);
       if (offset && !chosen_at_start(found, function))
-        fitting.push_back({candidate.path, function, *offset, exits_of(candidate.module, function),
-                           candidate.module.is_go()});
+        fitting.push_back({candidate.path, function, *offset, candidate.module.bytes(function.start, 16),
+                           exits_of(candidate.module, function), candidate.module.is_go()});
     }
     if (fitting.empty() && !found.empty())
       throw bad_input("--function " + text,
@@ -115,6 +116,26 @@ private:
     for (const std::uint64_t address : *addresses)
       offsets.push_back(module.offset(address).value_or(0));
     return offsets;
+  }
+
+  /// Throws Error (bad_input) where the name is known, and yet no call of it can be counted as asked.
+  void explain(const FunctionName& wanted, const std::string& text) {
+    for (Candidate& candidate : candidates_) {
+      if (!short_path(candidate.path).starts_with(wanted.library)) continue;
+      if (const auto instances = candidate.module.functions(wanted.name + "<*"); !instances.empty())
+        throw bad_input(
+            "--function " + text,
+            fmt::format("is a template ({} instances in {})", instances.size(), short_path(candidate.path)),
+            fmt::format("--function '{}<*' counts all of them", text));
+      const std::size_t times = candidate.module.inlined(wanted.name).value_or(0) +
+                                candidate.module.inlined(wanted.name + "<*").value_or(0);
+      if (times > 0)
+        throw bad_input("--function " + text,
+                        fmt::format("was inlined at each of {} places in {}: there are no calls to count",
+                                    times, short_path(candidate.path)),
+                        "recount profile --by function shows samples in it; or compile it with "
+                        "__attribute__((noinline))");
+    }
   }
 
   void note(Candidate& candidate, const std::string& name, const std::string& text) {

@@ -16,7 +16,8 @@ namespace recount::profile {
 struct Site {
   std::string module; ///< path
   symbol::Named function;
-  std::uint64_t offset = 0; ///< of its first instruction in the file
+  std::uint64_t offset = 0;         ///< of its first instruction in the file
+  std::vector<unsigned char> first; ///< bytes from there on, one instruction at least
   /// Offsets of the instructions by which it leaves; empty where it never returns. None: they cannot be told,
   /// and the return address has to be replaced to see it return.
   std::optional<std::vector<std::uint64_t>> exits;

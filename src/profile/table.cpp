@@ -40,6 +40,7 @@ std::string place_cell(const Row& row, By by) {
 std::vector<std::string> heads(By by) {
   switch (by) {
   case By::module: return {"module"};
+  case By::symbol: return {"symbol", "module"};
   case By::function: return {"function", "module"};
   case By::line: return {"line", "function", "module"};
   case By::address: break;
@@ -52,6 +53,7 @@ std::vector<std::string> cells(const Row& row, By by) {
   const std::string function = shortened(function_cell(row), 50);
   switch (by) {
   case By::module: return {printable(row.module)};
+  case By::symbol:
   case By::function: return {shortened(function_cell(row), 70), module};
   case By::line: return {place_cell(row, by), function, module};
   case By::address: break;
@@ -124,9 +126,14 @@ std::string profile_summary(const Profile& p) {
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
     text += event_line(p, e);
   const double cost = static_cast<double>(report.reader_ns) / 1e9;
-  text += fmt::format("  cost: {:.3g} ms of processor time ({:.2g} %) to read {} records, {} of rings\n",
-                      cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
-                      report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes)));
+  std::uint64_t samples = 0;
+  for (const auto& count : report.events)
+    samples += count.samples + count.lost.value_or(0);
+  text +=
+      fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of rings\n"
+                  "  not measured: the time of the program that {} interrupts took\n",
+                  cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
+                  show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes)), samples);
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
                         report.full > 0 ? fmt::format(", a ring was full {} times", report.full) : "",

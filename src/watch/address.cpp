@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -54,6 +55,15 @@ bool is_abandoned(const sockaddr_un& address) {
   const process::Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
          errno == ECONNREFUSED;
+}
+
+bool is_loopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET6) {
+    const auto& its = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(&its) || (IN6_IS_ADDR_V4MAPPED(&its) && its.s6_addr[12] == IN_LOOPBACKNET);
+  }
+  return address.sa_family == AF_INET &&
+         ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
 }
 
 std::string name_of(int fd) {
@@ -125,6 +135,7 @@ void Listener::listen_by_tcp(const Address& at) {
     if (::bind(fd_.get(), one->ai_addr, one->ai_addrlen) == 0 &&
         ::listen(fd_.get(), waiting_to_be_accepted) == 0) {
       address_ = name_of(fd_.get());
+      reachable_ = !is_loopback(*one->ai_addr);
       return;
     }
     error = errno;
@@ -142,6 +153,11 @@ process::Fd connect_to(const std::string& text) {
   const Address at = parse_address(text);
   int error = ECONNREFUSED;
   const auto nobody = [&] {
+    if (error == EACCES || error == EPERM)
+      return unavailable(
+          text, std::string("may not be connected to by this user: ") + std::strerror(error), {},
+          "a socket in a folder is for the user who started recount watch --listen: connect as that user, "
+          "or listen on a port");
     return unavailable(text, std::string("nobody answers there: ") + std::strerror(error), {},
                        "start recount watch --listen " + text + " first");
   };

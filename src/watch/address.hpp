@@ -28,6 +28,8 @@ public:
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   /// As a viewer would write it, with the port that was given where 0 was asked for.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  /// Whether other machines may connect: an address that is not this machine's own.
+  [[nodiscard]] bool reachable() const noexcept { return reachable_; }
   /// The next who wants to be connected; none: nobody. The socket does not block.
   [[nodiscard]] process::Fd accept() const;
 
@@ -36,6 +38,7 @@ private:
   void listen_by_tcp(const Address& at);
   std::string address_, path_;
   process::Fd fd_;
+  bool reachable_ = false;
 };
 
 /// Throws Error (unavailable) when nobody answers there. The socket blocks.

@@ -97,6 +97,9 @@ public:
         recorder_(o, subject),
         view_(view_settings(o)) {
     if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
+    if (hub_ && hub_->reachable())
+      view_.note("recount watch: warning: other machines can connect to this address and read the counts; "
+                 "nothing is encrypted, no password is asked for\n");
   }
 
   watch::WatchSettings settings(const std::string& subject) {
@@ -207,8 +210,8 @@ Command watch_command() {
               "user, kernel or all where a name does not say; default: what is allowed")
         .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
         .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
-        .text("--listen", o->listen, "ADDRESS", "let viewers elsewhere look on: a port, HOST:PORT, or a path")
-        .text("--connect", o->connect, "ADDRESS", "look on at what another recount watches")
+        .text("--listen", o->listen, "ADDRESS", "accept viewers at a port, HOST:PORT, or a path")
+        .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
         .flag("--plain", o->plain, "a line for each interval, also on a terminal")
         .flag("--json", o->json, "JSON lines on stdout, as viewers get them")
         .program(o->command, "the program to run and watch");

@@ -21,6 +21,8 @@ public:
   explicit Hub(const std::string& address) : listener_(address) {}
   [[nodiscard]] const std::string& address() const noexcept { return listener_.address(); }
 
+  [[nodiscard]] bool reachable() const noexcept { return listener_.reachable(); }
+
   /// What to wait for, and what to do when poll(2) returned. `said` is what was appended by polled().
   void polled(std::vector<pollfd>& into) const;
   void serve(const std::vector<pollfd>& said);

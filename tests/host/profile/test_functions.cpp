@@ -28,6 +28,16 @@ FunctionSettings settings_for(const std::string& function, const std::vector<std
   return settings;
 }
 
+/// What is wrong with a name.
+std::string refusal(const std::string& function) {
+  try {
+    static_cast<void>(record_functions(settings_for(function, {"inlined", "1"})));
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+  return "nothing";
+}
+
 FunctionRecording counted(const std::string& function, const std::vector<std::string>& words) {
   return record_functions(settings_for(function, words));
 }
@@ -207,6 +217,35 @@ BOOST_AUTO_TEST_CASE(probes_are_put_into_a_process_that_runs_and_taken_out_again
   BOOST_TEST(got.functions.at(0).seen.completed == 500U);
   fixture.go_on(); // with the probes taken out
   BOOST_TEST(fixture.child().wait(20s).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_function_without_calls_is_refused_for_that) {
+  NEEDS_PROBES;
+  // bump is a template that is inlined everywhere.
+  BOOST_TEST(refusal("work::bump").find("was inlined at each of ") == 0U, refusal("work::bump"));
+  BOOST_TEST(refusal("work::nothing_of_this_name") == "there is no such function");
+}
+
+BOOST_AUTO_TEST_CASE(what_the_probes_cost_is_no_time_of_the_function) {
+  NEEDS_PROBES;
+  const auto nothing = counted("work::called", {"call", "300"}), spin = counted("work::spin", {"spin", "50"});
+  const auto& cost = nothing.functions.at(0).cost;
+  if (!cost) return test::skip("probes are calibrated on x86-64 only");
+  BOOST_TEST(cost->wall.count() == 100U);
+  BOOST_TEST(cost->wall.quantile(0.5) > 0U);
+  BOOST_TEST(cost->call_ns >= static_cast<double>(cost->wall.least()));
+  BOOST_TEST(nothing.functions[0].seen.wall.quantile(0.5) <= 2 * probe_limit(cost->wall)); // x + 1
+  BOOST_TEST(spin.functions.at(0).seen.wall.quantile(0.5) > probe_limit(spin.functions[0].cost->wall));
+}
+
+BOOST_AUTO_TEST_CASE(returns_are_seen_by_replaced_return_addresses_where_asked_for) {
+  NEEDS_PROBES;
+  auto settings = settings_for("work::called", {"call", "100"});
+  settings.uretprobe = true;
+  const auto made = record_functions(settings);
+  BOOST_TEST_REQUIRE(made.functions.size() == 1U);
+  BOOST_TEST(made.functions[0].replaced);
+  BOOST_TEST(made.functions[0].seen.completed == 100U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -147,6 +147,11 @@ BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function) {
   const Seen seen = profiled("mem:work::counter/8:w", {"inlined", "500"});
   BOOST_TEST(seen.at_line("profiled.cpp", "inlined write") == 500U);
   BOOST_TEST(seen.in_function("work::bump<long>") == 500U);
+  const auto symbols = seen.by(By::symbol);
+  BOOST_TEST_REQUIRE(symbols.size() == 1U);
+  BOOST_TEST(symbols[0].function.find("work::write_inlined") != std::string::npos);
+  BOOST_TEST(!symbols[0].inlined);
+  BOOST_TEST(symbols[0].tallies[0].samples == 500U);
 }
 
 BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line) {

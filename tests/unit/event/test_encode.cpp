@@ -75,6 +75,8 @@ BOOST_AUTO_TEST_CASE(mistyped_names) {
 BOOST_AUTO_TEST_CASE(mistyped_generic_names) {
   BOOST_TEST(holds(message("perf::PAGE-FALUTS"), "did you mean perf::PAGE-FAULTS"));
   BOOST_TEST(holds(message("PAGE-FALUTS"), "PAGE-FAULTS"));
+  BOOST_TEST(holds(message("perf:PAGE-FAULTS"), "did you mean perf::PAGE-FAULTS?"));
+  BOOST_TEST(holds(message("perf:PAGE-FALUTS"), "did you mean perf::PAGE-FAULTS"));
   BOOST_TEST(holds(message("no-such-event-at-all"), "recount events PATTERN"));
   BOOST_TEST(holds(message(""), "has a name"));
   SysfsTree tree;

@@ -147,6 +147,29 @@ BOOST_AUTO_TEST_CASE(functions_stand_side_by_side_and_add_up_to_their_share) {
   BOOST_TEST(has("elsewhere: 5.0 %, 0.0 %"));
 }
 
+BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {
+  auto results = with_run();
+  add_place(results, "clock", 100);
+  add_place(results, "clock", 40, 0x1000, 0x1000, 0x1100, "outer(int)");
+  add_place(results, "clock", 60, 0x1010, 0x1000, 0x1100, "outer(int)");
+  results.observations.back().params["inlined"] = std::string("inner(long)");
+  results.observations.back().params["source"] = std::string("x.cpp:7");
+  const auto captions = [&](const char* by) {
+    results.runs[0].plan["by"] = by;
+    const Sheet sheet = compose_over_addresses(results, {});
+    std::string text;
+    for (const auto& line : sheet.caption)
+      text += line + "\n";
+    return text;
+  };
+  BOOST_TEST(captions("symbol").find("1 outer: 100 %\n") != std::string::npos);
+  BOOST_TEST(captions("function").find("1 outer: 40 %\n2 inner: 60 %\n") != std::string::npos);
+  BOOST_TEST(captions("line").find("2 x.cpp:7: 60 %\n") != std::string::npos);
+  BOOST_TEST(captions("module").find("1 x: 100 %\n") != std::string::npos);
+  results.runs[0].plan.clear(); // made before this was recorded
+  BOOST_TEST(compose_over_addresses(results, {}).panels[0].spans.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(hostile_bounds_are_left_out) {
   auto results = with_run();
   add_place(results, "clock", 100);

@@ -1,6 +1,7 @@
 // Samples added up by place, and the shares that they come to.
 #include "profile/folded.hpp"
 #include "profile/places.hpp"
+#include "profile/recording.hpp"
 #include "profile/rows.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -91,6 +92,23 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_does_not_fit_is_counted) {
   BOOST_TEST((p.places().back().kind == Place::Kind::many));
   BOOST_TEST(p.tally(p.places().size() - 1)[0].samples == 100U);
   BOOST_TEST(p.total(0).samples == 1'000'100U);
+}
+
+BOOST_AUTO_TEST_CASE(chains_of_one_frame_point_at_missing_frame_pointers) {
+  const auto seen = [](std::size_t frames, int samples) {
+    const std::uint64_t chain[] = {PERF_CONTEXT_USER, 0x1010, 0x1020};
+    Places p({false}, true);
+    p.add(mapped(1, 0x1000, 0x1000, 0, "/a"));
+    Sample s = sample(0x1010);
+    s.chain = std::span(chain).first(1 + frames);
+    for (int i = 0; i < samples; ++i)
+      p.add(s);
+    return missing_frame_pointers(p);
+  };
+  BOOST_TEST(seen(1, 20).find("20 of 20 call chains have one frame") == 0U);
+  BOOST_TEST(seen(1, 20).find("-fno-omit-frame-pointer") != std::string::npos);
+  BOOST_TEST(seen(2, 20).empty());
+  BOOST_TEST(seen(1, 5).empty()); // too few to tell
 }
 
 BOOST_AUTO_TEST_CASE(chains_become_folded_lines) {
