@@ -2,7 +2,7 @@
 
 #include "model/machine.hpp"
 #include "matmul/study.hpp"
-#include "matmul/simulated.hpp"
+#include "sweep/matmul_time.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>
