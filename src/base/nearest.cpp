@@ -83,9 +83,9 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 }
 
 std::string did_you_mean_or_all(std::string_view wanted, const std::vector<std::string>& names) {
-  std::string all = "known:";
+  std::string all;
   for (const std::string& name : names)
-    all += " " + name;
+    all += (all.empty() ? "known: " : ", ") + name;
   return did_you_mean(wanted, names, std::move(all));
 }
 

@@ -1,6 +1,8 @@
 #include "witness/known.hpp"
 
 #include "base/nearest.hpp"
+#include "event/encode.hpp"
+#include "event/sysfs.hpp"
 #include "model/metrics.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
@@ -64,9 +66,11 @@ void demand_known(const std::string& metric, const std::vector<std::string>& als
     std::vector<std::string> others = also;
     for (auto& preset : preset_names())
       others.push_back(std::move(preset));
-    const auto near = base::nearest(metric, others);
+    auto near = base::nearest(metric, others);
     if (near.empty()) throw;
-    problem.remedy = base::did_you_mean(near) + " " + problem.remedy;
+    for (auto& event : event::suggestions(metric, event::pmus()))
+      near.push_back(std::move(event));
+    problem.remedy = base::did_you_mean(near);
     throw Error(error.kind(), problem);
   }
 }

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_counted_has_a_reason) {
 
 BOOST_AUTO_TEST_CASE(names_that_nobody_knows_are_refused) {
   BOOST_TEST(holds(message([] { (void)plan("perf::PAGE-FALTS"); }), "perf::PAGE-FAULTS"));
-  BOOST_TEST(holds(message([] { (void)plan("page-fault-rat"); }), "metric page-fault-rate?"));
+  BOOST_TEST(holds(message([] { (void)plan("page-fault-rat"); }), "did you mean page-fault-rate"));
   BOOST_TEST(
       holds(message([] { (void)Attached(plan("perf::PAGE-FAULTS"), 0x3ffffff, Attached::When::at_once); }),
             "no such process"));

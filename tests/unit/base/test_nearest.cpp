@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(prose) {
   const std::array<std::string_view, 2> views{"plot", "sweep"};
   BOOST_TEST(did_you_mean("polt", views) == "did you mean plot?");
   BOOST_TEST(did_you_mean_or_all("polt", {"plot", "sweep"}) == "did you mean plot?");
-  BOOST_TEST(did_you_mean_or_all("zzzzzz", {"plot", "sweep"}) == "known: plot sweep");
+  BOOST_TEST(did_you_mean_or_all("zzzzzz", {"plot", "sweep"}) == "known: plot, sweep");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

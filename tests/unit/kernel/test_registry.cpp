@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_kernel_is_told_the_nearest) {
     return is_bad_input(e) && std::string(e.what()).find("did you mean stride?") != std::string::npos;
   });
   BOOST_CHECK_EXCEPTION((void)kernel::find("xyzzy"), Error, [](const Error& e) {
-    return is_bad_input(e) && std::string(e.what()).find("known: stride chase") != std::string::npos;
+    return is_bad_input(e) && std::string(e.what()).find("known: stride, chase") != std::string::npos;
   });
 }
 
