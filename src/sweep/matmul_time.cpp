@@ -1,4 +1,4 @@
-#include "matmul/simulated.hpp"
+#include "sweep/matmul_time.hpp"
 
 #include "kernel/matmul/matmul_point.hpp"
 #include "model/accelerated/setwise.hpp"
