@@ -1,4 +1,4 @@
-// The one way by which a command prints: nothing in its text obeys to anybody but this program.
+// The one function by which commands print: control characters of input are shown, not sent.
 #pragma once
 
 #include <fmt/format.h>

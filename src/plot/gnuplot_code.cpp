@@ -2,7 +2,7 @@
 
 #include "base/characters.hpp"
 
-#include <algorithm>
+#include <cctype>
 
 namespace recount::figure {
 namespace {
@@ -23,40 +23,51 @@ std::string_view tex_of(char c) {
   }
 }
 
+/// What stands in double quotes as it is: the others are `...`, @macros, escapes, or begin a comment.
 bool is_plain(char c) {
-  return c >= ' ' && c <= '~' && c != '\'' && c != '\\';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view(" .,:;_-+=/()").find(c) != std::string_view::npos;
+}
+
+/// In single quotes where the string has neither quotes nor line ends. Gnuplot reads '' as one quote after
+/// some characters only: not at the head of a string, and not after another '' (seen with
+/// gnuplot 5.4.4).
+std::string literal_of(const std::string& text) {
+  if (text.find_first_of(std::string_view("'\n\r\0", 4)) == text.npos) return "'" + text + "'";
+  std::string out = "\"";
+  for (const char c : text)
+    out += is_plain(c) ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  return out + "\"";
+}
+
+std::string shown(std::string_view text, bool tex) {
+  std::string out;
+  for (const char c : host::printable(text)) {
+    const auto escaped = tex ? tex_of(c) : std::string_view{};
+    if (escaped.empty())
+      out += c;
+    else
+      out += escaped;
+  }
+  return out;
 }
 } // namespace
 
 GnuplotCode quoted(std::string_view text, bool tex) {
-  std::string out = "'";
-  for (const char c : host::printable(text)) {
-    const auto escaped = tex ? tex_of(c) : std::string_view{};
-    if (!escaped.empty()) {
-      out += escaped;
-    } else {
-      out += c == '\'' ? "''" : std::string(1, c);
-    }
-  }
-  return {GnuplotCode::Made{}, out + "'"};
+  return {GnuplotCode::Made{}, literal_of(shown(text, tex))};
 }
 
 GnuplotCode quoted_tic(std::string_view text, bool tex) {
   std::string doubled;
-  const GnuplotCode name = quoted(text, tex);
-  for (const char c : name.text()) // after the escapes: "\\%" becomes "\\%%"
+  for (const char c : shown(text, tex)) // "\\%" becomes "\\%%"
     doubled += c == '%' ? std::string("%%") : std::string(1, c);
-  return {GnuplotCode::Made{}, doubled};
+  return {GnuplotCode::Made{}, literal_of(doubled)};
 }
 
 GnuplotCode file_literal(std::string_view path) {
   const bool special = path == "-" || path.starts_with('|') || path.starts_with('~');
   const std::string name = (special ? "./" : "") + std::string(path);
-  if (std::ranges::all_of(name, is_plain)) return {GnuplotCode::Made{}, "'" + name + "'"};
-  std::string out = "\"";
-  for (const char c : name)
-    out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-  return {GnuplotCode::Made{}, out + "\""};
+  return {GnuplotCode::Made{}, literal_of(name)};
 }
 
 GnuplotCode comment(std::string_view text) {

@@ -75,12 +75,12 @@ template <GnuplotPart... Arguments>
   return vcode(fmt::string_view(pattern.format), arguments...);
 }
 
-/// A string in single quotes, in which gnuplot replaces neither `...` nor @macros nor escapes. Controls are
-/// printable(); `tex`: what LaTeX reads as commands is escaped.
+/// A string in which gnuplot replaces neither `...` nor @macros: in single quotes, or in double quotes with
+/// octal escapes. Controls are printable(); `tex`: what LaTeX reads as commands is escaped.
 [[nodiscard]] GnuplotCode quoted(std::string_view text, bool tex = false);
 /// The same for the name of a tic, which gnuplot reads as a format of its position: % is doubled.
 [[nodiscard]] GnuplotCode quoted_tic(std::string_view text, bool tex);
-/// The name of a file, every byte of it: in double quotes with octal escapes where it is not plain. A name
+/// The name of a file, every byte of it. A name
 /// that gnuplot would take for a pipe ("|..."), for stdout ("-") or for a home ("~...") begins with "./".
 [[nodiscard]] GnuplotCode file_literal(std::string_view path);
 /// A line of comment. A backslash at its end would make the next line a part of it.

@@ -45,8 +45,8 @@ concept Streamable = requires(GnuplotWriter& writer, const T& value) {
 static_assert(Streamable<GnuplotCode> && !Streamable<std::string> && !Streamable<const char*>);
 
 BOOST_AUTO_TEST_CASE(quoting_leaves_nothing_to_execute) {
-  BOOST_TEST(quoted("it's").text() == "'it''s'");
-  BOOST_TEST(quoted("a'; system \"x\"\nb").text() == R"('a''; system "x"\u000ab')");
+  BOOST_TEST(quoted("it's").text() == R"("it\047s")");
+  BOOST_TEST(quoted("a'; system \"x\"\nb").text() == R"("a\047; system \042x\042\134u000ab")");
   BOOST_TEST(quoted(std::string_view("\0\033[31m\x7f", 7)).text() == R"('\u0000\u001b[31m\u007f')");
   BOOST_TEST(quoted("\u009b\u202e\xff\xed\xa0\x80").text() == R"('\u009b\u202e\xff\xed\xa0\x80')");
   BOOST_TEST(quoted("PAPI_L1_DCM").text() == "'PAPI_L1_DCM'");
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_file_name_is_no_pipe) {
   BOOST_TEST(file_literal("|id.svg").text() == "'./|id.svg'");
   BOOST_TEST(file_literal("~a").text() == "'./~a'");
   BOOST_TEST(file_literal("-").text() == "'./-'");
-  BOOST_TEST(file_literal("a'\n").text() == R"("\141\047\012")");
+  BOOST_TEST(file_literal("a'\n").text() == R"("a\047\012")");
 }
 
 BOOST_AUTO_TEST_CASE(pieces_are_wrapped_whole) {
