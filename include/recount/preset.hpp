@@ -15,7 +15,7 @@
 namespace recount {
 
 /// Whose reading of a table: 7.0 (8 terms a preset) or 7.3 (12 terms; a stray line ends the table; unprefixed
-/// names no longer reach the architectural PMU of Intel).
+/// names are those of the default core PMU only).
 enum class PapiVersion { v7_0, v7_3 };
 
 /// How many terms a preset may have, and how deep the stack of its formula may grow.

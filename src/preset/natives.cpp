@@ -92,18 +92,12 @@ Natives::Natives(const Table& core, PapiVersion version) : core_(core) {
   };
   open(core.name);
   const auto others = beside(core);
-  if (version != PapiVersion::v7_0) { // a bare name no longer reaches beyond the core's own PMU and perf
-    open("perf");
-    open("perf_raw");
-    unprefixed_ = books_.size();
-  }
+  unprefixed_ = books_.size(); // from 7.3 on a bare name reaches the default PMU only (pe_libpfm4_events.c)
   for (const auto& name : others)
     open(name);
-  if (version == PapiVersion::v7_0) {
-    open("perf");
-    open("perf_raw");
-    unprefixed_ = books_.size();
-  }
+  open("perf");
+  open("perf_raw");
+  if (version == PapiVersion::v7_0) unprefixed_ = books_.size();
 }
 
 Natives::~Natives() = default;

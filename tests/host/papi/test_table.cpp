@@ -13,9 +13,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <papi.h>
 #include <sstream>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 using namespace recount;
 using test::Pages;
@@ -137,8 +139,10 @@ BOOST_AUTO_TEST_CASE(a_preset_follows_the_domain_of_its_set) {
 
 BOOST_AUTO_TEST_CASE(a_table_that_crashes_papi_is_survived_and_named) {
   if (no_core_pmu()) return;
-  for (const std::string row : {"PRESET,PAPI_TLB_IM,NONSENSE,perf::PAGE-FAULTS\n",
-                                "PRESET,PAPI_TLB_IM,DERIVED_ADD,perf::PAGE-FAULTS,perf::NO-SUCH-EVENT\n"}) {
+  std::vector<std::string> rows{"PRESET,PAPI_TLB_IM,NONSENSE,perf::PAGE-FAULTS\n"};
+  if (PAPI_get_opt(PAPI_LIB_VERSION, nullptr) < PAPI_VERSION_NUMBER(7, 3, 0, 0)) // 7.3 survives this one
+    rows.emplace_back("PRESET,PAPI_TLB_IM,DERIVED_ADD,perf::PAGE-FAULTS,perf::NO-SUCH-EVENT\n");
+  for (const std::string& row : rows) {
     const Table table(good + row);
     const std::string said = in_child([] { return papi::initialise(), "started"; });
     BOOST_TEST(has(said, table.path()), said);
@@ -156,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_table_that_crashes_papi_is_survived_and_named) {
 
 BOOST_AUTO_TEST_CASE(a_formula_that_aborts_when_read_is_survived_and_named) {
   if (no_core_pmu()) return;
-  const Table table(good + "PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N8|+|," + pf + "\n");
+  const Table table(good + "PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N12|+|," + pf + "\n");
   BOOST_TEST(count({"PAPI_TLB_DM"}, 10) == "10 "); // the others are as good as ever
   const std::string said = in_child([] { return PapiSet({"PAPI_TLB_IM"}), "made"; });
   BOOST_TEST(has(said, "does not survive counting PAPI_TLB_IM"), said);
@@ -181,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_formula_that_aborts_when_read_is_survived_and_named) {
 
 BOOST_AUTO_TEST_CASE(the_inventory_tries_each_preset) {
   if (no_core_pmu()) return;
-  const Table table(good + "PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N8|+|," + pf + "\n" +
+  const Table table(good + "PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N12|+|," + pf + "\n" +
                     "PRESET,PAPI_TLB_TL,DERIVED_ADD," + pf + "," + mf + "\n");
   const auto found = papi::inventory();
   BOOST_TEST(found.table == table.path());

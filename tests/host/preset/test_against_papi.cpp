@@ -8,11 +8,18 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <papi.h>
 
 using namespace recount;
 using namespace recount::test;
 
 namespace {
+
+/// How the PAPI that is linked reads tables.
+PapiVersion version() {
+  return PAPI_get_opt(PAPI_LIB_VERSION, nullptr) < PAPI_VERSION_NUMBER(7, 3, 0, 0) ? PapiVersion::v7_0
+                                                                                   : PapiVersion::v7_3;
+}
 
 struct Tally {
   int tables = 0, crashes = 0, undefined = 0, presets = 0, unavailable = 0, values = 0, deaths = 0, zero = 0,
@@ -38,7 +45,7 @@ void compare_value(const Preset& preset, const Seen& seen, const PapiRun& run, T
   std::vector<long long> counts = seen.counts;
   const bool dead = seen.signal.has_value();
   if (dead) counts.assign(preset.natives.size(), 0); // no count came back: only the zeros can be told
-  const PresetValue ours = evaluate(preset, counts, run.max_mhz);
+  const PresetValue ours = evaluate(preset, counts, run.max_mhz, version());
   if (ours.ending == PresetValue::Ending::undefined) {
     ++tally.undefined;
     return;
@@ -96,7 +103,7 @@ BOOST_AUTO_TEST_CASE(random_tables_end_alike) {
   }
   const int cases = setting("RECOUNT_CASES", 2000);
   const auto seed = static_cast<unsigned>(setting("RECOUNT_SEED", 1));
-  preset::Natives natives(*pmu, PapiVersion::v7_0);
+  preset::Natives natives(*pmu, version());
   const NativeLookup known = natives.lookup();
   Tally tally;
   for (int i = 0; i < cases; ++i) {
@@ -104,7 +111,7 @@ BOOST_AUTO_TEST_CASE(random_tables_end_alike) {
     const RandomTable table = random_table(random, pmu->name, pmu->id);
     BOOST_TEST_CONTEXT("seed " << seed + static_cast<unsigned>(i) << ", table:\n" << table.text) {
       ++tally.tables;
-      const LoadedTable ours = PresetTable::of(table.text).load(pmu->name, pmu->id, known);
+      const LoadedTable ours = PresetTable::of(table.text).load(pmu->name, pmu->id, known, version());
       const PapiRun run = run_papi(table.text, table.names, ours);
       if (!ours.undefined.empty()) {
         ++tally.undefined;

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_SUITE(presets)
 
 BOOST_AUTO_TEST_CASE(every_derived_type_is_what_papi_counts) {
   if (const std::string why = obstacle(); !why.empty()) return skip(why);
-  const std::vector<std::pair<std::string, std::string>> rows{
+  std::vector<std::pair<std::string, std::string>> rows{
       {"NOT_DERIVED," + pf, "321"},
       {"DERIVED_ADD," + pf + "," + mf, "642"},
       {"DERIVED_ADD," + pf + "," + pf + "," + pf, "963"},
@@ -54,9 +54,11 @@ BOOST_AUTO_TEST_CASE(every_derived_type_is_what_papi_counts) {
       {"DERIVED_INFIX,(N0+N1)*2," + pf + "," + mf, "1284"},
       {"DERIVED_POSTFIX,N0|#|+|," + pf, {}},
       {"NOT_DERIVED,perf_event:::" + pf, "321"},
-      {"NOT_DERIVED,PAGE-FAULTS", "321"},
       {"NOT_DERIVED," + cs, "0"}, // PAPI counts user mode
   };
+  if (most_terms(witness::papi_reading()) <
+      9) // from 7.3 on a name without a prefix is one of the default PMU
+    rows.emplace_back("NOT_DERIVED,PAGE-FAULTS", "321");
   for (const auto& [row, value] : rows) {
     BOOST_TEST_CONTEXT(row) {
       const Pair got = both({"PRESET,PAPI_TLB_DM," + row + "\n", {}}, "PAPI_TLB_DM");
@@ -194,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_count_is_complete_when_it_was_on_a_counter_all_the_time) 
 
 BOOST_AUTO_TEST_CASE(both_go_on_when_one_of_them_cannot) {
   if (const std::string why = obstacle(); !why.empty()) return skip(why);
-  const Tables tables{"PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N8|+|," + pf + "\n", {}};
+  const Tables tables{"PRESET,PAPI_TLB_IM,DERIVED_POSTFIX,N0|N12|+|," + pf + "\n", {}};
   const auto all = observe_under(tables, "both", {"PAPI_TLB_IM", pf, "msr/tsc/", "seconds"});
   const auto at = [&](std::size_t metric, std::size_t pass, bool papi) -> const result::Observation& {
     return all.at((metric * 4 + pass) * 2 + (papi ? 1 : 0));
