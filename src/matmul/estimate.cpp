@@ -2,7 +2,7 @@
 // table.
 #include "kernel/kernel.hpp"
 #include "matmul/study.hpp"
-#include "sweep/matmul_time.hpp"
+#include "matmul/simulated.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
