@@ -5,13 +5,17 @@
 #include "patch.hpp"
 #include "read_event.hpp"
 #include "real.hpp"
+#include "sample.hpp"
 #include "user_page.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
+#include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,12 +54,66 @@ long control_event(int fd, std::int32_t slot, unsigned long request, unsigned lo
   if (const int error = injected("ioctl", slot)) return refuse(error);
   const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
   account_call(); // what comes before the call is counted with the state before it
-  if (request == PERF_EVENT_IOC_REFRESH) request = PERF_EVENT_IOC_ENABLE;
+  if (request == PERF_EVENT_IOC_REFRESH) {
+    sampler(slot).limit += static_cast<std::int64_t>(argument);
+    request = PERF_EVENT_IOC_ENABLE;
+    argument = 0;
+  }
   const int result = real::ioctl(fd, request, argument);
   if (result < 0) return result;
   control(slot, request, group);
   account_call();
   return result;
+}
+
+/// PERF_EVENT_IOC_PERIOD: from now on.
+int set_period(std::int32_t at, std::uint64_t period) {
+  if (period == 0) return EINVAL;
+  const Locked shared;
+  Slot& slot = shared->slots[at];
+  if (slot.period == 0) return EINVAL;
+  slot.next_sample += static_cast<double>(period) - static_cast<double>(slot.period);
+  slot.period = period;
+  return 0;
+}
+
+/// Of events that sample here; else Linux answers.
+bool sampling_control(int fd, unsigned long request, unsigned long argument, long& result) {
+  const std::int32_t slot = slot_of(fd);
+  {
+    const Locked shared;
+    if (!shared->slots[slot].simulated || shared->slots[slot].period == 0) return false;
+  }
+  if (request == PERF_EVENT_IOC_SET_OUTPUT) sampler(slot).output = slot_of(static_cast<int>(argument));
+  if (request != PERF_EVENT_IOC_PERIOD) return false;
+  std::uint64_t period = 0;
+  std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
+  const int error = set_period(slot, period);
+  result = error == 0 ? 0 : refuse(error);
+  return true;
+}
+
+bool samples_here(const pollfd& one) {
+  const std::int32_t slot = one.fd < 0 ? -1 : slot_of(one.fd);
+  return slot >= 0 && page_of(slot) != nullptr && sampler(slot).attr.sample_period != 0;
+}
+
+/// Rings of the simulation are looked at every millisecond; Linux waits for everything else.
+int poll_events(pollfd* fds, nfds_t count, int timeout) {
+  constexpr int slice = 1;
+  for (int waited = 0;; waited += slice) {
+    int ready = 0;
+    for (nfds_t i = 0; i < count; ++i) {
+      fds[i].revents = 0;
+      if (!samples_here(fds[i]) || !has_records(slot_of(fds[i].fd))) continue;
+      fds[i].revents = POLLIN;
+      ++ready;
+    }
+    if (ready > 0) return ready;
+    const bool last = timeout >= 0 && waited >= timeout;
+    const long got = real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
+    if (got != 0 || last) return static_cast<int>(got);
+  }
 }
 
 bool controls(unsigned long request) {
@@ -104,6 +162,8 @@ int ioctl(int fd, unsigned long request, ...) {
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
   const auto slot = pmu::slot_of(fd);
+  long result = 0;
+  if (slot >= 0 && pmu::sampling_control(fd, request, argument, result)) return static_cast<int>(result);
   if (slot < 0 || !pmu::controls(request)) return pmu::real::ioctl(fd, request, argument);
   return static_cast<int>(pmu::control_event(fd, slot, request, argument));
 }
@@ -135,6 +195,30 @@ sighandler_t signal(int number, sighandler_t handler) {
   now.sa_handler = handler;
   now.sa_flags = SA_RESTART;
   return sigaction(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  if (const auto slot = pmu::slot_of(fd); slot >= 0) pmu::note_control(slot, command, argument);
+  return static_cast<int>(pmu::real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
+}
+int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  return fcntl(fd, command, argument);
+}
+int poll(pollfd* fds, nfds_t count, int timeout) {
+  for (nfds_t i = 0; i < count; ++i)
+    if (pmu::samples_here(fds[i])) return pmu::poll_events(fds, count, timeout);
+  return static_cast<int>(pmu::real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), timeout));
+}
+int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
+  return poll(fds, count, timeout);
 }
 
 int close(int fd) {

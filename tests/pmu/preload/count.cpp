@@ -229,14 +229,6 @@ double gauss(std::uint64_t& state) {
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
-void count(Shared& shared, Slot& slot, const Effect* user, const Effect* kernel, double share) {
-  double more = 0;
-  if (user != nullptr && !slot.exclude_user) more += count_of(slot, *user);
-  if (kernel != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel);
-  if (settings().noise != 0) more *= std::max(0.0, 1 + settings().noise * gauss(shared.noise));
-  slot.value += share * more;
-}
-
 } // namespace
 
 Effect::Effect(const Work& work) {
@@ -265,48 +257,110 @@ double count_of(const Slot& slot, const Effect& effect) {
   return std::max(sum, 0.0);
 }
 
-void account(const Effect* user, const Effect* kernel) {
-  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
-  const int cpu = sched_getcpu();
-  const std::uint64_t now = thread_ns();
-  const std::uint64_t passed = thread.last_ns == 0 ? 0 : now - thread.last_ns;
-  thread.last_ns = now;
-  const auto& pmus = settings().machine.pmus;
-  std::size_t core = 0;
-  while (core + 1 < pmus.size() && !here(pmus[core], cpu))
-    ++core;
-  const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
-  const double from = thread.clock_ns;
-  thread.clock_ns += std::max(simulated, static_cast<double>(passed));
+namespace {
 
-  std::vector<std::int32_t> mine;
-  Samples samples;
-  {
-    const Locked shared;
-    for (std::int32_t i = 0; i < shared->end; ++i) {
-      const Slot& slot = shared->slots[i];
-      if (slot.used && enabled(*shared, slot) && covers(slot, tid, cpu)) mine.push_back(i);
+/// One account: what a thread has executed, applied up to the next sample at a time.
+class Account {
+public:
+  Account(const Effect* user, const Effect* kernel)
+      : user_(user), kernel_(kernel), tid_(static_cast<pid_t>(real::syscall(SYS_gettid))), cpu_(sched_getcpu()) {
+    const std::uint64_t now = thread_ns();
+    passed_ = thread.last_ns == 0 ? 0 : now - thread.last_ns;
+    thread.last_ns = now;
+    const auto& pmus = settings().machine.pmus;
+    std::size_t core = 0;
+    while (core + 1 < pmus.size() && !here(pmus[core], cpu_))
+      ++core;
+    const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
+    from_ = thread.clock_ns;
+    thread.clock_ns += std::max(simulated, static_cast<double>(passed_));
+    to_ = thread.clock_ns;
+  }
+
+  void apply() {
+    // A handler of an overflow may enable and disable events before the rest.
+    for (double done = 0; done < 1;) {
+      Overflows overflows;
+      done += part(1 - done, overflows);
+      overflows.deliver();
+      passed_ = 0;
     }
-    if (mine.empty()) return;
-    std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared->slots[i].order; });
-    const Shares shares(*shared, mine, cpu, from, thread.clock_ns);
+  }
+
+private:
+  /// Applies a part of the work, as much as there is up to the next sample, and returns its size.
+  double part(double left, Overflows& overflows) {
+    const Locked shared;
+    const auto mine = covering(*shared);
+    if (mine.empty()) return left;
+    const Shares shares(*shared, mine, cpu_, from_, to_);
+    std::vector<Increment> increments;
+    double step = left;
     for (const std::int32_t i : mine) {
       Slot& slot = shared->slots[i];
       if (!slot.simulated) continue;
-      if (!here(pmus[static_cast<std::size_t>(slot.pmu)], cpu)) {
-        update_page(slot, i);
-        continue; // its backing event does not run either
+      if (here(pmu_of(slot), cpu_)) {
+        const double share = shares.of(i);
+        pass(slot, share);
+        const double all = share > 0 ? share * increment(*shared, slot) : 0;
+        increments.push_back({i, all});
+        if (slot.period > 0 && all > 0)
+          step = std::min(step, std::max(0.0, slot.next_sample - slot.reset - slot.value) / all);
+      } else {
+        increments.push_back({i, 0});
       }
-      const double share = shares.of(i);
-      const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed));
-      slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
-      slot.unscheduled_ns += share < 1 ? passed - scheduled + 1 : 0;
-      if (share > 0) count(*shared, slot, user, kernel, share);
-      update_page(slot, i);
-      samples.take(slot, i);
     }
+    for (const Increment& one : increments) {
+      Slot& slot = shared->slots[one.slot];
+      slot.value += step * one.all;
+      update_page(slot, one.slot);
+    }
+    for (const Increment& one : increments)
+      if (shared->slots[one.slot].period > 0) overflows.take(*shared, shared->slots[one.slot], one.slot);
+    return step;
   }
-  samples.deliver();
+
+  struct Increment {
+    std::int32_t slot;
+    double all; ///< of the whole work
+  };
+
+  [[nodiscard]] std::vector<std::int32_t> covering(const Shared& shared) const {
+    std::vector<std::int32_t> mine;
+    for (std::int32_t i = 0; i < shared.end; ++i) {
+      const Slot& slot = shared.slots[i];
+      if (slot.used && enabled(shared, slot) && covers(slot, tid_, cpu_)) mine.push_back(i);
+    }
+    std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+    return mine;
+  }
+  static const Pmu& pmu_of(const Slot& slot) {
+    return settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
+  }
+  void pass(Slot& slot, double share) const {
+    const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed_));
+    slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
+    slot.unscheduled_ns += share < 1 ? passed_ - scheduled + 1 : 0;
+  }
+  double increment(Shared& shared, const Slot& slot) const {
+    double more = 0;
+    if (user_ != nullptr && !slot.exclude_user) more += count_of(slot, *user_);
+    if (kernel_ != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel_);
+    if (settings().noise != 0) more *= std::max(0.0, 1 + settings().noise * gauss(shared.noise));
+    return more;
+  }
+
+  const Effect *user_, *kernel_;
+  pid_t tid_;
+  int cpu_;
+  std::uint64_t passed_ = 0;
+  double from_ = 0, to_ = 0;
+};
+
+} // namespace
+
+void account(const Effect* user, const Effect* kernel) {
+  Account(user, kernel).apply();
 }
 
 void account_call() {

@@ -98,7 +98,7 @@ Work work_of_interrupts(const Measured&, const void* context) {
 
 void add_plain(std::vector<Measured>& all, const char* name, void (*own)(void*),
                Work (*work)(const Measured&, const void*)) {
-  all.push_back({name, own, work, nullptr});
+  all.push_back({name, own, work, nullptr, {}});
 }
 
 } // namespace
@@ -106,7 +106,7 @@ void add_plain(std::vector<Measured>& all, const char* name, void (*own)(void*),
 std::vector<Measured> measured_functions() {
   std::vector<Measured> all;
   for (const auto& block : native::blocks())
-    all.push_back({"recount_kernel_" + std::string(block.name), block.code, work_of_block, &block});
+    all.push_back({"recount_kernel_" + std::string(block.name), block.code, work_of_block, &block, {}});
   add_plain(all, "recount_kernel_chase", native::recount_kernel_chase, work_of_chase);
   add_plain(all, "recount_kernel_stride", native::recount_kernel_stride, work_of_stride);
   add_plain(all, "recount_kernel_share", native::recount_kernel_share, work_of_share);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quantity.hpp"
+#include "sample.hpp"
 
 #include "kernel/blocks/block.hpp"
 
@@ -16,6 +17,7 @@ struct Measured {
   void (*own)(void* context) = nullptr;    ///< this library's copy
   Work (*work)(const Measured&, const void* context) = nullptr;
   const recount::kernel::native::Block* block = nullptr;
+  CodeRange code = {}; ///< in the program
 };
 
 /// Every measured function whose work is known.

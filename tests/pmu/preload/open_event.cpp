@@ -1,8 +1,10 @@
 #include "open_event.hpp"
 
+#include "count.hpp"
 #include "encoding.hpp"
 #include "permission.hpp"
 #include "real.hpp"
+#include "sample.hpp"
 #include "schedule.hpp"
 #include "settings.hpp"
 #include "slot.hpp"
@@ -35,6 +37,16 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
   return open_real(&attr, pid, cpu, group_fd, flags);
 }
 
+/// Occurrences in a second of CPU time of a program that no kernel is known of.
+double per_second(const Encoding& encoding) {
+  static const Effect second(settings().machine.per_second);
+  Slot slot;
+  slot.pmu = encoding.pmu;
+  slot.config = encoding.config;
+  slot.config1 = encoding.config1;
+  return count_of(slot, second);
+}
+
 /// The attributes that Linux reads: of as many bytes as the caller's structure has.
 perf_event_attr known_part(const perf_event_attr& attr) {
   perf_event_attr copy{};
@@ -43,14 +55,26 @@ perf_event_attr known_part(const perf_event_attr& attr) {
   return copy;
 }
 
-/// The software event that stands behind a simulated one. It never samples: Linux would, at its own times.
-perf_event_attr backing(perf_event_attr attr, pid_t pid) {
+/// Whether Linux samples in place of the simulation, a clock as often as the event would occur: what another
+/// thread executes is known here only afterwards.
+bool sampled_by_linux(const perf_event_attr& attr, pid_t pid) {
+  return attr.sample_period != 0 && (pid != 0 || attr.inherit);
+}
+
+/// The software event that stands behind a simulated one.
+perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pid) {
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = pid == -1 ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
   attr.config1 = attr.config2 = 0;
-  attr.sample_period = 0;
-  attr.freq = 0;
   attr.precise_ip = 0;
+  if (!sampled_by_linux(attr, pid)) {
+    attr.sample_period = 0;
+    attr.freq = 0;
+  } else if (!attr.freq && encoding.pmu >= 0) {
+    constexpr double least_ns = 20'000;
+    const double each = std::max(per_second(encoding), 1.0);
+    attr.sample_period = static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
+  }
   attr.exclude_kernel = 1; // nothing is left for Linux to permit
   attr.wakeup_events = 0;
   attr.watermark = 0;
@@ -114,7 +138,8 @@ void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
   slot.exclude_kernel = attr.exclude_kernel != 0;
   slot.enabled = attr.disabled == 0;
   slot.read_format = attr.read_format;
-  slot.period = attr.freq != 0 ? 0 : attr.sample_period;
+  if (attr.sample_period == 0 || sampled_by_linux(attr, pid)) return;
+  slot.period = attr.sample_period;
 }
 
 /// Remembers an event that Linux has opened.
@@ -137,6 +162,13 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
     slot.config = encoding->config;
     slot.config1 = encoding->config1;
   }
+  if (encoding && slot.period != 0 && attr.freq != 0)
+    slot.period = static_cast<std::uint64_t>(std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
+  slot.next_sample = static_cast<double>(slot.period);
+  Sampler& how = sampler(at);
+  how = {};
+  how.attr = attr;
+  how.fd = fd;
   set_slot(fd, at);
 }
 
@@ -186,7 +218,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     return fd;
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
-  perf_event_attr behind = backing(attr, pid);
+  perf_event_attr behind = backing(attr, *encoding, pid);
   const bool newer = given->size > sizeof attr;
   const int behind_cpu = encoding->pmu < 0 ? cpu : backing_cpu(*encoding, cpu, group_fd);
   const long fd = open_real(newer ? given : &behind, pid, behind_cpu, group_fd, flags);

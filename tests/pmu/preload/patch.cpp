@@ -11,6 +11,7 @@
 #include <map>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pmu {
 namespace {
@@ -29,7 +30,9 @@ void write_detour(unsigned char* at, const void* argument, const void* target) {
 void call_measured(void* context, const Measured* function) {
   function->own(context);
   const Effect effect(function->work(*function, context));
+  const CodeRange outside = std::exchange(executing, function->code);
   account(&effect, nullptr);
+  executing = outside;
 }
 
 void call_written(void* context, const WrittenCode* code) {
@@ -54,12 +57,13 @@ void make(int protection, unsigned char* at, std::size_t bytes) {
 } // namespace
 
 void replace_measured_functions() {
-  static const std::vector<Measured> all = measured_functions();
-  for (const Measured& one : all) {
+  static std::vector<Measured> all = measured_functions();
+  for (Measured& one : all) {
     const auto symbol = program_symbol(one.name);
     if (symbol.at == nullptr || symbol.bytes < detour_bytes) continue;
+    one.code = {reinterpret_cast<std::uint64_t>(symbol.at), symbol.bytes};
     make(PROT_READ | PROT_WRITE, symbol.at, detour_bytes);
-    detour(symbol.at, &one, call_measured);
+    detour(symbol.at, static_cast<const Measured*>(&one), call_measured);
     make(PROT_READ | PROT_EXEC, symbol.at, detour_bytes);
   }
 }

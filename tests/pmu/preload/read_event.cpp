@@ -53,9 +53,23 @@ std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
 
 } // namespace
 
-std::uint64_t value_of(std::int32_t slot, std::uint64_t backing_ns) {
-  const Locked shared;
-  return total(*shared, shared->slots[slot], backing_ns);
+void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, std::vector<std::uint64_t>& words) {
+  const bool group = (format & PERF_FORMAT_GROUP) != 0;
+  const auto self = static_cast<std::int32_t>(&slot - shared.slots);
+  const auto all = group ? members(shared, slot.leader) : std::vector<std::int32_t>{self};
+  const auto value = [&](std::int32_t i) {
+    const Slot& one = shared.slots[i];
+    words.push_back(static_cast<std::uint64_t>(one.value + 0.5));
+    if (group && (format & PERF_FORMAT_ID) != 0) words.push_back(one.id);
+    if (group && (format & PERF_FORMAT_LOST) != 0) words.push_back(one.lost);
+  };
+  if (group) words.push_back(all.size());
+  else value(self);
+  if ((format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0) words.push_back(slot.scheduled_ns + slot.unscheduled_ns);
+  if ((format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0) words.push_back(slot.scheduled_ns);
+  if (group) std::ranges::for_each(all, value);
+  if (!group && (format & PERF_FORMAT_ID) != 0) words.push_back(slot.id);
+  if (!group && (format & PERF_FORMAT_LOST) != 0) words.push_back(slot.lost);
 }
 
 ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {

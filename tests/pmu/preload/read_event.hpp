@@ -1,9 +1,12 @@
 // read(2) of events.
 #pragma once
 
+#include "slot.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <sys/types.h>
+#include <vector>
 
 namespace pmu {
 
@@ -11,7 +14,7 @@ namespace pmu {
 /// bytes to be returned.
 [[nodiscard]] ssize_t translate(std::int32_t slot, void* data, ssize_t bytes);
 
-/// Total of the slot, given what its backing event has counted (nanoseconds of CPU time).
-[[nodiscard]] std::uint64_t value_of(std::int32_t slot, std::uint64_t backing_ns);
+/// The same words of a simulated event of this thread without a call, for a sample that reads.
+void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, std::vector<std::uint64_t>& words);
 
 } // namespace pmu

@@ -3,6 +3,7 @@
 #include "cpuid.hpp"
 #include "open_event.hpp"
 #include "patch.hpp"
+#include "sample.hpp"
 #include "user_page.hpp"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@ using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), voi
 Main program_main;
 
 int start_simulated(int count, char** arguments, char** environment) {
+  pmu::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
   pmu::adopt_descriptors();
   pmu::enable_on_exec();
   pmu::hide_features();

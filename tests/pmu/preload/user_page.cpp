@@ -140,7 +140,8 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   {
     const Locked shared;
     const Slot& slot = shared->slots[at];
-    simulated = slot.simulated && !slot.foreign;
+    const bool by_linux = bytes > page_size() && slot.period == 0;
+    simulated = slot.simulated && !slot.foreign && !by_linux;
   }
   const bool ring = bytes > page_size();
   if (ring && !may_lock(bytes)) return refuse(EPERM);
