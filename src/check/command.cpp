@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
 #include "command/progress.hpp"
+#include "command/table_export.hpp"
 #include "sweep/cpu.hpp"
 #include "sweep/header.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout = "60";
+  std::string table, tolerance, output, plot, cpu, seed, export_to, timeout = "60";
   long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false;
 };
@@ -93,6 +94,7 @@ int status_of(const study::Checked& checked) {
 
 int execute_check(const CheckArguments& a) {
   check_check_outputs(a);
+  const TableExport tables(a.export_to);
   const study::CheckOptions options = options_of(a);
   if (!a.table.empty()) ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
   const study::Ground ground = study::ground_here();
@@ -108,8 +110,9 @@ int execute_check(const CheckArguments& a) {
   if (a.json)
     fmt::print("{}", check_json(checked, ground, ended));
   else if (a.output != "-")
-    fmt::print("{}", check_table(checked, ground, {a.all, 100}));
+    fmt::print("{}", check_table(checked, ground, {a.all, line_width(), a.names.empty()}));
   std::fflush(stdout);
+  tables.write("recount check", check_tables(checked));
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
@@ -126,7 +129,7 @@ Command check_command() {
                        "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
                        "(default: all)")
                 .text("--table", a->table, "FILE", "a preset table that is not installed yet")
-                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)")
+                .number("-r,--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)")
                 .text("--tolerance", a->tolerance, "PERCENT",
                       "how far a sound count may differ; default: each kernel's own")
                 .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")
@@ -136,7 +139,8 @@ Command check_command() {
                 .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
                 .flag("--resume", a->resume, "continue FILE, leaving out what is there")
                 .flag("-a,--all", a->all, "name every preset that was not counted")
-                .flag("--json", a->json, "print JSON")
+                .flag("--json", a->json, "print one JSON object")
+                .text("--export", a->export_to, "FILE", export_help)
                 .flag("-q,--quiet", a->quiet, "no progress");
             return [a] { return execute_check(*a); };
           }};

@@ -1,5 +1,6 @@
 // recount plot: figures from results files.
 #include "command/command.hpp"
+#include "command/output.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
 #include "result/read.hpp"
@@ -65,7 +66,8 @@ std::vector<figure::Target> targets(const Settings& s) {
 
 void list_figures() {
   for (const auto& entry : figure::names())
-    fmt::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
+    fmt::print("{:<20}{}\n{:<20}{}\n", entry.name, wrap(entry.prose, line_width(), 20), "",
+               wrap("needs " + entry.needs, line_width(), 20));
 }
 
 void warn(const std::vector<std::string>& warnings) {

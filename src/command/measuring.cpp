@@ -1,8 +1,10 @@
 #include "command/measuring.hpp"
 
+#include "command/output.hpp"
 #include "base/text.hpp"
 #include "sweep/cpu.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <fmt/format.h>
@@ -48,6 +50,19 @@ std::chrono::milliseconds parse_timeout(const std::string& text) {
   if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
     throw bad_input("--timeout " + text, "is not a number of seconds above 0");
   return std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+}
+
+std::string without_text(const std::map<std::string, std::string>& left_out) {
+  const std::string no_pmu = brief("no core PMU");
+  const bool any =
+      std::ranges::any_of(left_out, [&](const auto& one) { return brief(one.second) == no_pmu; });
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const auto& [what, why] : left_out)
+    reasons[any && why.starts_with("PAPI_") ? no_pmu : brief(why)].push_back(what);
+  std::string text;
+  for (const auto& [why, what] : reasons)
+    text += fmt::format("{}{}: {}", text.empty() ? "without " : "; ", fmt::join(what, ", "), why);
+  return text;
 }
 
 std::vector<std::string> command_line() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace recount::cli {
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
 /// --timeout, in seconds.
 [[nodiscard]] std::chrono::milliseconds parse_timeout(const std::string& text);
+
+/// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
+/// core PMU, that is the reason for presets too, whatever their tables lack.
+[[nodiscard]] std::string without_text(const std::map<std::string, std::string>& left_out);
 
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();

@@ -9,6 +9,7 @@
 #include "sweep/options.hpp"
 #include "command/progress.hpp"
 #include "sweep/table.hpp"
+#include "command/table_export.hpp"
 #include "host/cgroup.hpp"
 #include "host/machine.hpp"
 #include "matmul/sections.hpp"
@@ -32,7 +33,7 @@ namespace {
 
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout = "36000", output;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout = "36000", output, export_to;
   long repeat = 5;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
@@ -134,8 +135,8 @@ void write_published(const sweep::Batch& batch, const std::optional<study::Publi
 }
 
 void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
-  for (const auto& [what, why] : plan.skipped)
-    fmt::print(stderr, "recount matmul: without {}: {}\n", what, why);
+  if (!plan.skipped.empty())
+    fmt::print(stderr, "{}\n", wrap("recount matmul: " + without_text(plan.skipped), line_width(stderr), 2));
   const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
   fmt::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
              fmt::join(plan.witnesses, ", "), plan.jobs.size(),
@@ -166,7 +167,7 @@ void tell_resume(const sweep::Batch& batch) {
              quoted(words));
 }
 
-void print_tables(const result::Results& results) {
+std::vector<report::Block> blocks_of(const result::Results& results) {
   const auto groups = analysis::products(results);
   std::vector<report::Block> blocks;
   for (const auto& group : groups) {
@@ -183,7 +184,7 @@ void print_tables(const result::Results& results) {
   const auto remarks = report::remarks(groups);
   if (!remarks.empty()) blocks.emplace_back(report::Heading{"Remarks", 1});
   report::append(blocks, remarks);
-  fmt::print("{}", document_text(blocks));
+  return blocks;
 }
 
 int status_of_matmul(const sweep::Ended& ended) {
@@ -199,6 +200,7 @@ int status_of_matmul(const sweep::Ended& ended) {
 
 int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
+  const TableExport tables(a.dry_run ? std::string() : a.export_to);
   study::MatmulRequest request = request_of(a);
   add_published_machine(request);
   std::optional<study::Java> java;
@@ -230,8 +232,9 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.json)
     fmt::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    print_tables(ended.results);
+    fmt::print("{}", document_text(blocks_of(ended.results)));
   std::fflush(stdout);
+  if (!a.export_to.empty()) tables.write("recount matmul", tables_of(blocks_of(ended.results)));
   if (ended.outcome.stopped) tell_resume(batch);
   return status_of_matmul(ended);
 }
@@ -256,13 +259,14 @@ Command matmul_command() {
             .flag("--no-java", a->no_java, "leave the Java version out")
             .list("--witness", a->witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME; default: all that work")
-            .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)")
+            .number("-r,--repeat", a->repeat, "N", "repetitions, each a new process (5)")
             .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
             .text("--timeout", a->timeout, "SECONDS", "a run that takes longer has failed (36000)")
             .text("-o,--output", a->output, "FILE", "append results to FILE as they are made; - is stdout")
             .flag("--resume", a->resume, "continue FILE, leaving out what is there")
-            .flag("--json", a->json, "print the products as JSON")
+            .flag("--json", a->json, "print the products as one JSON object")
+            .text("--export", a->export_to, "FILE", export_help)
             .flag("-q,--quiet", a->quiet, "no progress and no notes")
             .flag("-n,--dry-run", a->dry_run, "say what would be run and how long it takes, and stop");
         return [a] { return execute_matmul(*a); };

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -44,6 +45,7 @@ Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       own_group_(other.own_group_),
       ended_(other.ended_),
+      before_(other.before_),
       name_(std::move(other.name_)),
       report_(std::move(other.report_)),
       gate_(std::move(other.gate_)) {}
@@ -52,6 +54,7 @@ Child& Child::operator=(Child&& other) noexcept {
   std::swap(pid_, other.pid_); // other's destructor ends what this one held
   std::swap(own_group_, other.own_group_);
   std::swap(ended_, other.ended_);
+  std::swap(before_, other.before_);
   std::swap(name_, other.name_);
   std::swap(report_, other.report_);
   std::swap(gate_, other.gate_);
@@ -69,10 +72,18 @@ void Child::signal(int number) const noexcept {
   if (!own_group_ || ::kill(-pid_, number) != 0) ::kill(pid_, number);
 }
 
+Usage usage_of(const rusage& used) {
+  const auto ns = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_usec) * 1e3;
+  };
+  return {ns(used.ru_utime), ns(used.ru_stime), static_cast<double>(used.ru_maxrss) * 1024};
+}
+
 std::optional<Exit> Child::reap(bool block) {
   int status = 0;
   pid_t got = 0;
-  while ((got = ::waitpid(pid_, &status, block ? 0 : WNOHANG)) < 0 && errno == EINTR) {
+  rusage used{};
+  while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &used)) < 0 && errno == EINTR) {
   }
   if (got == 0) return {};
   if (got < 0)
@@ -81,6 +92,13 @@ std::optional<Exit> Child::reap(bool block) {
     ended_ = Exit{Exit::How::signalled, WTERMSIG(status)};
   else
     ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
+  if (got > 0) {
+    Usage usage = usage_of(used);
+    usage.user_ns = std::max(0.0, usage.user_ns - before_.user_ns);
+    usage.system_ns = std::max(0.0, usage.system_ns - before_.system_ns);
+    ended_->usage = usage;
+    ended_->before_exec = before_;
+  }
   return ended_;
 }
 

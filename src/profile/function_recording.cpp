@@ -182,6 +182,8 @@ void conclude(FunctionRecording& made, Open& open) {
 } // namespace
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
+  if (settings.who.pids.size() > 1)
+    throw bad_input("--function", "counts the calls in one process at a time", "name one process with -p");
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
   FunctionRecording made;

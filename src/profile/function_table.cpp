@@ -1,11 +1,11 @@
 #include "profile/function_table.hpp"
 
+#include "command/json_text.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/located.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 using profile::FunctionRecording;
@@ -51,6 +51,26 @@ void add_row(Table& table, const std::string& name, double total, const Spread& 
   table.add(std::move(row));
 }
 
+Table function_table(const FunctionRecording& recording, const FunctionSeen& f) {
+  using enum Table::Align;
+  Table table({{"per call"},
+               {"total", right},
+               {"mean", right},
+               {"least", right},
+               {"median", right},
+               {"90 %", right},
+               {"greatest", right}},
+              printable(f.name));
+  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall);
+  for (std::size_t c = 0; c < recording.counters.size(); ++c)
+    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c]);
+  return table;
+}
+
+bool has_table(const FunctionSeen& f) {
+  return f.returns && f.seen.completed > 0;
+}
+
 std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
   std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
                                  printable(profile::short_path(f.module)), f.calls);
@@ -58,19 +78,7 @@ std::string one_function(const FunctionRecording& recording, const FunctionSeen&
                                                    : "\n";
   for (const auto& doubt : doubts(f))
     text += "  " + doubt + "\n";
-  if (!f.returns || f.seen.completed == 0) return text;
-  using enum Table::Align;
-  Table table({{""},
-               {"total", right},
-               {"mean a call", right},
-               {"least", right},
-               {"median", right},
-               {"90 %", right},
-               {"greatest", right}});
-  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall);
-  for (std::size_t c = 0; c < recording.counters.size(); ++c)
-    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c]);
-  return text + table.text();
+  return has_table(f) ? text + function_table(recording, f).text() : text;
 }
 
 using FunctionJson = nlohmann::ordered_json;
@@ -104,6 +112,13 @@ FunctionJson function_json(const FunctionRecording& recording, const FunctionSee
 }
 } // namespace
 
+std::vector<Table> function_tables(const FunctionRecording& recording) {
+  std::vector<Table> tables;
+  for (const auto& f : recording.functions)
+    if (has_table(f)) tables.push_back(function_table(recording, f));
+  return tables;
+}
+
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
   std::string text = fmt::format("functions of {}: {:.3g} s\n", printable(subject), recording.seconds);
   text += fmt::format("  cost: {:.3g} ms of processor time to read; each hit of a probe takes the program "
@@ -128,7 +143,7 @@ std::string functions_json(const FunctionRecording& recording, const std::string
   for (const auto& f : recording.functions)
     functions.push_back(function_json(recording, f));
   json["notes"] = recording.notes;
-  return json.dump(1, ' ', false, FunctionJson::error_handler_t::replace) + "\n";
+  return json_text("functions", json);
 }
 
 } // namespace recount::cli

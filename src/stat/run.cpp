@@ -67,11 +67,13 @@ public:
     while (tick_ <= Clock::now())
       tick_ += interval_; // one that was missed is part of the next
   }
-  Slice finish() {
+  /// `exit`: of the command, where one was counted.
+  Slice finish(const process::Exit& exit) {
     whole_.end = seconds(Clock::now() - begin_);
     const auto now = counting_.read();
     if (interval_.count() > 0) close_interval(now, whole_.end);
     fill(whole_, first_, now);
+    fill_usage(plan_, exit, whole_.rows);
     if (listener_) listener_(whole_);
     return std::move(whole_);
   }
@@ -145,8 +147,9 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
   Counting counting(plan, {child.pid()}, Attached::When::at_exec);
   Repetition repetition(plan, request, listener, number, counting);
   child.release();
-  keep(ended, attend(child, signals, repetition, ended.signal));
-  return repetition.finish();
+  const process::Exit exit = attend(child, signals, repetition, ended.signal);
+  keep(ended, exit);
+  return repetition.finish(exit);
 }
 
 /// Counts processes that run already, until they have ended, or for as long as the command takes.
@@ -166,7 +169,7 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
     }
   }
   counting.stop();
-  return repetition.finish();
+  return repetition.finish({});
 }
 
 } // namespace

@@ -1,10 +1,12 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "command/command.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
 #include "command/progress.hpp"
 #include "sweep/table.hpp"
+#include "command/table_export.hpp"
 #include "kernel/kernel.hpp"
 #include "sweep/serve.hpp"
 #include "witness/witness.hpp"
@@ -35,10 +37,13 @@ void announce(const sweep::Session& session) {
   for (const auto& name : plan.witnesses)
     who += fmt::format("{}{}", who.empty() ? "" : ", ",
                        witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name);
-  fmt::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}\n", plan.kernel,
-             session.grid.points.size(), who, schedule(plan, session.grid).size(),
-             session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
-             plan.seed);
+  fmt::print(
+      stderr, "{}\n",
+      fit(fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}", plan.kernel,
+                      session.grid.points.size(), who, schedule(plan, session.grid).size(),
+                      session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
+                      plan.seed),
+          line_width(stderr), 2));
 }
 
 /// The command line that continues this sweep.
@@ -112,6 +117,7 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
 int execute_sweep(const SweepOptions& o) {
   check_outputs(o);
   SweepPlot plot(o.plot, o.figure);
+  const TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
     fmt::print(stderr, "{}", skipped_text(session.grid));
@@ -121,6 +127,7 @@ int execute_sweep(const SweepOptions& o) {
   catch_stop_signals();
   const sweep::Ended ended = conduct(session, o, plot);
   report(session, ended, o);
+  tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended)});
   if (ended.outcome.stopped) tell_how_to_resume(session);
   if (!ended.results.observations.empty()) plot.finish(ended.results);
   return status_of(ended);
@@ -140,7 +147,7 @@ Command sweep_command() {
                   "clock, perf, papi, model, model:NAME; default: all that work")
             .list("--metric", o->metrics, "LIST", "presets, events, seconds, tsc_cycles")
             .list("--where", o->conditions, "COND", "leave points out that break it: 'stride<=size/2'")
-            .number("--repeat", o->repeat, "N", "repetitions of every point (5)")
+            .number("-r,--repeat", o->repeat, "N", "repetitions of every point (5)")
             .text("--seed", o->seed, "N", "of the shuffled order; default: a random one, printed")
             .text("--cpu", o->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--timeout", o->timeout, "SECONDS", "a run that takes longer has failed (120)")
@@ -148,7 +155,8 @@ Command sweep_command() {
                   "refuse points that need more; default: what is available")
             .text("-o,--output", o->output, "FILE", "append results to FILE as they are made; - is stdout")
             .flag("--resume", o->resume, "continue FILE, leaving out what is there")
-            .flag("--json", o->json, "print the summary as JSON")
+            .flag("--json", o->json, "print the summary as one JSON object")
+            .text("--export", o->export_to, "FILE", export_help)
             .text("--plot", o->plot, "FILE",
                   "draw the curves when done; - draws on the terminal as they grow")
             .text("--figure", o->figure, "NAME", "which figure, see recount plot --list")
