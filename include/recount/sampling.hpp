@@ -41,6 +41,7 @@ struct SamplingOptions {
   std::uint64_t interrupted_registers = 0; ///< where the event happened, user mode or kernel
   std::size_t buffer = 0; ///< bytes of each ring, rounded up to a power of two of pages; 0: as fits (2 MiB
                           ///< where few rings are needed and memory may be locked, less otherwise)
+  std::vector<pid_t> more_pids = {}; ///< with pid > 0: further processes
 };
 
 /// The mode that a sample was taken in.

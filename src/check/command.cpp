@@ -11,6 +11,7 @@
 #include "witness/header.hpp"
 #include "command/print.hpp"
 #include "preset/document.hpp"
+#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -24,7 +25,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout;
+  std::string table, tolerance, output, plot, cpu, seed, timeout, export_to;
   long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false;
 };
@@ -95,6 +96,7 @@ int status_of(const study::Checked& checked) {
 int execute_check(const CheckArguments& a) {
   check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
+  const TableExport tables(a.export_to);
   const study::CheckOptions options = options_of(a);
   if (!a.table.empty()) {
     preset::demand_rows(PresetTable::read(a.table));
@@ -112,8 +114,9 @@ int execute_check(const CheckArguments& a) {
   if (a.json)
     cli::print("{}", check_json(checked, ground, ended));
   else if (a.output != "-")
-    cli::print("{}", check_table(checked, ground, {a.all, 100}));
+    cli::print("{}", check_table(checked, ground, {a.all, line_width(), a.names.empty()}));
   flush(stdout);
+  tables.write("recount check", check_tables(checked));
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
@@ -130,7 +133,7 @@ Command check_command() {
                        "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
                        "(default: all)")
                 .text("--table", a->table, "FILE", "a preset table that is not installed yet")
-                .number("--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)",
+                .number("-r,--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)",
                         {1, 1000})
                 .text("--tolerance", a->tolerance, "PERCENT",
                       "how far a sound count may differ; default: each kernel's own")
@@ -142,7 +145,8 @@ Command check_command() {
                 .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
                 .flag("--resume", a->resume, "continue FILE, leaving out what is there")
                 .flag("-a,--all", a->all, "name every preset that was not counted")
-                .flag("--json", a->json, "print JSON")
+                .flag("--json", a->json, "print one JSON object")
+                .text("--export", a->export_to, "FILE", export_help)
                 .flag("-q,--quiet", a->quiet, "no progress");
             return [a] { return execute_check(*a); };
           }};

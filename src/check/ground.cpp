@@ -79,8 +79,7 @@ Ground ground_here() {
   const auto pmus = host::pmus();
   if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
     ground.notes.emplace_back(
-        "This machine has no core PMU, as most virtual machines: what the processor counts cannot be checked "
-        "here, only what Linux counts itself.");
+        "This machine has no core PMU, see recount doctor: only Linux events are checked.");
   add_presets(ground);
   ground.proofs = kernel::proofs(caches(ground.notes));
   const auto unprovable = kernel::unprovable();

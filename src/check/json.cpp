@@ -1,6 +1,6 @@
 #include "check/table.hpp"
 
-#include <nlohmann/json.hpp>
+#include "command/json_text.hpp"
 
 namespace recount::cli {
 namespace {
@@ -93,7 +93,7 @@ std::string check_json(const study::Checked& checked, const study::Ground& groun
                                   {"params", point_json(failure.params)},
                                   {"witness", failure.witness},
                                   {"reason", failure.reason}});
-  return object.dump(2, ' ', false, CheckJson::error_handler_t::replace) + '\n';
+  return json_text("check", object);
 }
 
 } // namespace recount::cli

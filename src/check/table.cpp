@@ -169,7 +169,7 @@ std::string short_point(const std::string& kernel, const result::Params& point) 
   return result::describe(some);
 }
 
-std::string check_table(const study::Checked& checked, const study::Ground& ground, const CheckText& how) {
+std::vector<Table> check_tables(const study::Checked& checked) {
   using Align = Table::Align;
   Table table({{"verdict"},
                {"preset"},
@@ -178,10 +178,21 @@ std::string check_table(const study::Checked& checked, const study::Ground& grou
                {"stated", Align::right},
                {"ratio", Align::right},
                {"empty", Align::right},
-               {"kernel"}});
+               {"kernel"}},
+              "Verdicts");
+  Table missing({{"preset"}, {"reason"}}, "Not counted");
+  for (const auto& v : checked.verdicts)
+    if (v.verdict == Verdict::not_counted)
+      missing.add({v.preset, v.why});
+    else
+      add_row(table, v);
+  return {table, missing};
+}
+
+std::string check_table(const study::Checked& checked, const study::Ground& ground, const CheckText& how) {
+  const Table table = check_tables(checked).front();
   std::string wrong;
   for (const auto& v : checked.verdicts) {
-    if (v.verdict != Verdict::not_counted) add_row(table, v);
     if (!sound(v.verdict)) wrong += "\n" + details(v, how.columns);
   }
   std::string text = table.empty() ? "" : table.text();
@@ -190,15 +201,13 @@ std::string check_table(const study::Checked& checked, const study::Ground& grou
     text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : ground.notes)
     text += "\n" + wrap(note, how.columns, 0) + "\n";
-  const auto& c = checked.coverage;
-  text +=
-      "\n" +
-      wrap(fmt::format("{}. Of {} standard presets user code can provoke {} to a known count; kernels here "
-                       "prove {} of them, {} were counted.",
-                       tally_text(checked), c.standard, c.provokable, c.proven, c.counted),
-           how.columns, 0) +
-      "\n";
-  return text;
+  std::string tally = tally_text(checked) + ".";
+  if (const auto& c = checked.coverage; how.coverage)
+    tally += fmt::format(
+        " Of {} standard presets user code can provoke {} to a known count; kernels here prove {} of "
+        "them, {} were counted.",
+        c.standard, c.provokable, c.proven, c.counted);
+  return text + "\n" + wrap(tally, how.columns, 0) + "\n";
 }
 
 } // namespace recount::cli

@@ -1,6 +1,7 @@
 // What recount check prints.
 #pragma once
 
+#include "command/output.hpp"
 #include "check/check.hpp"
 #include "sweep/session.hpp"
 
@@ -8,9 +9,13 @@
 
 namespace recount::cli {
 
+/// What --export writes: the verdicts, and what was not counted with the reason.
+[[nodiscard]] std::vector<Table> check_tables(const study::Checked& checked);
+
 struct CheckText {
   bool all = false; ///< also every preset that was not counted, one by one
-  std::size_t columns = 100;
+  std::size_t columns = 80;
+  bool coverage = true; ///< how many presets the kernels prove
 };
 
 /// A row a preset, what is wrong in detail, what was not counted by reason, and how far the kernels reach.

@@ -1,18 +1,20 @@
 // recount events: which events there are, searched, and what a name encodes to.
 #include "base/nearest.hpp"
 #include "command/command.hpp"
-#include "command/output.hpp"
 #include "event/encode.hpp"
 #include "event/list.hpp"
 #include "event/sysfs.hpp"
+#include "command/json_text.hpp"
+#include "command/table_export.hpp"
 
 #include <recount/event.hpp>
 #include <recount/group.hpp>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -24,8 +26,8 @@ using event::Listed;
 
 struct EventsArguments {
   std::vector<std::string> patterns;
-  std::string pmu, name;
-  bool json = false;
+  std::string pmu, name, export_to;
+  bool json = false, all = false;
 };
 
 const char* show(Domain domain) {
@@ -61,15 +63,54 @@ Json to_json(const Listed& one) {
   return json;
 }
 
-constexpr std::size_t events_columns = 100;
+/// An event and its other names.
+struct Folded {
+  Listed event;
+  std::vector<std::string> aliases;
+};
+
+/// Those that can be counted here first. Aliases are folded into one, under the first name that is not the
+/// C constant (perf::PAGE-FAULTS, not perf::PERF_COUNT_SW_PAGE_FAULTS).
+std::vector<Folded> folded(const std::vector<Listed>& events) {
+  std::vector<Folded> all;
+  std::map<std::string, std::size_t> known; // by PMU and the event that it is another name of
+  for (const Listed& one : events) {
+    const std::string own = one.name.substr(one.name.rfind(':') + 1);
+    const auto [at, added] =
+        known.try_emplace(one.pmu + "::" + (one.equivalent.empty() ? own : one.equivalent), all.size());
+    if (added) {
+      all.push_back({one, {}});
+      continue;
+    }
+    Folded& first = all[at->second];
+    const bool constant = first.event.equivalent.empty();
+    first.aliases.push_back(constant ? first.event.name : one.name);
+    if (constant) first.event = one;
+  }
+  std::ranges::stable_partition(all, [](const Folded& f) { return f.event.reason.empty(); });
+  return all;
+}
+
+/// The names behind "PMU::".
+std::string alias_text(const Folded& one) {
+  std::string text;
+  for (const auto& alias : one.aliases)
+    text += (text.empty() ? "" : ", ") + alias.substr(alias.rfind(':') + 1);
+  return text;
+}
 
 /// The event with everything about it.
-void print_details(const Listed& one) {
+void print_details(const Folded& named) {
+  const Listed& one = named.event;
   cli::print("{}", paint(Style::strong, one.name));
   if (one.event) cli::print("  {}", paint(Style::faint, code(one.event->attr)));
-  cli::print("\n    {}\n", wrap(one.prose, events_columns, 4));
-  if (!one.equivalent.empty()) cli::print("    the same as {}\n", one.equivalent);
-  if (!one.reason.empty()) cli::print("    {}\n", paint(Style::warning, "not countable here: " + one.reason));
+  cli::print("\n    {}\n", wrap(one.prose, line_width(), 4));
+  if (const auto aliases = alias_text(named); !aliases.empty())
+    cli::print("    {}\n", wrap("also: " + aliases, line_width(), 4));
+  else if (!one.equivalent.empty())
+    cli::print("    the same as {}\n", one.equivalent);
+  if (!one.reason.empty())
+    cli::print("    {}\n", wrap(paint(Style::warning, "not countable here: " + one.reason), line_width(), 6));
   std::string modifiers;
   for (const auto& attribute : one.attributes) {
     if (attribute.modifier) {
@@ -78,33 +119,43 @@ void print_details(const Listed& one) {
     }
     const std::string line =
         fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
-    cli::print("      {}\n", wrap(line, events_columns, 8));
+    cli::print("      {}\n", wrap(line, line_width(), 8));
   }
   if (!modifiers.empty()) cli::print("    modifiers:{}\n", modifiers);
 }
 
-void print_short(const std::vector<Listed>& events) {
+void print_short(const std::vector<Folded>& events, bool all) {
   Table table({{"event"}, {"description"}});
-  for (const Listed& one : events)
-    table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
-  cli::print("{}", table.text());
+  for (const auto& [one, aliases] : events)
+    if (all || one.reason.empty())
+      table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
+  if (!table.empty()) cli::print("{}", table.text());
+}
+
+Table events_table(const std::vector<Folded>& events) {
+  Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
+  for (const Folded& one : events)
+    table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason});
+  return table;
 }
 
 /// Why some of what was listed cannot be counted: once for each reason, apart from the list itself.
-void print_reasons(const std::vector<Listed>& events) {
+void print_reasons(const std::vector<Folded>& events, bool all) {
   std::vector<std::pair<std::string, std::size_t>> reasons;
-  for (const Listed& one : events) {
+  for (const auto& [one, aliases] : events) {
     if (one.reason.empty()) continue;
-    auto at =
-        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == one.reason; });
+    auto at = std::find_if(reasons.begin(), reasons.end(),
+                           [&](const auto& r) { return r.first == brief(one.reason); });
     if (at == reasons.end())
-      reasons.emplace_back(one.reason, 1);
+      reasons.emplace_back(brief(one.reason), 1);
     else
       ++at->second;
   }
   for (const auto& [reason, number] : reasons)
-    cli::print(stderr, "recount: {} of these {} events cannot be counted here: {}\n", number, events.size(),
-               reason);
+    cli::print(
+        stderr, "{}\n",
+        wrap(fmt::format("recount: {} not countable ({}){}", number, reason, all ? "" : "; -a lists them"),
+             line_width(stderr), 2));
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& asked) {
@@ -122,20 +173,24 @@ void print_reasons(const std::vector<Listed>& events) {
 int list(const EventsArguments& asked) {
   const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
   const auto events = event::list({pattern, asked.pmu}, event::pmus());
+  const TableExport file(asked.export_to);
+  const auto rows = folded(events);
+  file.write("recount events", {events_table(rows)});
   if (events.empty() && !pattern.empty()) nothing_found(asked);
   if (asked.json) {
     Json json{{"events", Json::array()}};
     for (const Listed& one : events)
       json["events"].push_back(to_json(one));
-    cli::print("{}\n", json.dump(1));
+    cli::print("{}", json_text("events", json));
     return 0;
   }
+  const bool all = asked.all || !asked.pmu.empty() || !pattern.empty();
   if (pattern.empty())
-    print_short(events);
+    print_short(rows, all);
   else
-    for (const Listed& one : events)
+    for (const Folded& one : rows)
       print_details(one);
-  print_reasons(events);
+  print_reasons(rows, all);
   return 0;
 }
 
@@ -171,7 +226,7 @@ int encode_name(const EventsArguments& asked) {
     if (problem && !problem->setting.empty()) cli::print("  setting {}\n", problem->setting);
     if (problem && !problem->remedy.empty()) cli::print("  remedy  {}\n", problem->remedy);
   }
-  if (asked.json) cli::print("{}\n", json.dump(1));
+  if (asked.json) cli::print("{}", json_text("encoding", json));
   return 0;
 }
 
@@ -190,10 +245,13 @@ Command events_command() {
             const auto asked = std::make_shared<EventsArguments>();
             options.words("PATTERN", asked->patterns,
                           "what to search for: a word, or a glob for whole names");
-            options.text("--pmu", asked->pmu, "PMU", "only this PMU or libpfm4 table; a glob for several");
+            options.text("--pmu", asked->pmu, "NAME",
+                         "list only this PMU or CPU type, as libpfm4 or Linux names it; a glob for several");
             options.text("--encode", asked->name, "NAME",
                          "print the encoding of one event, and whether it opens");
+            options.flag("-a,--all", asked->all, "list also those that cannot be counted here");
             options.flag("--json", asked->json, "print one JSON object");
+            options.text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return run_events(*asked); };
           }};
 }

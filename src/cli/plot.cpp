@@ -6,6 +6,7 @@
 #include "plot/figure.hpp"
 #include "base/output_file.hpp"
 #include "result/read.hpp"
+#include "command/output.hpp"
 
 #include <recount/error.hpp>
 
@@ -59,7 +60,8 @@ std::vector<figure::Target> targets(const Settings& s) {
 
 void list_figures() {
   for (const auto& [entry, compose, suits] : figures())
-    cli::print("{:<20}{}\n{:<20}needs {}\n", entry.name, entry.prose, "", entry.needs);
+    cli::print("{:<20}{}\n{:<20}{}\n", entry.name, wrap(entry.prose, line_width(), 20), "",
+               wrap("needs " + entry.needs, line_width(), 20));
 }
 
 void warn(const std::vector<std::string>& warnings) {

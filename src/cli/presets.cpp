@@ -1,20 +1,20 @@
 // recount presets: each preset of this CPU, or of another, with its formula and terms, or why it is not
 // there.
 #include "cli/presets.hpp"
-
 #include "command/command.hpp"
-#include "command/output.hpp"
 #include "preset/document.hpp"
 #include "preset/here.hpp"
-
 #include "base/nearest.hpp"
+#include "command/json_text.hpp"
+#include "command/table_export.hpp"
+
+
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 struct PresetsArguments {
   std::vector<std::string> names;
-  std::string table, cpu, papi;
+  std::string table, pmu, papi, export_to;
   bool all = false, json = false;
 };
 
@@ -50,48 +50,51 @@ Json to_json(const PresetListing& listing) {
   return json;
 }
 
-constexpr std::size_t presets_columns = 100;
-
 void details(const PresetListing& listing, const PresetLine& p) {
   cli::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
   if (!p.trouble.empty())
-    cli::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, presets_columns, 4)));
+    cli::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, line_width(), 4)));
   if (p.terms.empty()) return;
   cli::print("    {}\n",
              wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
-                  presets_columns, 8));
+                  line_width(), 8));
   for (std::size_t i = 0; i < p.terms.size(); ++i) {
     const PresetTermLine& t = p.terms[i];
     cli::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
-               wrap(t.prose, presets_columns, 9));
+               wrap(t.prose, line_width(), 9));
     if (!t.trouble.empty())
       cli::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
   }
   if (p.counters > 0) cli::print("    needs {} of {} counters\n", p.counters, p.room);
-  if (!p.note.empty()) cli::print("    note: {}\n", wrap(p.note, presets_columns, 8));
+  if (!p.note.empty()) cli::print("    note: {}\n", wrap(p.note, line_width(), 8));
+}
+
+Table presets_table(const PresetListing& listing, bool all) {
+  Table table({{"preset"}, {"derived"}, {"formula, or why it is not available"}},
+              "Presets of " + listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (const bool there = p.trouble.empty(); there || all || !p.terms.empty())
+      table.add({p.name, p.type, there ? p.formula : "not available: " + p.trouble});
+  return table;
 }
 
 void overview(const PresetListing& listing, bool all) {
-  Table table({{"preset"}, {"derived"}, {"formula, or why it is not available"}});
-  std::size_t missing = 0;
-  std::size_t shown = 0;
-  for (const PresetLine& p : listing.presets) {
-    const bool there = p.trouble.empty();
-    missing += there ? 0 : 1;
-    if (!there && !all && p.terms.empty()) continue;
-    table.add({p.name, p.type, there ? p.formula : "not available: " + p.trouble});
-    ++shown;
-  }
-  if (shown > 0) cli::print("{}", table.text());
-  cli::print("{}{} of {} presets available on {} by {}{}\n", shown > 0 ? "\n" : "",
-             listing.presets.size() - missing, listing.presets.size(), listing.cpu, listing.table,
-             all || missing == 0 ? "" : "; -a shows why not the others");
+  const Table table = presets_table(listing, all);
+  const auto missing = static_cast<std::size_t>(
+      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.trouble.empty(); }));
+  if (!table.empty()) cli::print("{}\n", table.text());
+  cli::print("{}\n",
+             wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
+                              listing.presets.size(), listing.cpu, listing.table,
+                              all || missing == 0 ? "" : "; -a shows why not the others"),
+                  line_width(), 2));
 }
 
 int show(const PresetListing& listing, const PresetsArguments& asked) {
-  if (!listing.remark.empty()) cli::print(stderr, "recount: {}\n", wrap(listing.remark, presets_columns, 9));
+  if (!listing.remark.empty())
+    cli::print(stderr, "recount: {}\n", wrap(listing.remark, line_width(stderr), 9));
   if (asked.json) {
-    cli::print("{}\n", to_json(listing).dump(2, ' ', false, Json::error_handler_t::replace));
+    cli::print("{}", json_text("presets", to_json(listing)));
     return 0;
   }
   if (asked.names.empty()) {
@@ -108,13 +111,14 @@ int show(const PresetListing& listing, const PresetsArguments& asked) {
 }
 
 int execute_presets(const PresetsArguments& asked) {
+  const TableExport file(asked.export_to);
   PapiVersion version = PapiVersion::v7_0;
   if (asked.papi == "7.3")
     version = PapiVersion::v7_3;
   else if (!asked.papi.empty() && asked.papi != "7.0")
     throw bad_input("--papi-version " + asked.papi, "no such reading of tables is known", "7.0 or 7.3");
   PresetListing listing =
-      list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.cpu, version);
+      list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.pmu, version);
   for (const std::string& name : asked.names) {
     const bool known = std::ranges::any_of(listing.presets, [&](const PresetLine& p) {
       return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
@@ -131,6 +135,7 @@ int execute_presets(const PresetsArguments& asked) {
         return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
       });
     });
+  file.write("recount presets", {presets_table(listing, asked.all || !asked.names.empty())});
   return show(listing, asked);
 }
 
@@ -142,11 +147,12 @@ Command presets_command() {
             const auto asked = std::make_shared<PresetsArguments>();
             options.words("PRESET", asked->names, "only these, with all their terms")
                 .text("--table", asked->table, "FILE", "the preset table (default: as PAPI finds it)")
-                .text("--cpu", asked->cpu, "PMU",
-                      "of this CPU instead of this machine's, as libpfm4 names it")
+                .text("--pmu", asked->pmu, "NAME",
+                      "presets of this PMU or CPU type, as libpfm4 names it (default: this machine's)")
                 .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
                 .flag("-a,--all", asked->all, "also those that are not available, with the reason")
-                .flag("--json", asked->json, "print JSON");
+                .flag("--json", asked->json, "print one JSON object")
+                .text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return execute_presets(*asked); };
           }};
 }

@@ -40,13 +40,10 @@ std::string remark(const PresetTable& table, const std::string& cpu, bool here) 
     text = fmt::format("{} has no rows for {}, so PAPI offers no preset there.", table.name(), cpu);
     const std::string other = relative(table, cpu);
     if (!other.empty())
-      text += fmt::format(" Its nearest relative in the table is {}: see --cpu {}.", other, other);
+      text += fmt::format(" Its nearest relative in the table is {}: see --pmu {}.", other, other);
   }
   if (here && std::ranges::none_of(host::pmus(), [](const host::Pmu& pmu) { return pmu.core(); }))
-    text += (text.empty() ? "" : "\n") +
-            std::string(
-                "This machine has no core PMU (/sys/bus/event_source/devices lists none), as in most virtual "
-                "machines: no hardware event can be counted, whatever PAPI says.");
+    text += (text.empty() ? "" : "\n") + std::string("This machine has no core PMU, see recount doctor.");
   return text;
 }
 
@@ -92,7 +89,7 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
   if (!core && cpu.empty())
     throw unavailable("this CPU", "libpfm4 does not know it, so PAPI reads no table here", {},
-                      "--cpu PMU shows that of another CPU");
+                      "recount presets --pmu NAME lists those of another CPU");
   if (!core) {
     std::vector<std::string> names;
     for (const auto& one : preset::core_pmus())

@@ -1,17 +1,27 @@
 #include "command/document_text.hpp"
 
-#include "command/output.hpp"
+#include <algorithm>
 
 namespace recount::cli {
 namespace {
+
+Table printed(const report::Table& table) {
+  std::vector<Table::Column> columns;
+  for (const auto& column : table.columns)
+    columns.push_back({column.head, column.number ? Table::Align::right : Table::Align::left});
+  Table made(columns, table.caption);
+  for (const auto& row : table.rows)
+    made.add(row);
+  return made;
+}
 
 class TextWriter {
 public:
   explicit TextWriter(std::size_t columns) : columns_(columns) {}
 
   void operator()(const report::Heading& heading) {
-    text_ += "\n" + paint(Style::strong, heading.text) + "\n";
-    if (heading.level == 1) text_ += std::string(width(heading.text), '=') + "\n";
+    text_ += "\n" + paint(Style::strong, wrap(heading.text, columns_, 0)) + "\n";
+    if (heading.level == 1) text_ += std::string(std::min(width(heading.text), columns_), '=') + "\n";
   }
   void operator()(const report::Paragraph& paragraph) { text_ += wrap(paragraph.text, columns_, 0) + "\n"; }
   void operator()(const report::List& list) {
@@ -19,13 +29,7 @@ public:
       text_ += "  - " + wrap(item, columns_, 4) + "\n";
   }
   void operator()(const report::Table& table) {
-    std::vector<Table::Column> columns;
-    for (const auto& column : table.columns)
-      columns.push_back({column.head, column.number ? Table::Align::right : Table::Align::left});
-    Table made(columns);
-    for (const auto& row : table.rows)
-      made.add(row);
-    text_ += "\n" + wrap(table.caption, columns_, 0) + "\n" + made.text();
+    text_ += "\n" + wrap(table.caption, columns_, 0) + "\n" + printed(table).text(stdout, columns_);
     for (const auto& note : table.notes)
       text_ += "  " + wrap(note, columns_, 2) + "\n";
   }
@@ -40,6 +44,13 @@ private:
 };
 
 } // namespace
+
+std::vector<Table> tables_of(const std::vector<report::Block>& blocks) {
+  std::vector<Table> tables;
+  for (const auto& block : blocks)
+    if (const auto* table = std::get_if<report::Table>(&block)) tables.push_back(printed(*table));
+  return tables;
+}
 
 std::string document_text(const std::vector<report::Block>& blocks, std::size_t columns) {
   TextWriter writer(columns);

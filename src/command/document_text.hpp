@@ -1,6 +1,7 @@
 // A report's document on a terminal.
 #pragma once
 
+#include "command/output.hpp"
 #include "document/document.hpp"
 
 #include <string>
@@ -9,6 +10,10 @@
 namespace recount::cli {
 
 /// Headings, sentences in lines of at most `columns`, and tables; pictures are left out.
-[[nodiscard]] std::string document_text(const std::vector<report::Block>& blocks, std::size_t columns = 100);
+[[nodiscard]] std::string document_text(const std::vector<report::Block>& blocks,
+                                        std::size_t columns = line_width());
+
+/// The tables alone, with their captions as titles.
+[[nodiscard]] std::vector<Table> tables_of(const std::vector<report::Block>& blocks);
 
 } // namespace recount::cli

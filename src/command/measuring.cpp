@@ -1,5 +1,6 @@
 #include "command/measuring.hpp"
 
+#include "command/output.hpp"
 #include "base/text.hpp"
 #include "host/cpu.hpp"
 
@@ -50,6 +51,19 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
       if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
         words.emplace_back(word);
   return words;
+}
+
+std::string without_text(const std::map<std::string, std::string>& left_out) {
+  const std::string no_pmu = brief("no core PMU");
+  const bool any =
+      std::ranges::any_of(left_out, [&](const auto& one) { return brief(one.second) == no_pmu; });
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const auto& [what, why] : left_out)
+    reasons[any && why.starts_with("PAPI_") ? no_pmu : brief(why)].push_back(what);
+  std::string text;
+  for (const auto& [why, what] : reasons)
+    text += fmt::format("{}{}: {}", text.empty() ? "without " : "; ", fmt::join(what, ", "), why);
+  return text;
 }
 
 std::vector<std::string> command_line() {

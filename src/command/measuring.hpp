@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ namespace recount::cli {
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
 /// The words of comma-separated lists, empty ones left out, each once.
 [[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
+
+/// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
+/// core PMU, that is the reason for presets too, whatever their tables lack.
+[[nodiscard]] std::string without_text(const std::map<std::string, std::string>& left_out);
 
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();

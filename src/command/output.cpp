@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <sstream>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace recount::cli {
@@ -55,31 +57,172 @@ std::size_t width(const std::string& text) {
   return points;
 }
 
-std::string Table::text(std::FILE* stream) const {
-  std::vector<std::size_t> widths;
-  for (const auto& column : columns_)
-    widths.push_back(width(column.head));
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i)
-      widths[i] = std::max(widths[i], width(row[i]));
+std::size_t line_width(std::FILE* stream) {
+  constexpr std::size_t least = 20, unknown = 80;
+  const char* const text = std::getenv("COLUMNS");
+  const long asked = text ? std::strtol(text, nullptr, 10) : 0;
+  if (asked > 0) return std::max(least, static_cast<std::size_t>(asked));
+  winsize window{};
+  const bool known = ::ioctl(::fileno(stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+  return known ? std::max<std::size_t>(least, window.ws_col) : unknown;
+}
+
+namespace {
+constexpr std::size_t gap = 2;            ///< blanks between columns
+constexpr std::size_t least_of_text = 16; ///< columns of wrapped text: less is hard to read
+
+std::size_t longest_word(const std::string& text) {
+  std::istringstream words(text);
+  std::size_t longest = 0;
+  for (std::string word; words >> word;)
+    longest = std::max(longest, width(word));
+  return longest + std::min(text.find_first_not_of(' '), text.size());
+}
+
+/// The lines of a cell: what it begins with, blanks or a style, each of them begins with.
+std::vector<std::string> cell_lines(const std::string& cell, std::size_t columns) {
+  if (width(cell) <= columns) return {cell};
+  std::string before, text = cell, after;
+  if (text.starts_with('\033')) {
+    before = text.substr(0, text.find('m') + 1);
+    after = "\033[0m";
+    text =
+        text.substr(before.size(), text.size() - before.size() - (text.ends_with(after) ? after.size() : 0));
   }
-  std::string out;
-  const auto line = [&](const auto& cell) {
-    std::string made;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string text = cell(i);
-      const std::string gap(widths[i] - width(text), ' ');
-      made += (i ? "  " : "") + (columns_[i].align == Align::right ? gap + text : text + gap);
+  const std::size_t blanks = std::min(text.find_first_not_of(' '), text.size());
+  std::istringstream wrapped(wrap(text, columns - std::min(blanks, columns), 0));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(wrapped, line);)
+    lines.push_back(std::string(blanks, ' ').append(before).append(line).append(after));
+  return lines;
+}
+
+/// Widths for at most `most` columns in all: the widest column of text gives way first, none below `floors`.
+std::optional<std::vector<std::size_t>> fitted(std::vector<std::size_t> widths,
+                                               const std::vector<std::size_t>& floors, std::size_t most) {
+  std::size_t all = gap * (widths.size() - 1);
+  for (const std::size_t w : widths)
+    all += w;
+  while (all > most) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (widths[i] > floors[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    if (widest == widths.size()) return {};
+    --widths[widest];
+    --all;
+  }
+  return widths;
+}
+} // namespace
+
+std::string Table::text(std::FILE* stream, std::size_t most) const {
+  if (columns_.empty()) return {};
+  std::vector<std::size_t> widths, words;
+  for (const auto& column : columns_) {
+    widths.push_back(width(column.head));
+    words.push_back(longest_word(column.head));
+  }
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
+      widths[i] = std::max(widths[i], width(row[i]));
+      words[i] = std::max(words[i], longest_word(row[i]));
     }
-    made.erase(made.find_last_not_of(' ') + 1);
-    out += made + "\n";
+  }
+  if (std::ranges::find(widths, 0U) != widths.end()) return without_empty_columns(widths).text(stream, most);
+  std::vector<std::size_t> floors = widths;
+  for (std::size_t i = 0; i < floors.size(); ++i)
+    if (columns_[i].align == Align::left) floors[i] = std::min(widths[i], std::max(words[i], least_of_text));
+  const auto fitting = fitted(widths, floors, most);
+  return fitting ? lines(*fitting, stream) : records(stream, most);
+}
+
+Table Table::without_empty_columns(const std::vector<std::size_t>& widths) const {
+  Table used({}, title_);
+  used.rows_.resize(rows_.size());
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (widths[i] == 0) continue;
+    used.columns_.push_back(columns_[i]);
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      used.rows_[r].push_back(i < rows_[r].size() ? rows_[r][i] : std::string());
+  }
+  return used;
+}
+
+std::string Table::lines(const std::vector<std::size_t>& widths, std::FILE* stream) const {
+  std::string out;
+  const auto row_lines = [&](const auto& cell) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      cells.push_back(cell_lines(cell(i), widths[i]));
+      height = std::max(height, cells.back().size());
+    }
+    for (std::size_t l = 0; l < height; ++l) {
+      std::string made;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const std::string text = l < cells[i].size() ? cells[i][l] : std::string();
+        const std::string blanks(widths[i] - std::min(width(text), widths[i]), ' ');
+        made += std::string(i ? gap : 0, ' ');
+        made += columns_[i].align == Align::right ? blanks + text : text + blanks;
+      }
+      made.erase(made.find_last_not_of(' ') + 1);
+      out += made + "\n";
+    }
   };
   const bool headed =
       std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.head.empty(); });
-  if (headed) line([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
+  if (headed) row_lines([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
   for (const auto& row : rows_)
-    line([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+    row_lines([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
   return out;
+}
+
+std::string Table::records(std::FILE* stream, std::size_t most) const {
+  std::string out, last; // an empty first cell stands for the one above
+  for (const auto& row : rows_) {
+    if (!row.empty() && !row[0].empty())
+      last = row[0].substr(std::min(row[0].find_first_not_of(' '), row[0].size()));
+    const bool number = columns_[0].align == Align::right && !columns_[0].head.empty();
+    std::string fields;
+    for (std::size_t i = 1; i < std::min(row.size(), columns_.size()); ++i)
+      if (!row[i].empty())
+        fields += (fields.empty() ? "" : "; ") +
+                  (columns_[i].head.empty() ? row[i] : columns_[i].head + ": " + row[i]);
+    const std::string head =
+        paint(Style::strong, (number ? columns_[0].head + ": " : std::string()) + last, stream);
+    if (width(head) + gap + width(fields) <= most)
+      out += head + std::string(fields.empty() ? 0 : gap, ' ') + fields + "\n";
+    else
+      out += wrap(head, most, 2) + "\n    " + wrap(fields, most, 4) + "\n";
+  }
+  return out;
+}
+
+std::string grouped(std::string number) {
+  const std::size_t begin = number.starts_with('-') ? 1 : 0;
+  std::size_t end = number.find_first_not_of("0123456789", begin);
+  if (end == std::string::npos) end = number.size();
+  if (end < number.size() &&
+      (number[end] != '.' || number.find_first_not_of("0123456789", end + 1) != std::string::npos))
+    return number;
+  for (std::size_t at = end; at > begin + 3;) {
+    at -= 3;
+    number.insert(at, 1, ',');
+  }
+  return number;
+}
+
+std::string show_number(double value, std::optional<double> deviation) {
+  constexpr double whole = 1e15; // beyond, digits are not exact
+  if (!std::isfinite(value) || std::abs(value) >= whole) return fmt::format("{:.5g}", value);
+  if (deviation && *deviation > 0) {
+    const int unit = static_cast<int>(std::floor(std::log10(*deviation))) - 1; // of the second digit
+    const double step = std::pow(10.0, unit);
+    return grouped(
+        fmt::format("{:.{}f}", unit > 0 ? std::round(value / step) * step : value, std::max(0, -unit)));
+  }
+  if (std::floor(value) == value || std::abs(value) >= 100) return grouped(fmt::format("{:.0f}", value));
+  return fmt::format("{:.3g}", value);
 }
 
 std::string show_size(std::int64_t bytes) {
@@ -110,6 +253,17 @@ std::string wrap(const std::string& text, std::size_t columns, std::size_t inden
     used += width(word);
   }
   return out;
+}
+
+std::string fit(const std::string& line, std::size_t columns, std::size_t indent) {
+  if (width(line) <= columns) return line;
+  const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+  return std::string(blanks, ' ') + wrap(line, columns, indent);
+}
+
+std::string brief(const std::string& reason) {
+  if (reason.find("no core PMU") != std::string::npos) return "no core PMU, see recount doctor";
+  return reason.substr(0, reason.find(';'));
 }
 
 std::string error_text(const Error& error) {

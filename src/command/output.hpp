@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,11 @@ enum class Style { plain, good, bad, warning, faint, strong };
 /// The text in a style, or as it is where `stream` wants no colour.
 [[nodiscard]] std::string paint(Style style, const std::string& text, std::FILE* stream = stdout);
 
-/// Rows under one head, columns as wide as they need, two blanks between them.
+/// Columns of a line of `stream`: COLUMNS where it is set, else those of its terminal, else 80. At least 20.
+[[nodiscard]] std::size_t line_width(std::FILE* stream = stdout);
+
+/// Rows under one head, two blanks between columns. All tables of the commands are of this type: printed at
+/// the width of a terminal here, as CSV and Markdown by TableExport.
 class Table {
 public:
   enum class Align { left, right };
@@ -34,7 +39,9 @@ public:
     std::string head;
     Align align = Align::left;
   };
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  /// `title` names the table where it is exported.
+  explicit Table(std::vector<Column> columns, std::string title = {})
+      : columns_(std::move(columns)), title_(std::move(title)) {
     for (Column& column : columns_)
       column.head = one_line(column.head);
   }
@@ -45,12 +52,23 @@ public:
     rows_.push_back(std::move(row));
   }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
-  /// The whole table, a line a row, no blanks at line ends; the head is left out when all heads are empty.
-  /// Coloured as `stream` wants it.
-  [[nodiscard]] std::string text(std::FILE* stream = stdout) const;
+  [[nodiscard]] const std::string& title() const { return title_; }
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<std::vector<std::string>>& rows() const { return rows_; }
+  /// The whole table in lines of at most line_width(stream), no blanks at line ends; the head is left out
+  /// when all heads are empty. Where a line per row is too wide, text is wrapped within its column; where
+  /// that is too narrow as well, each row becomes a record of "head: cell". Coloured as `stream` wants it.
+  [[nodiscard]] std::string text(std::FILE* stream = stdout) const {
+    return text(stream, line_width(stream));
+  }
+  [[nodiscard]] std::string text(std::FILE* stream, std::size_t most) const;
 
 private:
+  [[nodiscard]] Table without_empty_columns(const std::vector<std::size_t>& widths) const;
+  [[nodiscard]] std::string lines(const std::vector<std::size_t>& widths, std::FILE* stream) const;
+  [[nodiscard]] std::string records(std::FILE* stream, std::size_t most) const;
   std::vector<Column> columns_;
+  std::string title_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -60,8 +78,22 @@ private:
 /// "512 B", "32 KiB", "1.5 MiB".
 [[nodiscard]] std::string show_size(std::int64_t bytes);
 
+/// "1,234,567.5": groups the digits before the point of a decimal number; any other text as it is.
+[[nodiscard]] std::string grouped(std::string number);
+
+/// A value with no more digits than its standard deviation supports (two of the deviation's); without one,
+/// whole numbers and those from 100 whole, others with three significant digits. Grouped.
+[[nodiscard]] std::string show_number(double value, std::optional<double> deviation = {});
+
 /// The text in lines of at most `columns`, each after the first with `indent` blanks before it.
 [[nodiscard]] std::string wrap(const std::string& text, std::size_t columns, std::size_t indent);
+
+/// The line as it is where it fits into `columns`, else wrapped, with the blanks that it begins with.
+[[nodiscard]] std::string fit(const std::string& line, std::size_t columns, std::size_t indent);
+
+/// What a note of one line tells of a reason: without a core PMU that, and where to read on, whatever else
+/// follows from it; else the first clause.
+[[nodiscard]] std::string brief(const std::string& reason);
 
 /// "recount: SUBJECT: CAUSE", and the setting and the remedy a line each.
 [[nodiscard]] std::string error_text(const Error& error);

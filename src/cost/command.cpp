@@ -1,15 +1,15 @@
 // recount cost: what a start, a read, a stop cost by each route to the counters.
 #include "cost/cost.hpp"
 #include "command/command.hpp"
-#include "command/output.hpp"
-#include "event/domain.hpp"
 #include "base/text.hpp"
+#include "stat/command_results.hpp"
+#include "command/json_text.hpp"
+#include "command/table_export.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -25,8 +25,8 @@ using CostJson = nlohmann::ordered_json;
 
 struct CostArguments {
   std::vector<std::string> events;
-  std::string sizes, domain = "u";
-  long rounds = 5;
+  std::string sizes, domain = "user", export_to;
+  long repeat = 5;
   bool json = false;
 };
 
@@ -54,10 +54,8 @@ std::vector<std::size_t> sizes_of(const std::string& list) {
 
 study::CostOptions options_of(const CostArguments& asked) {
   study::CostOptions options;
-  const auto domain = event::parse_domain(asked.domain);
-  if (!domain) throw bad_input("--domain " + asked.domain, "no such domain", "u, k or uk");
-  options.domain = *domain;
-  options.visits = static_cast<int>(asked.rounds);
+  options.domain = parse_domain(asked.domain);
+  options.visits = static_cast<int>(asked.repeat);
   options.events = words_of(asked.events);
   if (options.events.empty()) options.events = study::cost_events(options.domain);
   if (options.events.empty())
@@ -97,9 +95,9 @@ std::vector<Table::Column> columns(const std::vector<std::size_t>& sizes) {
   return heads;
 }
 
-void print_values(const Costs& costs, const std::vector<std::size_t>& sizes, const std::string& title,
-                  const Value& value) {
-  Table table(columns(sizes));
+Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes, const std::string& title,
+                   const Value& value) {
+  Table table(columns(sizes), title);
   std::string last;
   for (const auto& [operation, route] : lines_of(costs)) {
     std::vector<std::string> cells{operation == last ? "" : operation, route};
@@ -113,12 +111,12 @@ void print_values(const Costs& costs, const std::vector<std::size_t>& sizes, con
     last = operation;
     table.add(std::move(cells));
   }
-  if (!table.empty()) cli::print("{}\n\n{}\n", paint(Style::strong, title), table.text());
+  return table;
 }
 
 /// How much of PAPI's cost this library's is.
-void print_ratios(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
-  Table table(columns(sizes));
+Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
+  Table table(columns(sizes), "Relative to PAPI (1: the same)");
   for (const auto& [operation, route] : lines_of(costs)) {
     if (route != study::route_recount && route != study::route_user && route != study::route_value) continue;
     std::vector<std::string> cells{operation, route};
@@ -131,37 +129,41 @@ void print_ratios(const Costs& costs, const std::vector<std::size_t>& sizes, con
     }
     if (any) table.add(std::move(cells));
   }
-  if (!table.empty())
-    cli::print("{}\n\n{}\n", paint(Style::strong, "Of PAPI's cost (1 is as much)"), table.text());
+  return table;
 }
 
 /// A line for each route and reason, whatever the number of events.
 void print_missing(const Costs& costs) {
   std::vector<std::string> said;
   for (const auto& m : costs.missing) {
-    const std::string line = wrap(fmt::format("{}: {}", m.route, m.reason), 100, 2);
+    const std::string line = wrap(fmt::format("{}: {}", m.route, m.reason), line_width(), 2);
     if (std::find(said.begin(), said.end(), line) != said.end()) continue;
     cli::print("{}\n", line);
     said.push_back(line);
   }
 }
 
-void print(const Costs& costs, const study::CostOptions& options) {
-  cli::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 100, 8));
+std::vector<Table> cost_tables(const Costs& costs, const study::CostOptions& options) {
   const Value ns = [](const Cost& c) { return std::optional(c.ns); };
   const Value all = [](const Cost& c) { return c.instructions; };
   const Value user = [](const Cost& c) { return c.user_instructions; };
-  if (costs.ns_per_instruction)
-    print_values(costs, options.sizes,
-                 "Instructions, user mode and kernel; exact, as this machine's clock counts them", all);
-  else
-    print_values(costs, options.sizes,
-                 fmt::format("Nanoseconds, the median of {} batches", options.visits * options.batches), ns);
-  print_values(costs, options.sizes, "Instructions, user mode alone", user);
-  print_ratios(costs, options.sizes, costs.ns_per_instruction ? all : ns);
+  const bool exact = costs.ns_per_instruction.has_value();
+  const std::string title =
+      exact ? "Instructions, user mode and kernel; exact, as this machine's clock counts them"
+            : fmt::format("Nanoseconds, the median of {} batches", options.visits * options.batches);
+  return {values_table(costs, options.sizes, title, exact ? all : ns),
+          values_table(costs, options.sizes, "Instructions, user mode alone", user),
+          ratios_table(costs, options.sizes, exact ? all : ns)};
+}
+
+void print(const Costs& costs, const std::vector<Table>& tables) {
+  cli::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), line_width(), 8));
+  for (const Table& table : tables)
+    if (!table.empty())
+      cli::print("{}\n\n{}\n", paint(Style::strong, wrap(table.title(), line_width(), 0)), table.text());
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
-    cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, 100, 2));
+    cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, line_width(), 2));
 }
 
 CostJson or_null(std::optional<double> value) {
@@ -185,7 +187,7 @@ void print_cost_json(const Costs& costs) {
                      {"no_user_instructions", costs.no_user_instructions},
                      {"costs", rows},
                      {"missing", missing}};
-  cli::print("{}\n", all.dump(2));
+  cli::print("{}", json_text("cost", all));
 }
 
 } // namespace
@@ -193,17 +195,21 @@ void print_cost_json(const Costs& costs) {
 Command cost_command() {
   return {"cost", "tell what a start, a read, a stop cost by each route", [](Options& options) {
             const auto asked = std::make_shared<CostArguments>();
-            options.list("-e,--event", asked->events, "NAME",
-                         "what to count, several with commas; the first four that count here");
+            options.list("-e,--event", asked->events, "LIST",
+                         "events to count (default: the first four that can be counted)");
             options.text("--at-once", asked->sizes, "LIST", "how many of the events at once (1,2,4)");
-            options.text("--domain", asked->domain, "D", "where to count: u user mode, k kernel, uk both");
-            options.number("--rounds", asked->rounds, "N",
-                           "visits to each route; more, for a noisy machine (5)", {1, 1000});
+            options.text("--domain", asked->domain, "DOMAIN",
+                         "count in user mode, kernel or all (default user)");
+            options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)", {1, 1000});
             options.flag("--json", asked->json, "print one JSON object");
+            options.text("--export", asked->export_to, "FILE", export_help);
             return [asked] {
               const auto how = options_of(*asked);
+              const TableExport file(asked->export_to);
               const Costs costs = study::measure_costs(how);
-              asked->json ? print_cost_json(costs) : print(costs, how);
+              const auto tables = cost_tables(costs, how);
+              asked->json ? print_cost_json(costs) : print(costs, tables);
+              file.write("recount cost", tables);
               return 0;
             };
           }};

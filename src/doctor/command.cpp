@@ -1,12 +1,12 @@
 // recount doctor: what can be counted here and why not.
 #include "doctor/doctor.hpp"
 #include "command/command.hpp"
-#include "command/output.hpp"
 #include "host/machine.hpp"
+#include "command/json_text.hpp"
+#include "command/table_export.hpp"
 
 #include <fmt/format.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
@@ -24,13 +24,22 @@ Style style_of(State state) {
 
 void print(const std::vector<Area>& areas) {
   constexpr std::size_t margin = 11; // "  missing  "
+  constexpr std::size_t summary_margin = 14;
+  for (const auto& line : summary_of(areas)) {
+    const std::string head = line.substr(0, summary_margin);
+    cli::print("{}{}\n", paint(Style::strong, head),
+               wrap(line.substr(summary_margin), line_width(), summary_margin));
+  }
+  cli::print("\n");
   for (const auto& area : areas) {
     cli::print("{}\n", paint(Style::strong, area.name));
     for (const auto& f : area.findings) {
       const std::string mark = fmt::format("{:<7}", name_of(f.state));
-      cli::print("  {}  {}\n", paint(style_of(f.state), mark), wrap(f.subject + ": " + f.text, 100, margin));
+      cli::print("  {}  {}\n", paint(style_of(f.state), mark),
+                 wrap(f.subject + ": " + f.text, line_width(), margin));
       if (!f.remedy.empty())
-        cli::print("{:{}}{} {}\n", "", margin, paint(Style::strong, "remedy:"), f.remedy);
+        cli::print("{:{}}{}\n", "", margin,
+                   wrap(paint(Style::strong, "remedy:") + " " + f.remedy, line_width(), margin));
     }
   }
 }
@@ -64,9 +73,46 @@ void print_json(const std::vector<Area>& areas) {
                           {"text", f.text},
                           {"remedy", f.remedy}});
   }
-  const nlohmann::ordered_json all{{"machine", machine_json()}, {"findings", findings}};
-  // What sysfs says need not be UTF-8.
-  cli::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  const nlohmann::ordered_json all{
+      {"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
+  cli::print("{}", json_text("doctor", all));
+}
+
+Table findings_table(const std::vector<Area>& areas) {
+  Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"remedy"}}, "Findings");
+  for (const auto& area : areas)
+    for (const auto& f : area.findings)
+      table.add({area.name, f.subject, name_of(f.state), f.text, f.remedy});
+  return table;
+}
+
+/// One line and a status, for scripts.
+int answer_for(const std::string& command, bool json) {
+  check_readiness_name(command);
+  const Readiness got =
+      readiness_of(command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
+  if (json)
+    cli::print("{}",
+               json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
+  else
+    cli::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
+  return got.ready ? 0 : 3;
+}
+
+struct DoctorArguments {
+  std::string command, export_to;
+  bool json = false;
+};
+
+int execute_doctor(const DoctorArguments& asked) {
+  if (!asked.command.empty()) return answer_for(asked.command, asked.json);
+  const TableExport file(asked.export_to);
+  // The trials fork, which is safest while nothing has started threads.
+  const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(),
+                                examine_papi(),    examine_figures(),  examine_witnesses()};
+  asked.json ? print_json(areas) : print(areas);
+  file.write("recount doctor", {findings_table(areas)});
+  return 0;
 }
 } // namespace
 
@@ -82,15 +128,13 @@ std::string name_of(State state) {
 
 Command doctor_command() {
   return {"doctor", "tell what can be counted here, and why not", [](Options& options) {
-            auto json = std::make_shared<bool>(false);
-            options.flag("--json", *json, "print one JSON object instead of text");
-            return [json] {
-              // The trials fork, which is safest while nothing has started threads.
-              const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(),
-                                            examine_papi(),    examine_figures(),  examine_witnesses()};
-              *json ? print_json(areas) : print(areas);
-              return 0;
-            };
+            const auto asked = std::make_shared<DoctorArguments>();
+            options.text("--for", asked->command, "COMMAND",
+                         "tell in one line, with status 0 or 3, whether this command can work here: stat, "
+                         "sweep, caches, check, profile");
+            options.flag("--json", asked->json, "print one JSON object");
+            options.text("--export", asked->export_to, "FILE", export_help);
+            return [asked] { return execute_doctor(*asked); };
           }};
 }
 

@@ -27,6 +27,19 @@ struct Area {
   std::vector<Finding> findings;
 };
 
+/// What can be counted, what cannot and why, what to do next: three lines at most.
+[[nodiscard]] std::vector<std::string> summary_of(const std::vector<Area>& areas);
+
+/// Whether a command can do its work here, and by what, or why not.
+struct Readiness {
+  bool ready = false;
+  std::string text;
+};
+/// Throws Error (bad_input) for a command of which it cannot be told.
+void check_readiness_name(const std::string& command);
+/// Of stat, sweep, caches, check, profile.
+[[nodiscard]] Readiness readiness_of(const std::string& command, const std::vector<Area>& areas);
+
 // None of these throws: what fails becomes a finding.
 [[nodiscard]] Area examine_machine();
 [[nodiscard]] Area examine_counting();

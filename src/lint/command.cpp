@@ -4,12 +4,14 @@
 #include "command/print.hpp"
 #include "preset/document.hpp"
 #include "lint/report.hpp"
+#include "command/table_export.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <ranges>
 
@@ -20,7 +22,7 @@ using namespace recount::preset;
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string cpu, papi, identities;
+  std::string pmu, papi, identities, export_to;
   bool json = false, annotations = false, all = false;
 };
 
@@ -65,16 +67,29 @@ void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::s
     });
 }
 
+Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
+  Table table(
+      {{"severity"}, {"rule"}, {"file"}, {"line", Table::Align::right}, {"CPUs"}, {"presets"}, {"message"}},
+      "Findings");
+  for (const auto& [path, result] : results)
+    for (const preset::Finding& f : result.findings)
+      table.add({std::string(name_of(f.rule->severity)), std::string(f.rule->id), path,
+                 std::to_string(f.places.front().line), fmt::format("{}", fmt::join(f.cpus, " ")),
+                 fmt::format("{}", fmt::join(f.presets, " ")), f.message});
+  return table;
+}
+
 int execute_lint(const LintArguments& asked) {
   if (asked.json && asked.annotations)
     throw bad_input("--json", "it does not go with --annotations", "choose one");
   check_rules(asked.rules);
-  LintOptions options{version_of(asked.papi), asked.cpu, nullptr};
+  LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
   std::vector<Identity> identities;
   if (!asked.identities.empty()) {
     identities = read_identities(asked.identities);
     options.identities = &identities;
   }
+  const TableExport file(asked.export_to);
   bool wrong = false;
   std::vector<std::pair<std::string, LintResult>> results;
   for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
@@ -87,7 +102,9 @@ int execute_lint(const LintArguments& asked) {
             });
     results.emplace_back(path, std::move(result));
   }
+  file.write("recount lint", {findings_table(results)});
   ReportOptions report;
+  report.columns = static_cast<int>(line_width());
   report.notes = asked.all || !asked.rules.empty();
   if (report.notes) report.most = 0;
   if (asked.json) cli::print("{}", as_json(results));
@@ -108,13 +125,15 @@ Command lint_command() {
           [](Options& options) -> std::function<int()> {
             const auto asked = std::make_shared<LintArguments>();
             options.words("TABLE", asked->tables, "tables to check (default: those that PAPI has installed)")
-                .text("--cpu", asked->cpu, "PMU", "only this CPU, by its name in the table")
+                .text("--pmu", asked->pmu, "NAME",
+                      "check only this PMU or CPU type, by its name in the table")
                 .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
                 .list("--rule", asked->rules, "RULE", "only this rule, in full; repeatable")
                 .text("--identities", asked->identities, "FILE", "another table of identities")
                 .flag("-a,--all", asked->all, "every finding, notes included")
                 .flag("--annotations", asked->annotations, "file:line: severity: message, for CI")
-                .flag("--json", asked->json, "print JSON");
+                .flag("--json", asked->json, "print one JSON object")
+                .text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return execute_lint(*asked); };
           }};
 }

@@ -79,20 +79,21 @@ std::string plural(std::size_t n, const char* word) {
   return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
-std::string summary(const std::string& file, const LintResult& result) {
+std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
   const Numbers n = count(result.findings);
-  std::string text =
-      fmt::format("{}: {}, {}, {} in the tables of {} ({} presets)\n", file, plural(n.errors, "error"),
+  const std::string head =
+      fmt::format("{}: {}, {}, {} in the tables of {} ({} presets)", file, plural(n.errors, "error"),
                   plural(n.warnings, "warning"), plural(n.notes, "note"),
                   plural(result.checked.size(), "CPU"), result.presets);
+  std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
   if (!result.unchecked.empty())
     text += wrapped(fmt::format("not checked: the event names of {} that this libpfm4 does not know: {}",
                                 plural(result.unchecked.size(), "CPU"), listed(result.unchecked, 8)),
-                    2, 100);
+                    2, columns);
   if (!result.obsolete.empty())
     text += wrapped(fmt::format("not checked: {} that no libpfm4 PMU can have, such as \"{}\"",
                                 plural(result.obsolete.size(), "CPU name"), result.obsolete.front()),
-                    2, 100);
+                    2, columns);
   return text;
 }
 
@@ -116,8 +117,8 @@ Json to_json(const std::string& file, const Finding& f) {
 } // namespace
 
 std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
-  std::string text = summary(file, result);
-  const auto columns = static_cast<std::size_t>(std::max(options.columns, 40));
+  const auto columns = static_cast<std::size_t>(std::max(options.columns, 20));
+  std::string text = summary(file, result, columns);
   std::size_t hidden = 0;
   bool told = result.checked.empty();
   for (auto at = result.findings.begin(); at != result.findings.end();) {
@@ -170,7 +171,7 @@ std::string as_annotations(const std::string& file, const LintResult& result) {
 }
 
 std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results) {
-  Json json;
+  Json json{{"schema", "recount-lint/1"}};
   json["findings"] = Json::array();
   json["tables"] = Json::array();
   for (const auto& [file, result] : results) {

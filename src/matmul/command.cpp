@@ -20,6 +20,7 @@
 #include "sweep/limits.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
+#include "command/table_export.hpp"
 
 #include <recount/error.hpp>
 
@@ -34,7 +35,7 @@ namespace {
 
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to;
   long repeat = 5;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
@@ -130,8 +131,8 @@ void write_published(const sweep::Batch& batch, const std::optional<study::Publi
 }
 
 void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
-  for (const auto& [what, why] : plan.skipped)
-    cli::print(stderr, "recount matmul: without {}: {}\n", what, why);
+  if (!plan.skipped.empty())
+    cli::print(stderr, "{}\n", wrap("recount matmul: " + without_text(plan.skipped), line_width(stderr), 2));
   const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
   cli::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
              fmt::join(plan.witnesses, ", "), plan.jobs.size(),
@@ -162,7 +163,7 @@ sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
   }
 }
 
-void print_tables(const result::Results& results) {
+std::vector<report::Block> blocks_of(const result::Results& results) {
   const auto groups = analysis::products(results);
   std::vector<report::Block> blocks;
   for (const auto& group : groups) {
@@ -179,7 +180,7 @@ void print_tables(const result::Results& results) {
   const auto remarks = report::remarks(groups);
   if (!remarks.empty()) blocks.emplace_back(report::Heading{"Remarks", 1});
   report::append(blocks, remarks);
-  cli::print("{}", document_text(blocks));
+  return blocks;
 }
 
 int status_of_matmul(const sweep::Ended& ended) {
@@ -196,6 +197,7 @@ int status_of_matmul(const sweep::Ended& ended) {
 
 int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
+  const TableExport tables(a.dry_run ? std::string() : a.export_to);
   study::MatmulRequest request = request_of(a);
   add_published_machine(request);
   std::optional<study::Java> java;
@@ -222,8 +224,9 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.json)
     cli::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    print_tables(ended.results);
+    cli::print("{}", document_text(blocks_of(ended.results)));
   flush(stdout);
+  if (!a.export_to.empty()) tables.write("recount matmul", tables_of(blocks_of(ended.results)));
   if (ended.outcome.stopped)
     tell_how_to_resume("matmul", batch.file, batch.header.command, !ended.results.observations.empty());
   return status_of_matmul(ended);
@@ -249,14 +252,15 @@ Command matmul_command() {
             .flag("--no-java", a->no_java, "leave the Java version out")
             .list("--witness", a->witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME; default: all that work")
-            .number("--repeat", a->repeat, "N", "repetitions, each a new process (5)", {1, 1000})
+            .number("-r,--repeat", a->repeat, "N", "repetitions, each a new process (5)", {1, 1000})
             .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
             .text("--timeout", a->timeout, "SECONDS",
                   "limit of a run: wall time (default 36000), of the model CPU time (default none)")
             .text("-o,--output", a->output, "FILE", "append results to FILE as they are made; - is stdout")
             .flag("--resume", a->resume, "continue FILE, leaving out what is there")
-            .flag("--json", a->json, "print the products as JSON")
+            .flag("--json", a->json, "print the products as one JSON object")
+            .text("--export", a->export_to, "FILE", export_help)
             .flag("-q,--quiet", a->quiet, "no progress and no notes")
             .flag("-n,--dry-run", a->dry_run, "say what would be run and how long it takes, and stop");
         return [a] { return execute_matmul(*a); };

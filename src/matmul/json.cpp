@@ -1,9 +1,8 @@
 #include "matmul/json.hpp"
 
 #include "matmul/derived.hpp"
+#include "command/json_text.hpp"
 #include "matmul/sections.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
@@ -99,7 +98,7 @@ std::string matmul_json(const sweep::Ended& ended) {
                                   {"repetition", failure.repetition},
                                   {"witness", failure.witness},
                                   {"reason", failure.reason}});
-  return object.dump(2, ' ', false, MatmulJson::error_handler_t::replace) + '\n';
+  return json_text("matmul", object);
 }
 
 } // namespace recount::cli

@@ -79,7 +79,7 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
                             found.size(), compared);
   const std::string l2 = explained(group, "PAPI_L2_DCM");
   remark.text += l2.empty() ? " The formula behind the preset is not known to these results; recount presets "
-                              "PAPI_L2_DCM --cpu PMU shows it for any CPU."
+                              "PAPI_L2_DCM --pmu NAME shows it for any CPU."
                             : l2;
   remark.text += explained(group, "PAPI_L1_DCM");
   remark.text +=

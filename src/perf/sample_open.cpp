@@ -150,11 +150,16 @@ void open_targets(OpenSampling& into, std::size_t bytes, const std::vector<int>&
   };
   if (pid <= 0) {
     everywhere(pid);
-  } else if (process::each_thread(pid, everywhere) == 0) {
-    GroupOptions options;
-    options.pid = pid;
-    throw open_error(into.events.front().event, ESRCH, options);
+    return;
   }
+  std::vector<pid_t> pids{pid};
+  pids.insert(pids.end(), into.options.more_pids.begin(), into.options.more_pids.end());
+  for (const pid_t one : pids)
+    if (process::each_thread(one, everywhere) == 0) {
+      GroupOptions options;
+      options.pid = one;
+      throw open_error(into.events.front().event, ESRCH, options);
+    }
 }
 
 } // namespace
@@ -188,8 +193,9 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
   made.with_period = record_format(options, made.has, true);
   const bool by_cpu = options.inherit || options.pid == -1;
   const std::vector<int> cpus = by_cpu ? online_cpus() : std::vector{-1};
-  const std::size_t rings =
-      by_cpu || options.pid == 0 ? cpus.size() : process::threads_of(options.pid).size();
+  std::size_t rings = by_cpu || options.pid == 0 ? cpus.size() : process::threads_of(options.pid).size();
+  for (const pid_t pid : options.more_pids)
+    if (!by_cpu) rings += process::threads_of(pid).size();
   for (std::size_t bytes = ring_bytes(options.buffer, rings);;) {
     open_targets(made, bytes, cpus);
     const auto size = [](const CpuRing& r) { return r.ring->bytes(); };

@@ -53,6 +53,7 @@ Child::Child(Child&& other) noexcept
       own_group_(other.own_group_),
       ended_(other.ended_),
       used_(other.used_),
+      before_(other.before_),
       name_(std::move(other.name_)),
       report_(std::move(other.report_)),
       gate_(std::move(other.gate_)) {}
@@ -62,6 +63,7 @@ Child& Child::operator=(Child&& other) noexcept {
   std::swap(own_group_, other.own_group_);
   std::swap(ended_, other.ended_);
   std::swap(used_, other.used_);
+  std::swap(before_, other.before_);
   std::swap(name_, other.name_);
   std::swap(report_, other.report_);
   std::swap(gate_, other.gate_);
@@ -79,20 +81,34 @@ void Child::signal(int number) const noexcept {
   if (!own_group_ || ::kill(-pid_, number) != 0) ::kill(pid_, number);
 }
 
+Usage usage_of(const rusage& used) {
+  const auto ns = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_usec) * 1e3;
+  };
+  return {ns(used.ru_utime), ns(used.ru_stime), static_cast<double>(used.ru_maxrss) * 1024};
+}
+
 std::optional<Exit> Child::reap(bool block) {
   int status = 0;
   pid_t got = 0;
-  rusage usage{};
-  while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &usage)) < 0 && errno == EINTR) {
+  rusage used{};
+  while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &used)) < 0 && errno == EINTR) {
   }
   if (got == 0) return {};
-  used_ = duration_of(usage.ru_utime) + duration_of(usage.ru_stime);
+  used_ = duration_of(used.ru_utime) + duration_of(used.ru_stime);
   if (got < 0)
     ended_ = Exit{Exit::How::exited, 127}; // reaped behind our back (SIGCHLD ignored)
   else if (WIFSIGNALED(status))
     ended_ = Exit{Exit::How::signalled, WTERMSIG(status)};
   else
     ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
+  if (got > 0) {
+    Usage usage = usage_of(used);
+    usage.user_ns = std::max(0.0, usage.user_ns - before_.user_ns);
+    usage.system_ns = std::max(0.0, usage.system_ns - before_.system_ns);
+    ended_->usage = usage;
+    ended_->before_exec = before_;
+  }
   return ended_;
 }
 

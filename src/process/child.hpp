@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <utility>
 #include <vector>
@@ -48,10 +49,20 @@ private:
   int status_;
 };
 
+/// What the system accounts to a child and the descendants that it waited for (getrusage(2)).
+struct Usage {
+  double user_ns = 0, system_ns = 0;
+  double max_rss = 0; ///< bytes, of the largest of these processes; that of the child before exec counts, too
+};
+
+[[nodiscard]] Usage usage_of(const rusage& used);
+
 /// How a child ended.
 struct Exit {
   enum class How { exited, signalled, timed_out } how = How::exited;
-  int code = 0; ///< exit status, signal number, or the limit that passed in milliseconds
+  int code = 0;           ///< exit status, signal number, or the limit that passed in milliseconds
+  Usage before_exec = {}; ///< of a child that was held; contained in the peak of `usage`, not in its times
+  std::optional<Usage> usage = {}; ///< none where the child was reaped by somebody else
   [[nodiscard]] bool ok() const { return how == How::exited && code == 0; }
 };
 /// "exit status 3", "killed by signal 11 (SIGSEGV)", "still running after 10 s, killed".
@@ -92,6 +103,7 @@ private:
   bool own_group_ = false;
   std::optional<Exit> ended_;
   std::chrono::nanoseconds used_{0}; ///< once it has ended
+  Usage before_;                     ///< of a held child, until it waited
   std::string name_;                 ///< argv[0], for messages
   Fd report_, gate_;                 ///< what exec says; what a held child waits for
 };

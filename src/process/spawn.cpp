@@ -34,7 +34,8 @@ enum class Step : int { descriptors, cpu, memory, user, trace, held, hold, exec 
 struct Report {
   Step step;
   int error;
-  int cpu; ///< the one asked for
+  int cpu;         ///< the one asked for
+  Usage used = {}; ///< until a held child waits
 };
 
 /// Everything the child needs, made before fork because making it allocates.
@@ -81,7 +82,7 @@ void tell(int pipe, const Report& report) {
 }
 
 [[noreturn]] void give_up(int pipe, Step step, int cpu = -1) {
-  tell(pipe, {step, errno, cpu});
+  tell(pipe, {step, errno, cpu, {}});
   ::_exit(127);
 }
 
@@ -170,7 +171,9 @@ bool wait_at(int gate) {
   forget_signal_handlers();
   if (spawn.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) give_up(report, Step::trace);
   if (spawn.held) {
-    tell(report, {Step::held, 0, -1});
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    tell(report, {Step::held, 0, -1, usage_of(used)});
     if (!wait_at(gate)) give_up(report, Step::hold);
   }
   ::execve(p.path.c_str(), p.argv.data(), p.environment.data());
@@ -241,7 +244,10 @@ void Child::await_report() {
   ssize_t got = 0;
   while ((got = ::read(report_.get(), &report, sizeof report)) < 0 && errno == EINTR) {
   }
-  if (got == sizeof report && report.step == Step::held) return;
+  if (got == sizeof report && report.step == Step::held) {
+    before_ = report.used;
+    return;
+  }
   report_.reset();
   if (got != sizeof report) return;
   gate_.reset();

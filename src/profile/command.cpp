@@ -11,6 +11,7 @@
 #include "kernel/command_line.hpp"
 #include "base/output_file.hpp"
 #include "profile/folded.hpp"
+#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,9 +24,9 @@ namespace recount::cli {
 namespace {
 
 struct ProfileOptions {
-  std::vector<std::string> events, by, annotate, functions, command;
-  std::string folded, debug_path, output, plot;
-  long cpu = -1, pid = 0, top = 15, frames = 0;
+  std::vector<std::string> events, by, annotate, functions, pids, command;
+  std::string folded, debug_path, output, plot, export_to;
+  long cpu = -1, top = 15, frames = 0;
   bool chains = false, json = false, calls = false, uretprobe = false;
 };
 
@@ -44,7 +45,7 @@ void check(const ProfileOptions& o) {
                     "add --function NAME");
   if (o.calls && o.uretprobe)
     throw bad_input("--uretprobe", "watches returns, and --calls leaves them out", "give one of them");
-  if (o.command.empty() && o.pid == 0)
+  if (o.command.empty() && o.pids.empty())
     throw bad_input("recount profile", "there is nothing to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
   check_outputs({.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
@@ -55,13 +56,13 @@ void check(const ProfileOptions& o) {
 profile::Who who_of(const ProfileOptions& o) {
   profile::Who who;
   who.command = o.command;
-  who.pid = static_cast<pid_t>(o.pid);
+  who.pids = parse_pids(o.pids);
   if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
   return who;
 }
 
 std::string subject_of(const ProfileOptions& o) {
-  return o.pid != 0 ? fmt::format("process {}", o.pid) : kernel::quoted(o.command);
+  return o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
 }
 
 /// The standard output is the command's, where there is one.
@@ -100,7 +101,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
     return;
   }
   for (const auto by : ways)
-    cli::print(stream, "\n{}", profile_table(p, by, static_cast<std::size_t>(o.top), stream));
+    cli::print(stream, "\n{}", profile_text(p, by, static_cast<std::size_t>(o.top), stream));
   if (o.chains || o.frames > 0) cli::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
   for (const auto& function : o.annotate)
     cli::print(stream, "\n{}", annotated_text(p, function));
@@ -125,11 +126,13 @@ int execute_functions(const ProfileOptions& o) {
   settings.returns = !o.calls;
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;
+  const TableExport file(o.export_to);
   const auto recording = profile::record_functions(settings);
   if (o.json)
     cli::print("{}", functions_json(recording, subject_of(o)));
   else
     cli::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
+  file.write("functions of " + subject_of(o), function_tables(recording));
   return recording.status;
 }
 
@@ -138,6 +141,7 @@ int execute_profile(const ProfileOptions& o) {
   if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
+  const TableExport exported(o.export_to);
   ProfileResults results(o.output, o.plot, profile::figure_by(ways));
   Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
@@ -145,6 +149,10 @@ int execute_profile(const ProfileOptions& o) {
   write_folded(o.folded, p);
   results.finish(p);
   print(p, o, ways);
+  std::vector<Table> tables;
+  for (const auto by : ways)
+    tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
+  exported.write("profile of " + p.subject, tables);
   return p.recording.status;
 }
 
@@ -158,8 +166,7 @@ Command profile_command() {
     options
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F; default: cpu-clock, 1000 samples a second")
-        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends",
-                {1, most_pid})
+        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .list("--function", o->functions, "LIST",
               "count the calls of functions, and the events (page-faults, task-clock) in each call")
         .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
@@ -177,7 +184,8 @@ Command profile_command() {
         .list("--annotate", o->annotate, "NAME", "show the source text of functions of this name")
         .text("--debug-path", o->debug_path, "DIRS", "where debug files lie, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
-        .flag("--json", o->json, "print everything as JSON, on stdout")
+        .flag("--json", o->json, "print everything as one JSON object, on stdout")
+        .text("--export", o->export_to, "FILE", export_help)
         .program(o->command, "the program to run and profile");
     return [o] { return execute_profile(*o); };
   };

@@ -226,6 +226,8 @@ std::uint64_t probe_limit(const Spread& cost) {
 }
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
+  if (settings.who.pids.size() > 1)
+    throw bad_input("--function", "counts the calls in one process at a time", "name one process with -p");
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
   FunctionRecording made;

@@ -1,11 +1,11 @@
 #include "profile/function_table.hpp"
-
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/located.hpp"
+#include "command/json_text.hpp"
+
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 using profile::FunctionRecording;
@@ -76,22 +76,16 @@ double time_of_probes(const FunctionRecording& recording) {
   return ns;
 }
 
-std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
-  std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
-                                 printable(profile::short_path(f.module)), f.calls);
-  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} seen to return\n", f.seen.completed)
-                                                   : "\n";
-  for (const auto& doubt : doubts(f))
-    text += "  " + doubt + "\n";
-  if (!f.returns || f.seen.completed == 0) return text;
+Table function_table(const FunctionRecording& recording, const FunctionSeen& f) {
   using enum Table::Align;
-  Table table({{""},
+  Table table({{"per call"},
                {"total", right},
-               {"mean a call", right},
+               {"mean", right},
                {"least", right},
                {"median", right},
                {"90 %", right},
-               {"greatest", right}});
+               {"greatest", right}},
+              printable(f.name));
   add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, limit_of(f.cost));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
     add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c],
@@ -99,7 +93,22 @@ std::string one_function(const FunctionRecording& recording, const FunctionSeen&
   if (f.cost)
     add_row(table, "  probe cost (ns)", f.cost->wall.mean() * static_cast<double>(f.seen.completed),
             f.cost->wall);
-  text += table.text();
+  return table;
+}
+
+bool has_table(const FunctionSeen& f) {
+  return f.returns && f.seen.completed > 0;
+}
+
+std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
+  std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
+                                 printable(profile::short_path(f.module)), f.calls);
+  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} seen to return\n", f.seen.completed)
+                                                   : "\n";
+  for (const auto& doubt : doubts(f))
+    text += "  " + doubt + "\n";
+  if (!has_table(f)) return text;
+  text += function_table(recording, f).text();
   if (below_cost(f))
     text += "  wall time: below probe cost; --calls counts without, a profile of cpu-clock shows time\n";
   return text;
@@ -142,6 +151,13 @@ FunctionJson function_json(const FunctionRecording& recording, const FunctionSee
 }
 } // namespace
 
+std::vector<Table> function_tables(const FunctionRecording& recording) {
+  std::vector<Table> tables;
+  for (const auto& f : recording.functions)
+    if (has_table(f)) tables.push_back(function_table(recording, f));
+  return tables;
+}
+
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
   std::string text = fmt::format("functions of {}: {:.3g} s\n", printable(subject), recording.seconds);
   const double probes = time_of_probes(recording);
@@ -171,7 +187,7 @@ std::string functions_json(const FunctionRecording& recording, const std::string
   for (const auto& f : recording.functions)
     functions.push_back(function_json(recording, f));
   json["notes"] = recording.notes;
-  return json.dump(1, ' ', false, FunctionJson::error_handler_t::replace) + "\n";
+  return json_text("functions", json);
 }
 
 } // namespace recount::cli

@@ -1,12 +1,15 @@
 // What `recount profile --function` prints.
 #pragma once
 
+#include "command/output.hpp"
 #include "profile/function_recording.hpp"
 
 #include <string>
 
 namespace recount::cli {
 
+/// One for each function that was seen to return.
+[[nodiscard]] std::vector<Table> function_tables(const profile::FunctionRecording& recording);
 /// `subject`: the command or the process.
 [[nodiscard]] std::string functions_text(const profile::FunctionRecording& recording,
                                          const std::string& subject);

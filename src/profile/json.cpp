@@ -1,6 +1,5 @@
+#include "command/json_text.hpp"
 #include "profile/report.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
@@ -77,7 +76,7 @@ std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
   auto notes = p.recording.notes;
   notes.insert(notes.end(), p.naming.notes.begin(), p.naming.notes.end());
   json["notes"] = notes;
-  return json.dump(1, ' ', false, ProfileJson::error_handler_t::replace) + "\n";
+  return json_text("profile", json);
 }
 
 } // namespace recount::cli

@@ -41,6 +41,7 @@ bool watches_variables(const std::vector<Asked>& asked) {
 SamplingOptions options_for(const RecordSettings& settings, const Target& target, bool stopped) {
   SamplingOptions options;
   options.pid = target.pid();
+  options.more_pids.assign(target.pids().begin() + 1, target.pids().end());
   options.inherit = true;
   options.enable_on_exec = target.started_here() && !stopped;
   options.follow = options.build_ids = true;
@@ -92,7 +93,10 @@ bool may_sample_kernel() {
 }
 
 Recording record(const RecordSettings& settings) {
-  const bool stopped = settings.who.pid == 0 && watches_variables(settings.events);
+  if (settings.who.pids.size() > 1 && watches_variables(settings.events))
+    throw bad_input("--event", "a variable has an address of its own in each process",
+                    "name one process with -p");
+  const bool stopped = settings.who.pids.empty() && watches_variables(settings.events);
   Target target(settings.who, stopped);
   std::vector<std::string> notes;
   const Domain domain = may_sample_kernel() ? Domain::all : Domain::user;
@@ -112,7 +116,8 @@ Recording record(const RecordSettings& settings) {
       made.files.look_at(made.places.spaces(), mapping->pid);
   };
   if (stopped || !target.started_here()) {
-    existing_mappings(target.pid(), sink);
+    for (const pid_t pid : target.pids())
+      existing_mappings(pid, sink);
     sampling.start();
   }
   const auto begin = Clock::now();

@@ -1,6 +1,7 @@
 // What `recount profile` prints: tables for people, one object of JSON.
 #pragma once
 
+#include "command/output.hpp"
 #include "profile/annotation.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
@@ -23,9 +24,11 @@ struct Profile {
 
 /// The events with their samples, what was lost, what it cost, and the notes.
 [[nodiscard]] std::string profile_summary(const Profile& profile);
-/// A table; at most `top` rows, and how much the others come to.
-[[nodiscard]] std::string profile_table(const Profile& profile, profile::By by, std::size_t top,
-                                        std::FILE* stream);
+/// At most `top` rows.
+[[nodiscard]] Table profile_table(const Profile& profile, profile::By by, std::size_t top);
+/// The table with its title, and how much the other rows come to.
+[[nodiscard]] std::string profile_text(const Profile& profile, profile::By by, std::size_t top,
+                                       std::FILE* stream);
 /// The `top` call chains that most samples of the first event have, innermost function first.
 [[nodiscard]] std::string chains_table(const Profile& profile, std::size_t top);
 /// Source text with shares.

@@ -101,7 +101,7 @@ std::string event_line(const Profile& p, std::size_t e) {
   if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
   if (const double on = time_on_pmu(p, e); on < 0.995)
     text += fmt::format(", on the PMU {:.0f} % of the time", 100 * on);
-  return text + "\n";
+  return text;
 }
 } // namespace
 
@@ -122,30 +122,35 @@ std::string share_text(const profile::Share& share, std::uint64_t samples) {
 
 std::string profile_summary(const Profile& p) {
   const auto& report = p.recording.report;
-  std::string text = fmt::format("profile of {}: {:.3g} s\n", printable(p.subject), p.recording.seconds);
+  const std::size_t columns = line_width(stderr);
+  std::string text =
+      fit(fmt::format("profile of {}: {:.3g} s", printable(p.subject), p.recording.seconds), columns, 2) +
+      "\n";
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
-    text += event_line(p, e);
+    text += fit(event_line(p, e), columns, 4) + "\n";
   const double cost = static_cast<double>(report.reader_ns) / 1e9;
   std::uint64_t samples = 0;
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
-  text +=
-      fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of rings\n"
-                  "  not measured: the time of the program that {} interrupts took\n",
-                  cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
-                  show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes)), samples);
+  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of rings",
+                          cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
+                          report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+              columns, 4) +
+          "\n" +
+          fit(fmt::format("  not measured: the time of the program that {} interrupts took", samples), columns, 4) +
+          "\n";
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
                         report.full > 0 ? fmt::format(", a ring was full {} times", report.full) : "",
                         report.damaged);
   for (const auto& note : p.recording.notes)
-    text += "  " + printable(note) + "\n";
+    text += "  " + wrap(printable(note), columns, 4) + "\n";
   for (const auto& note : p.naming.notes)
-    text += "  " + printable(note) + "\n";
+    text += "  " + wrap(printable(note), columns, 4) + "\n";
   return text;
 }
 
-std::string profile_table(const Profile& p, By by, std::size_t top, std::FILE* stream) {
+Table profile_table(const Profile& p, By by, std::size_t top) {
   const auto rows = profile::gather(p.recording.places, p.naming, by);
   std::vector<Table::Column> columns;
   for (const auto& event : p.recording.events) {
@@ -154,7 +159,7 @@ std::string profile_table(const Profile& p, By by, std::size_t top, std::FILE* s
   }
   for (const auto& head : heads(by))
     columns.push_back({head});
-  Table table(columns);
+  Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     std::vector<std::string> line;
     for (std::size_t e = 0; e < rows[i].tallies.size(); ++e) {
@@ -167,7 +172,13 @@ std::string profile_table(const Profile& p, By by, std::size_t top, std::FILE* s
       line.push_back(std::move(cell));
     table.add(std::move(line));
   }
-  std::string text = paint(Style::strong, fmt::format("by {}", name_of(by)), stream) + "\n" + table.text();
+  return table;
+}
+
+std::string profile_text(const Profile& p, By by, std::size_t top, std::FILE* stream) {
+  const auto rows = profile::gather(p.recording.places, p.naming, by);
+  const Table table = profile_table(p, by, top);
+  std::string text = paint(Style::strong, table.title(), stream) + "\n" + table.text(stream);
   if (rows.size() > top) text += rest_text(p, rows, top);
   return text;
 }

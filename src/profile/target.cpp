@@ -4,6 +4,7 @@
 
 #include <recount/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <sys/ptrace.h>
@@ -17,11 +18,12 @@ bool is_gone(pid_t pid) {
 }
 } // namespace
 
-Target::Target(const Who& who, bool stopped) : who_(who), pid_(who.pid), observed_(who.pid == 0) {
-  if (!observed_ && is_gone(pid_)) throw bad_input("-p " + std::to_string(pid_), "there is no such process");
+Target::Target(const Who& who, bool stopped) : who_(who), pids_(who.pids), observed_(who.pids.empty()) {
+  for (const pid_t pid : pids_)
+    if (is_gone(pid)) throw bad_input("-p " + std::to_string(pid), "there is no such process");
   if (!observed_) return;
   start(!stopped, stopped);
-  pid_ = child_->pid();
+  pids_ = {child_->pid()};
   if (stopped) stop_at_entry();
 }
 
@@ -39,17 +41,17 @@ void Target::start(bool held, bool traced) {
 
 void Target::stop_at_entry() {
   siginfo_t info{}; // looked at only: how it ended is for the child's owner
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
+  while (::waitid(P_PID, static_cast<id_t>(pid()), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
          errno == EINTR) {
   }
   int status = 0;
-  traced_ = info.si_code == CLD_TRAPPED && ::waitpid(pid_, &status, 0) == pid_;
-  if (traced_) run_to_entry(pid_);
+  traced_ = info.si_code == CLD_TRAPPED && ::waitpid(pid(), &status, 0) == pid();
+  if (traced_) run_to_entry(pid());
 }
 
 void Target::go() {
   if (traced_)
-    ::ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
+    ::ptrace(PTRACE_DETACH, pid(), nullptr, nullptr);
   else if (observed_)
     child_->release();
   else if (!who_.command.empty())
@@ -59,7 +61,7 @@ void Target::go() {
 bool Target::over() {
   const int signal = process::hand_on(signals_, child_ ? &*child_ : nullptr);
   if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
-  return !observed_ && (is_gone(pid_) || (!child_ && signal != 0));
+  return !observed_ && (std::ranges::all_of(pids_, is_gone) || (!child_ && signal != 0));
 }
 
 std::chrono::nanoseconds Target::cpu_time() const {

@@ -11,11 +11,11 @@
 
 namespace recount::profile {
 
-/// What is to be looked at: the process, for as long as the command takes where there is one; without a
+/// What is to be looked at: the processes, for as long as the command takes where there is one; without a
 /// process, the command.
 struct Who {
   std::vector<std::string> command;
-  pid_t pid = 0;
+  std::vector<pid_t> pids;
   std::optional<int> cpu; ///< the command runs on this one only
 };
 
@@ -27,7 +27,9 @@ public:
   /// mapped and nothing of it run. Throws process::CannotRun, and Error (bad_input) when there is no such
   /// process.
   Target(const Who& who, bool stopped);
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; } ///< of the process that is looked at
+  /// Of the processes that are looked at: one at least.
+  [[nodiscard]] const std::vector<pid_t>& pids() const noexcept { return pids_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pids_.front(); }
   [[nodiscard]] bool started_here() const noexcept { return observed_; }
   void go(); ///< lets the command run
   /// Whether the looking is over: what is looked at, or the command, has ended; or somebody asked for it by a
@@ -46,7 +48,7 @@ private:
   process::HeldSignals signals_;
   Who who_;
   std::optional<process::Child> child_;
-  pid_t pid_ = 0;
+  std::vector<pid_t> pids_;
   bool observed_ = false; ///< the command is what is looked at
   bool traced_ = false;
 };

@@ -9,8 +9,8 @@
 #include "stat/report.hpp"
 #include "process/waiter.hpp"
 #include "stat/run.hpp"
+#include "command/table_export.hpp"
 
-#include <charconv>
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
@@ -20,27 +20,15 @@ namespace {
 
 struct StatOptions {
   std::vector<std::string> events, metrics, pids, command;
-  std::string output, domain;
+  std::string output, domain, export_to;
   long repeat = 1, interval = 0;
   bool json = false, list = false;
 };
 
-std::vector<pid_t> process_ids(const std::vector<std::string>& lists) {
-  std::vector<pid_t> pids;
-  for (const std::string& word : list_words(lists)) {
-    pid_t pid = 0;
-    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
-    if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
-      throw bad_input("--pid " + word, "is no process id", "ps -e lists the processes that there are");
-    pids.push_back(pid);
-  }
-  return pids;
-}
-
 stat::Request request_of(const StatOptions& o) {
   stat::Request request;
   request.command = o.command;
-  request.pids = process_ids(o.pids);
+  request.pids = parse_pids(o.pids);
   if (request.command.empty() && request.pids.empty())
     throw bad_input("recount stat", "there is nothing to count",
                     "recount stat -- COMMAND, or recount stat -p PID");
@@ -52,11 +40,7 @@ stat::Request request_of(const StatOptions& o) {
 }
 
 std::string subject_of(const stat::Request& request) {
-  if (request.pids.empty()) return kernel::quoted(request.command);
-  std::string text = request.pids.size() > 1 ? "processes" : "process";
-  for (const pid_t pid : request.pids)
-    text += " " + std::to_string(pid);
-  return text;
+  return request.pids.empty() ? kernel::quoted(request.command) : show_pids(request.pids);
 }
 
 /// The standard output is the command's, where there is one.
@@ -66,6 +50,7 @@ std::FILE* stream_of(const stat::Request& request) {
 
 int list_metrics(const StatOptions& o) {
   const auto metrics = metric::load(o.metrics);
+  TableExport(o.export_to).write("recount stat --list", {metrics_list(metrics)});
   cli::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
   return 0;
 }
@@ -74,10 +59,12 @@ int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const stat::Request request = request_of(o);
   check_outputs({.results = o.output, .json = o.json});
-  const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
+  const auto items =
+      stat::parse_items(o.events.empty() ? stat::default_items(request.pids.empty()) : o.events);
   if (items.empty()) throw bad_input("--event", "names nothing");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   plan.notes = notes_of(plan, o.domain);
+  const TableExport tables(o.export_to);
   CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
@@ -93,6 +80,7 @@ int execute_stat(const StatOptions& o) {
     cli::print("{}", stat_json(plan, request, ended, intervals));
   else
     cli::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
+  tables.write(subject_of(request), {values_table(plan, ended)});
   return ended.exit ? process::shell_status(*ended.exit) : 0;
 }
 
@@ -105,16 +93,15 @@ Command stat_command() {
     auto o = std::make_shared<StatOptions>();
     options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: counted together")
         .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
-        .number("-r,--repeat", o->repeat, "N", "run the command so often (1)", {1, 1'000'000})
-        .list("-p,--pid", o->pids, "LIST",
-              "count processes that run, while the command runs or until they end")
-        .number("-I,--interval", o->interval, "MS",
-                "print every so many milliseconds what was counted in them", interval_range)
-        .text("--domain", o->domain, "MODE",
-              "user, kernel or all where a name does not say; default: what is allowed")
+        .number("-r,--repeat", o->repeat, "N", "number of runs (default 1)", {1, 1'000'000})
+        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
+        .text("--domain", o->domain, "DOMAIN",
+              "count in user mode, kernel or all (default: all that is permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
-        .flag("--json", o->json, "print the summary as JSON, on stdout")
-        .flag("--list", o->list, "list the metrics that there are, and stop")
+        .flag("--json", o->json, "print the summary as one JSON object, on stdout")
+        .text("--export", o->export_to, "FILE", export_help)
+        .flag("--list", o->list, "list metrics and exit")
         .program(o->command, "the program to run and count");
     return [o] { return execute_stat(*o); };
   };

@@ -1,10 +1,13 @@
 #include "stat/command_results.hpp"
 
 #include "command/measuring.hpp"
+#include "sweep/options.hpp"
 #include "result/write.hpp"
 #include "witness/header.hpp"
 
+#include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <recount/error.hpp>
 
 namespace recount::cli {
@@ -15,6 +18,22 @@ Domain parse_domain(const std::string& name) {
   if (name == "kernel") return Domain::kernel;
   if (name == "all") return Domain::all;
   throw bad_input("--domain " + name, "is none of user, kernel, all");
+}
+
+std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
+  std::vector<pid_t> pids;
+  for (const std::string& word : list_words(lists)) {
+    pid_t pid = 0;
+    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
+    if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
+      throw bad_input("--pid " + word, "invalid PID", "ps -e lists the processes that there are");
+    pids.push_back(pid);
+  }
+  return pids;
+}
+
+std::string show_pids(const std::vector<pid_t>& pids) {
+  return fmt::format("{} {}", pids.size() > 1 ? "processes" : "process", fmt::join(pids, " "));
 }
 
 std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {

@@ -18,6 +18,11 @@ namespace recount::cli {
 
 /// --domain; what is allowed when empty. Throws Error (bad_input), as the other does.
 [[nodiscard]] Domain parse_domain(const std::string& name);
+/// --pid: process IDs, separated by commas. Throws Error (bad_input).
+[[nodiscard]] std::vector<pid_t> parse_pids(const std::vector<std::string>& lists);
+/// "process 1", "processes 1 2".
+[[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids);
+
 /// What is to be told of a plan; with --domain as it was given.
 [[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.

@@ -1,6 +1,7 @@
 #include "stat/evaluate.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace recount::stat {
 namespace {
@@ -88,14 +89,37 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
     result::Observation o;
     if (!row.refused.empty())
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
+    else if (row.kind == RowKind::usage)
+      o.reason = "it is known when a command has ended, and for nothing else";
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
-    o.witness = "perf";
+    o.witness = row.kind == RowKind::usage ? "rusage" : "perf";
     o.metric = row.name;
     o.unit = row.unit;
     all.push_back(std::move(o));
   }
   return all;
+}
+
+void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows) {
+  if (!exit.usage) return;
+  const process::Usage& usage = *exit.usage;
+  // Linux keeps the peak of a process over exec: up to that of this program's own child, nothing is known.
+  constexpr double slack = 1 << 18; // what the child touched between being asked and exec
+  const bool hidden = usage.max_rss <= exit.before_exec.max_rss + slack;
+  for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+    const Row& row = plan.rows[r];
+    if (row.kind != RowKind::usage) continue;
+    if (row.name == "max-rss" && hidden) {
+      rows[r].reason =
+          fmt::format("at most {:.1f} MiB, the size of recount before exec", usage.max_rss / (1 << 20));
+      continue;
+    }
+    rows[r].value = row.name == "user-time"     ? usage.user_ns
+                    : row.name == "system-time" ? usage.system_ns
+                                                : usage.max_rss;
+    rows[r].reason.clear();
+  }
 }
 
 } // namespace recount::stat

@@ -1,6 +1,7 @@
 // From counts to the values of the rows.
 #pragma once
 
+#include "process/child.hpp"
 #include "result/observation.hpp"
 #include "stat/plan.hpp"
 
@@ -16,5 +17,8 @@ namespace recount::stat {
 /// the order of the plan's events, `seconds` is the wall time over which they were counted. Pure.
 [[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
                                                         double seconds);
+
+/// Gives the rows of kind usage their values. Pure.
+void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows);
 
 } // namespace recount::stat

@@ -1,16 +1,11 @@
+#include "command/json_text.hpp"
 #include "stat/report.hpp"
 #include "process/waiter.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
 
 using StatJson = nlohmann::ordered_json;
-
-std::string dumped(const StatJson& json) {
-  return json.dump(2, ' ', false, StatJson::error_handler_t::replace) + "\n";
-}
 
 StatJson or_null(const std::optional<double>& value) {
   return value ? StatJson(*value) : StatJson();
@@ -21,6 +16,7 @@ const char* kind_name(stat::RowKind kind) {
   case stat::RowKind::event: return "event";
   case stat::RowKind::preset: return "preset";
   case stat::RowKind::metric: return "metric";
+  case stat::RowKind::usage: return "usage";
   }
   return "";
 }
@@ -63,7 +59,7 @@ std::string metrics_json(const metric::Metrics& metrics) {
       json["formulas"].push_back(f.text);
     all.push_back(std::move(json));
   }
-  return dumped({{"metrics", std::move(all)}});
+  return json_text("metrics", {{"metrics", std::move(all)}});
 }
 
 std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::Ended& ended,
@@ -91,7 +87,7 @@ std::string stat_json(const stat::Plan& plan, const stat::Request& request, cons
     for (const stat::Slice& slice : intervals)
       json["intervals"].push_back(with_values(plan, slice));
   if (!plan.notes.empty()) json["notes"] = plan.notes;
-  return dumped(json);
+  return json_text("stat", json);
 }
 
 } // namespace recount::cli

@@ -26,6 +26,12 @@ std::string unit_of(const std::vector<Event>& events) {
   return {};
 }
 
+/// Of what the system accounts to a command; empty: the name is none of these.
+std::string usage_unit(const std::string& name) {
+  if (name == "user-time" || name == "system-time") return "ns";
+  return name == "max-rss" ? "bytes" : "";
+}
+
 class Planner {
 public:
   Planner(const metric::Metrics& metrics, Domain domain) : metrics_(metrics) { plan_.domain = domain; }
@@ -34,6 +40,8 @@ public:
     const std::size_t first = plan_.rows.size();
     if (const metric::Metric* const found = metric::find(metrics_, item.name))
       add_metric(*found);
+    else if (const std::string unit = usage_unit(item.name); !unit.empty())
+      add_usage(item.name, unit);
     else
       add_counted(item.name);
     if (!item.group) return;
@@ -86,6 +94,14 @@ private:
     row.refused = asked.refused;
     row.unit = row.kind == RowKind::event ? unit_of(asked.events) : "";
     row.operands.push_back({name, asked, {}});
+    plan_.rows.push_back(std::move(row));
+  }
+
+  void add_usage(const std::string& name, const std::string& unit) {
+    Row row;
+    row.name = name;
+    row.kind = RowKind::usage;
+    row.unit = unit;
     plan_.rows.push_back(std::move(row));
   }
 
@@ -167,12 +183,12 @@ private:
 
 } // namespace
 
-const std::vector<std::string>& default_items() {
-  static const std::vector<std::string> items{
-      "perf::TASK-CLOCK",     "processors-used",          "perf::CONTEXT-SWITCHES",
-      "perf::CPU-MIGRATIONS", "perf::PAGE-FAULTS",        "page-fault-rate",
-      "perf::CYCLES",         "perf::INSTRUCTIONS",       "ipc",
-      "perf::BRANCH-MISSES",  "branch-misprediction-rate"};
+std::vector<std::string> default_items(bool command) {
+  std::vector<std::string> items{"perf::TASK-CLOCK", "processors-used"};
+  if (command) items.insert(items.end(), {"user-time", "system-time", "max-rss"});
+  items.insert(items.end(), {"perf::PAGE-FAULTS", "page-fault-rate", "perf::CONTEXT-SWITCHES",
+                             "perf::CPU-MIGRATIONS", "perf::CYCLES", "perf::INSTRUCTIONS", "ipc",
+                             "perf::BRANCH-MISSES", "branch-misprediction-rate"});
   return items;
 }
 

@@ -20,7 +20,12 @@ struct Operand {
   std::vector<std::size_t> events; ///< in step with asked.events: indices into Plan::events
 };
 
-enum class RowKind { event, preset, metric };
+enum class RowKind {
+  event,
+  preset,
+  metric,
+  usage ///< what the system accounts to the command, known when it has ended: user-time, max-rss
+};
 
 /// One line of the answer.
 struct Row {
@@ -42,8 +47,8 @@ struct Plan {
   Domain domain = Domain::all;                  ///< where names without :u or :k are counted
 };
 
-/// What is counted when nothing is asked for.
-[[nodiscard]] const std::vector<std::string>& default_items();
+/// What is counted when nothing is asked for. `command`: with what is known of a command that has ended.
+[[nodiscard]] std::vector<std::string> default_items(bool command);
 
 /// User mode and the kernel where this user may count there, else user mode.
 [[nodiscard]] Domain allowed_domain();

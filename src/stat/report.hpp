@@ -1,6 +1,7 @@
 // What `recount stat` prints: tables for people, one object of JSON.
 #pragma once
 
+#include "command/output.hpp"
 #include "stat/summary.hpp"
 
 #include <cstdio>
@@ -9,6 +10,8 @@
 
 namespace recount::cli {
 
+/// The metrics as --export writes them.
+[[nodiscard]] Table metrics_list(const metric::Metrics& metrics);
 /// The metrics that there are, with units and formulas.
 [[nodiscard]] std::string metrics_table(const metric::Metrics& metrics);
 [[nodiscard]] std::string metrics_json(const metric::Metrics& metrics);
@@ -16,6 +19,8 @@ namespace recount::cli {
 /// One interval, as it ends: a line for each row. `head`: with the heads of the columns.
 [[nodiscard]] std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head);
 
+/// A row for each value that there is.
+[[nodiscard]] Table values_table(const stat::Plan& plan, const stat::Ended& ended);
 /// Everything, at the end. `what` names the command or the processes; coloured as `stream` wants it.
 [[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::Ended& ended,
                                      const std::string& what, std::FILE* stream);

@@ -1,10 +1,10 @@
 #include "stat/run.hpp"
-
 #include "perf/descendants.hpp"
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/coverage.hpp"
 #include "stat/evaluate.hpp"
+
 
 #include <fmt/format.h>
 #include <map>
@@ -73,12 +73,13 @@ public:
     while (tick_ <= Clock::now())
       tick_ += interval_; // one that was missed is part of the next
   }
-  /// `flag`: what is true of all counts; empty: nothing.
-  Slice finish(const std::string& flag = {}) {
+  /// `exit`: of the command, where one was counted. `flag`: what is true of all counts; empty: nothing.
+  Slice finish(const process::Exit& exit, const std::string& flag = {}) {
     whole_.end = seconds(Clock::now() - begin_);
     const auto now = read();
     if (interval_.count() > 0) close_interval(now, whole_.end, true);
     fill(whole_, between(first_, now));
+    fill_usage(plan_, exit, whole_.rows);
     flag_all(whole_.rows, flag);
     if (listener_) listener_(whole_);
     return std::move(whole_);
@@ -158,8 +159,9 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
   const perf::Descendants descendants(child.pid());
   Repetition repetition(plan, request, listener, number, counting, &child);
   child.release();
-  keep(ended, attend(child, signals, repetition, ended.signal));
-  return repetition.finish(descendants.any() ? perf::outlived : "");
+  const process::Exit exit = attend(child, signals, repetition, ended.signal);
+  keep(ended, exit);
+  return repetition.finish(exit, descendants.any() ? perf::outlived : "");
 }
 
 /// Counts processes that run already, until they have ended, or for as long as the command takes.
@@ -179,7 +181,7 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
     }
   }
   counting.stop();
-  return repetition.finish();
+  return repetition.finish({});
 }
 
 } // namespace

@@ -9,11 +9,17 @@
 namespace recount::cli {
 namespace {
 
-/// Counts whole, ratios with five digits.
-std::string show_value(double value) {
-  if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
-  if (std::abs(value) >= 1e5 && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.5g}", value);
+/// The unit in which a reader is told a value, and by what the value is divided.
+struct ShownUnit {
+  std::string name;
+  double size = 1;
+};
+
+ShownUnit shown_unit(const std::string& unit, double value) {
+  if (unit == "ns") return {"ms", 1e6};
+  if (unit != "bytes") return {unit, 1};
+  constexpr double mebi = 1 << 20;
+  return value < mebi ? ShownUnit{"KiB", 1024} : ShownUnit{"MiB", mebi};
 }
 
 std::string show_deviation(const stat::Summary& s) {
@@ -27,11 +33,17 @@ std::string show_share(double share) {
   return share < 1 ? fmt::format("{:.1f} %", 100 * share) : std::string();
 }
 
+/// Whether a row of this name is refused as well.
+bool refused(const stat::Plan& plan, const std::string& name) {
+  return std::ranges::any_of(plan.rows,
+                             [&](const stat::Row& row) { return row.name == name && !row.refused.empty(); });
+}
+
 /// Reasons that several rows share are told once, and so are flags.
-void add_notes(std::string& text, const std::string& before,
-               const std::map<std::string, std::string>& notes) {
+void add_notes(std::string& text, const std::string& before, const std::map<std::string, std::string>& notes,
+               std::size_t columns) {
   for (const auto& [note, names] : notes)
-    text += "  " + wrap(fmt::format("{}{}: {}", before, names, note), 110, 4) + "\n";
+    text += "  " + wrap(fmt::format("{}{}: {}", before, names, note), columns, 4) + "\n";
 }
 
 std::string times_text(const stat::Ended& ended) {
@@ -40,8 +52,9 @@ std::string times_text(const stat::Ended& ended) {
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
   if (!s.mean) return "nothing was run";
-  if (s.values.size() == 1) return fmt::format("{:.6g} s", *s.mean);
-  return fmt::format("{} repetitions of {:.6g} s {}", s.values.size(), *s.mean, show_deviation(s));
+  if (s.values.size() == 1) return show_number(*s.mean) + " s";
+  return fmt::format("{} repetitions of {} s {}", s.values.size(), show_number(*s.mean, s.deviation),
+                     show_deviation(s));
 }
 
 } // namespace
@@ -49,12 +62,20 @@ std::string times_text(const stat::Ended& ended) {
 std::string metrics_table(const metric::Metrics& metrics) {
   std::string text;
   for (const metric::Metric& m : metrics) {
-    text += fmt::format("{}  {}\n", paint(Style::strong, m.name), m.unit);
-    text += "    " + wrap(m.prose, 100, 4) + "\n";
+    text += fit(fmt::format("{}  {}", paint(Style::strong, m.name), m.unit), line_width(), 2) + "\n";
+    text += "    " + wrap(m.prose, line_width(), 4) + "\n";
     for (const metric::Formula& f : m.formulas)
-      text += "    = " + f.text + "\n";
+      text += fit("    = " + f.text, line_width(), 6) + "\n";
   }
   return text;
+}
+
+Table metrics_list(const metric::Metrics& metrics) {
+  Table table({{"metric"}, {"unit"}, {"formula"}, {"description"}}, "Metrics");
+  for (const metric::Metric& m : metrics)
+    for (const metric::Formula& f : m.formulas)
+      table.add({m.name, m.unit, f.text, m.prose});
+  return table;
 }
 
 std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head) {
@@ -65,23 +86,41 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
     const stat::Row& row = plan.rows[r];
     if (!row.refused.empty()) continue; // told at the end
     const auto value = result::as_double(slice.rows[r].value);
+    if (row.kind == stat::RowKind::usage) continue; // known at the end
     const double share = stat::summarise(std::span(&slice, 1), r).share;
-    text += fmt::format("{:>12.6f} {:>16} {}{}{}\n", slice.end, value ? show_value(*value) : "not counted",
-                        row.name, row.unit.empty() ? "" : " " + row.unit,
+    const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
+    text += fmt::format("{:>12.3f} {:>16} {}{}{}\n", slice.end,
+                        value ? show_number(*value / unit.size) : "not counted", row.name,
+                        unit.name.empty() ? "" : " " + unit.name,
                         share < 1 ? ", counted " + show_share(share) : "");
   }
   return text;
 }
 
-std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const std::string& what,
-                       std::FILE* stream) {
+Table values_table(const stat::Plan& plan, const stat::Ended& ended) {
   using Align = Table::Align;
   const bool several = ended.repetitions.size() > 1;
-  Table table({{""},
+  Table table({{"event"},
                {several ? "mean" : "value", Align::right},
                {"unit"},
                {several ? "deviation" : "", Align::right},
-               {"", Align::right}});
+               {"", Align::right}},
+              "Counts");
+  for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+    const stat::Row& row = plan.rows[r];
+    const auto s = stat::summarise(ended.repetitions, r);
+    if (!s.mean) continue;
+    const ShownUnit unit = shown_unit(row.unit, *s.mean);
+    const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
+    const auto counted = show_share(s.share);
+    table.add({"  " + row.name, show_number(*s.mean / unit.size, deviation), unit.name, show_deviation(s),
+               counted.empty() ? "" : "counted " + counted});
+  }
+  return table;
+}
+
+std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const std::string& what,
+                       std::FILE* stream) {
   std::map<std::string, std::string> missing, flags;
   const auto note = [](auto& notes, const std::string& why, const std::string& name) {
     std::string& names = notes[why];
@@ -92,24 +131,24 @@ std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const s
     const auto s = stat::summarise(ended.repetitions, r);
     for (const std::string& flag : s.flags)
       note(flags, flag, row.name);
+    if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // told of the event itself
     if (!row.refused.empty())
-      note(missing, row.refused, row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
+      note(missing, brief(row.refused),
+           row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
     else if (s.mean && s.missing > 0)
       note(missing, s.reason,
            fmt::format("{} in {} of {} repetitions", row.name, s.missing, ended.repetitions.size()));
     else if (!s.mean)
       note(missing, s.reason.empty() ? "nothing was run" : s.reason, row.name);
-    if (!s.mean) continue;
-    const auto counted = show_share(s.share);
-    table.add({"  " + row.name, show_value(*s.mean), row.unit, show_deviation(s),
-               counted.empty() ? "" : "counted " + counted});
   }
+  const std::size_t columns = line_width(stream);
+  const Table table = values_table(plan, ended);
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
   if (!table.empty()) text += table.text(stream);
-  add_notes(text, "not counted: ", missing);
-  add_notes(text, "", flags);
+  add_notes(text, "not counted: ", missing, columns);
+  add_notes(text, "", flags, columns);
   for (const std::string& n : plan.notes)
-    text += "  " + wrap(n, 110, 4) + "\n";
+    text += "  " + wrap(n, columns, 4) + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "sweep/model_time.hpp"
 #include "sweep/serve.hpp"
 #include "witness/witness.hpp"
+#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -34,10 +35,13 @@ void announce(const sweep::Session& session) {
   if (std::any_of(jobs.begin(), jobs.end(),
                   [](const auto& job) { return !witness::find(job.witness).native; }))
     model_time = "; the model takes about " + show_seconds(sweep::model_seconds(jobs, session.how.parallel));
-  cli::print(stderr, "recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}\n", plan.kernel,
-             session.grid.points.size(), who, jobs.size(),
-             session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
-             plan.seed, model_time);
+  cli::print(
+      stderr, "{}\n",
+      fit(fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,
+                      session.grid.points.size(), who, jobs.size(),
+                      session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
+                      plan.seed, model_time),
+          line_width(stderr), 2));
 }
 
 bool kept_in_file(const sweep::Session& session) {
@@ -102,6 +106,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figu
   check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
   SweepPlot plot(o.plot, o.figure, figures);
+  const TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
     cli::print(stderr, "{}", skipped_text(session.grid));
@@ -111,6 +116,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figu
   catch_stop_signals();
   const sweep::Ended ended = conduct(session, o, plot);
   report(session, ended, o);
+  tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended)});
   if (ended.outcome.stopped)
     tell_how_to_resume("sweep", session.file, session.header.command, !ended.results.observations.empty());
   if (!ended.results.observations.empty()) plot.finish(ended.results);
@@ -131,7 +137,7 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
                   "clock, perf, papi, model, model:NAME; default: all that work")
             .list("--metric", o->metrics, "LIST", "presets, events, seconds, tsc_cycles")
             .list("--where", o->conditions, "COND", "leave points out that break it: 'stride<=size/2'")
-            .number("--repeat", o->repeat, "N", "repetitions of every point (5)", {1, 1'000'000})
+            .number("-r,--repeat", o->repeat, "N", "repetitions of every point (5)", {1, 1'000'000})
             .text("--seed", o->seed, "N", "of the shuffled order; default: a random one, printed")
             .text("--cpu", o->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
             .text("--timeout", o->timeout, "SECONDS",
@@ -140,7 +146,8 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
                   "refuse points that need more; default: what is available")
             .text("-o,--output", o->output, "FILE", "append results to FILE as they are made; - is stdout")
             .flag("--resume", o->resume, "continue FILE, leaving out what is there")
-            .flag("--json", o->json, "print the summary as JSON")
+            .flag("--json", o->json, "print the summary as one JSON object")
+            .text("--export", o->export_to, "FILE", export_help)
             .text("--plot", o->plot, "FILE",
                   "draw the curves when done; - draws on the terminal as they grow")
             .text("--figure", o->figure, "NAME", "which figure, see recount plot --list")

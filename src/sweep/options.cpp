@@ -10,6 +10,7 @@
 #include "sweep/range.hpp"
 #include "witness/known.hpp"
 #include "witness/witness.hpp"
+#include "command/output.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -35,8 +36,9 @@ const kernel::Kernel& kernel_of(const SweepOptions& o) {
   return kernel::find(o.kernel[0]);
 }
 
-/// Whether a witness may be left out of the default ones, and the reason for the user's eyes.
-bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet) {
+/// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
+bool usable(const sweep::Plan& plan, const witness::Witness& witness,
+            std::map<std::string, std::string>& left_out) {
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
     metrics.clear();
@@ -44,7 +46,7 @@ bool usable(const sweep::Plan& plan, const witness::Witness& witness, bool quiet
     if (metrics.empty()) return false; // nothing of its kind was asked for
   }
   const std::string why = witness.missing(metrics);
-  if (!why.empty() && !quiet) cli::print(stderr, "recount sweep: without {}: {}\n", witness.name, why);
+  if (!why.empty()) left_out[witness.name] = why;
   return why.empty();
 }
 
@@ -63,8 +65,11 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
       cli::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
   }
   if (!plan.witnesses.empty()) return;
+  std::map<std::string, std::string> left_out;
   for (const auto& witness : witness::all())
-    if (usable(plan, witness, o.quiet)) plan.witnesses.push_back(witness.name);
+    if (usable(plan, witness, left_out)) plan.witnesses.push_back(witness.name);
+  if (!left_out.empty() && !o.quiet)
+    cli::print(stderr, "{}\n", wrap("recount sweep: " + without_text(left_out), line_width(stderr), 2));
   if (plan.witnesses.empty())
     throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
                       "no witness can give any of these here", {},

@@ -1,4 +1,5 @@
 #include "sweep/table.hpp"
+#include "command/json_text.hpp"
 #include "command/output.hpp"
 #include "sweep/groups.hpp"
 
@@ -6,7 +7,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace recount::cli {
@@ -78,7 +78,7 @@ std::string kind(const std::string& reason) {
 
 } // namespace
 
-std::string sweep_table(const sweep::Ended& ended) {
+Table sweep_summary(const sweep::Ended& ended) {
   const auto groups = sweep_groups(ended.results.observations);
   const auto names = varying(groups);
   using Align = Table::Align;
@@ -89,8 +89,7 @@ std::string sweep_table(const sweep::Ended& ended) {
     columns.push_back({head, Align::left});
   for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
     columns.push_back({head, Align::right});
-  Table table(columns);
-  std::map<std::string, std::string> reasons;
+  Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
     for (const auto& name : names)
@@ -102,11 +101,18 @@ std::string sweep_table(const sweep::Ended& ended) {
     else
       row.push_back("not counted");
     table.add(row);
-    if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   }
-  std::string text = groups.empty() ? "" : table.text();
+  return table;
+}
+
+std::string sweep_table(const sweep::Ended& ended) {
+  const Table table = sweep_summary(ended);
+  std::string text = table.empty() ? "" : table.text();
+  std::map<std::string, std::string> reasons;
+  for (const auto& group : sweep_groups(ended.results.observations))
+    if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
-    text += fmt::format("not counted: {}: {}\n", what, reason);
+    text += wrap(fmt::format("not counted: {}: {}", what, reason), line_width(), 2) + "\n";
   return text;
 }
 
@@ -127,7 +133,7 @@ std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended)
                                   {"reason", f.reason}});
   for (const auto& s : session.grid.skipped)
     object["skipped"].push_back({{"params", json(s.point)}, {"reason", s.reason}});
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text("sweep", object);
 }
 
 std::string skipped_text(const sweep::Grid& grid) {

@@ -1,12 +1,15 @@
 // What a sweep found, for the eyes and as JSON.
 #pragma once
 
+#include "command/output.hpp"
 #include "sweep/session.hpp"
 
 #include <string>
 
 namespace recount::cli {
 
+/// A row for each point, witness and metric.
+[[nodiscard]] Table sweep_summary(const sweep::Ended& ended);
 /// Median, minimum and spread of each point, metric and witness; what was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
 /// The same as one JSON object, documented in recount-sweep(1).

@@ -11,6 +11,7 @@
 #include "watch/figure.hpp"
 #include "watch/hub.hpp"
 #include "watch/watcher.hpp"
+#include "command/table_export.hpp"
 
 #include <csignal>
 #include <exception>
@@ -23,21 +24,22 @@ namespace recount::cli {
 namespace {
 
 struct WatchOptions {
-  std::vector<std::string> events, metrics, command;
-  std::string domain, output, plot, listen, connect;
-  long pid = 0, interval = 500, window = 60;
+  std::vector<std::string> events, metrics, pids, command;
+  std::string domain, output, plot, listen, connect, export_to;
+  long interval = 500, window = 60;
   bool plain = false, json = false;
 };
 
 void check(const WatchOptions& o) {
   if (!o.connect.empty()) {
-    const bool counts = !o.command.empty() || o.pid != 0 || !o.events.empty() || !o.metrics.empty();
-    if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty())
+    const bool counts = !o.command.empty() || !o.pids.empty() || !o.events.empty() || !o.metrics.empty();
+    if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty() ||
+        !o.export_to.empty())
       throw bad_input("--connect " + o.connect, "shows what another recount counts and decides about",
-                      "leave out what is to be counted, --listen, --output, --plot and --domain");
+                      "leave out what is to be counted, --listen, --output, --plot, --domain and --export");
     return;
   }
-  if (o.command.empty() && o.pid == 0)
+  if (o.command.empty() && o.pids.empty())
     throw bad_input("recount watch", "there is nothing to watch",
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
@@ -93,6 +95,8 @@ public:
   Audience(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
       : o_(o),
         plan_(plan),
+        subject_(subject),
+        export_(o.export_to),
         hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
         recorder_(o, subject),
         view_(view_settings(o)) {
@@ -105,7 +109,7 @@ public:
   watch::WatchSettings settings(const std::string& subject) {
     watch::WatchSettings settings;
     settings.command = o_.command;
-    settings.pid = static_cast<pid_t>(o_.pid);
+    settings.pids = parse_pids(o_.pids);
     settings.subject = subject;
     settings.interval = std::chrono::milliseconds(o_.interval);
     if (view_.takes_keys()) settings.in = -1;
@@ -144,9 +148,10 @@ public:
   void finish(const std::vector<std::string>& notes) {
     if (hub_) hub_->drain(1000);
     view_.finish();
+    export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
     for (const auto& lines : {notes, doubts_})
       for (const auto& note : lines)
-        view_.note("  " + wrap(note, 110, 4) + "\n");
+        view_.note("  " + wrap(note, line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
       view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
     recorder_.check();
@@ -164,6 +169,8 @@ private:
 
   const WatchOptions& o_;
   const stat::Plan& plan_;
+  std::string subject_;
+  TableExport export_;
   std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
   Recorder recorder_;
   WatchView view_;
@@ -173,13 +180,13 @@ private:
 int execute_watch(const WatchOptions& o) {
   check(o);
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
-  const auto items = stat::parse_items(o.events.empty() ? stat::default_items() : o.events);
+  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
   if (items.empty()) throw bad_input("--event", "names nothing");
   const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event",
                     fmt::format("names {} rows, more than {}", plan.rows.size(), watch::most_series));
-  const std::string subject = o.pid != 0 ? fmt::format("process {}", o.pid) : kernel::quoted(o.command);
+  const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
   int status = 0;
   {
     Audience audience(o, plan, subject);
@@ -201,19 +208,18 @@ Command watch_command() {
         .list("-e,--event", o->events, "LIST",
               "events, presets, metrics; the keys n and p switch between them")
         .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
-        .number("-p,--pid", o->pid, "PID", "a process that runs, while the command runs or until it ends",
-                {1, most_pid})
-        .number("-I,--interval", o->interval, "MS", "a point every so many milliseconds (500)",
-                interval_range)
+        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)", interval_range)
         .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)", {1, 86'400})
-        .text("--domain", o->domain, "MODE",
-              "user, kernel or all where a name does not say; default: what is allowed")
+        .text("--domain", o->domain, "DOMAIN",
+              "count in user mode, kernel or all (default: all that is permitted)")
         .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
         .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
         .text("--listen", o->listen, "ADDRESS", "accept viewers at a port, HOST:PORT, or a path")
         .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
         .flag("--plain", o->plain, "a line for each interval, also on a terminal")
         .flag("--json", o->json, "JSON lines on stdout, as viewers get them")
+        .text("--export", o->export_to, "FILE", export_help)
         .program(o->command, "the program to run and watch");
     return [o] { return execute_watch(*o); };
   };

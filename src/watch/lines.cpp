@@ -1,6 +1,5 @@
 #include "watch/lines.hpp"
 
-#include "command/output.hpp"
 #include "command/printable.hpp"
 
 #include <algorithm>
@@ -77,36 +76,46 @@ std::string watch_line(const watch::Message& message, const watch::Trace& trace,
   return (head ? heads(*trace.hello()) : "") + row(std::get<watch::Interval>(message), *trace.hello());
 }
 
-std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
-  if (!trace.hello()) return {};
+Table watch_means(const watch::Trace& trace) {
   using Align = Table::Align;
-  Table table({{""},
+  Table table({{"series"},
                {"mean", Align::right},
                {"least", Align::right},
                {"greatest", Align::right},
                {"unit"},
-               {"", Align::left}});
-  std::map<std::string, std::string> refused;
+               {"", Align::left}},
+              "Means over the intervals");
+  if (!trace.hello()) return table;
   const auto number = [](double value) { return fmt::format("{:.5g}", value); };
   for (std::size_t i = 0; i < trace.sums().size(); ++i) {
     const auto& series = trace.hello()->series[i];
     const auto& sum = trace.sums()[i];
-    if (!series.refused.empty()) {
-      std::string& names = refused[printable(series.refused)];
-      names += (names.empty() ? "" : ", ") + printable(series.name);
-    } else if (sum.counted == 0) {
+    if (!series.refused.empty()) continue;
+    if (sum.counted == 0) {
       table.add({"  " + printable(series.name), "-", "-", "-", printable(series.unit), "never counted"});
     } else {
       table.add({"  " + printable(series.name), number(sum.mean()), number(sum.least), number(sum.greatest),
                  printable(series.unit), doubts(sum, trace.number_of_intervals())});
     }
   }
+  return table;
+}
+
+std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
+  if (!trace.hello()) return {};
+  std::map<std::string, std::string> refused;
+  for (const auto& series : trace.hello()->series) {
+    if (series.refused.empty()) continue;
+    std::string& names = refused[printable(brief(series.refused))];
+    names += (names.empty() ? "" : ", ") + printable(series.name);
+  }
+  const Table table = watch_means(trace);
   std::string text =
       fmt::format("{}: {} intervals", printable(trace.hello()->subject), trace.number_of_intervals());
   if (trace.end()) text += ", " + printable(trace.end()->reason);
-  text += "\n" + (table.empty() ? std::string() : table.text(stream));
+  text = fit(text, line_width(stream), 2) + "\n" + (table.empty() ? std::string() : table.text(stream));
   for (const auto& [why, names] : refused)
-    text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), 110, 4) + "\n";
+    text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), line_width(stream), 4) + "\n";
   if (trace.dropped() > 0) text += fmt::format("  {} lines missed: we were too slow\n", trace.dropped());
   if (trace.dropped_by_program() > 0)
     text += fmt::format("  {} marks that the program could not get rid of\n", trace.dropped_by_program());

@@ -1,6 +1,7 @@
 // A watch as lines: for people, or as JSON.
 #pragma once
 
+#include "command/output.hpp"
 #include "watch/trace.hpp"
 
 #include <cstdio>
@@ -31,6 +32,8 @@ private:
 /// One line for people; with the heads of the columns before it where it is time for them again.
 [[nodiscard]] std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head);
 
+/// A row for each series that can be counted.
+[[nodiscard]] Table watch_means(const watch::Trace& trace);
 /// What is told at the end: mean, least and greatest of each series, and what was not counted.
 [[nodiscard]] std::string watch_summary(const watch::Trace& trace, std::FILE* stream);
 

@@ -20,7 +20,7 @@ struct ToJson {
       series.push_back(one);
     }
     return {{"type", "hello"},
-            {"protocol", protocol},
+            {"schema", protocol},
             {"subject", m.subject},
             {"interval_ms", m.interval_ms},
             {"series", series}};
@@ -78,7 +78,7 @@ double time_of(const Json& json, const char* key) {
 }
 
 Hello hello_of(const Json& json) {
-  if (text(json, "protocol") != protocol) throw BadLine{};
+  if (text(json, "schema") != protocol) throw BadLine{};
   Hello m{text(json, "subject"), whole(json, "interval_ms"), {}};
   const Json& series = member(json, "series");
   if (!series.is_array() || series.size() > most_series) throw BadLine{};

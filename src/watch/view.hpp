@@ -35,7 +35,8 @@ public:
   [[nodiscard]] int command_output();
   void command_started();
   [[nodiscard]] bool takes_keys() const; ///< the standard input is ours, then
-  [[nodiscard]] bool gone() const;       ///< nobody looks any more
+  [[nodiscard]] const watch::Trace& trace() const noexcept { return trace_; }
+  [[nodiscard]] bool gone() const; ///< nobody looks any more
   [[nodiscard]] bool quit() const { return screen_ && screen_->quit(); }
   /// Throws Error (unavailable) when lines could not be written, to a full disk.
   void check() const;

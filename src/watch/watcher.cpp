@@ -1,5 +1,4 @@
 #include "watch/watcher.hpp"
-
 #include "perf/descendants.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
@@ -9,6 +8,7 @@
 #include "stat/summary.hpp"
 #include "watch/sections.hpp"
 
+
 #include <recount/error.hpp>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <optional>
+#include <span>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -52,12 +53,13 @@ public:
   Watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer)
       : plan_(plan), settings_(settings), observer_(observer) {
     if (watches_command()) start(true);
-    pid_ = watches_command() ? child_->pid() : settings.pid;
-    watched_.emplace(pid_);
-    if (watched_->ended()) throw bad_input("-p " + std::to_string(pid_), "there is no such process");
     using When = stat::Attached::When;
-    attached_.emplace(plan, pid_, watches_command() ? When::at_exec : When::at_once);
-    if (watches_command()) descendants_.emplace(pid_);
+    for (const pid_t pid : watches_command() ? std::vector{child_->pid()} : settings.pids) {
+      watched_.emplace_back(pid);
+      if (watched_.back().ended()) throw bad_input("-p " + std::to_string(pid), "there is no such process");
+      attached_.emplace_back(plan, pid, watches_command() ? When::at_exec : When::at_once);
+    }
+    if (watches_command()) descendants_.emplace(child_->pid());
   }
 
   int run() {
@@ -79,7 +81,7 @@ public:
   }
 
 private:
-  [[nodiscard]] bool watches_command() const { return settings_.pid == 0; }
+  [[nodiscard]] bool watches_command() const { return settings_.pids.empty(); }
   void start(bool held) {
     process::Spawn spawn{settings_.command};
     spawn.in = settings_.in;
@@ -99,18 +101,23 @@ private:
   bool over() {
     if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
     if (child_) return false; // a process that has ended meanwhile counts nothing more
-    return watched_->ended() || asked_to_stop_;
+    return asked_to_stop_ || std::ranges::all_of(watched_, &Watched::ended);
   }
 
   void turn() {
     std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-    const Watched& until = beside_ ? *beside_ : *watched_;
-    if (until.fd() >= 0) polled.push_back({until.fd(), POLLIN, 0});
+    bool known = true; // when the watching is over
+    for (const Watched& until :
+         beside_ ? std::span<const Watched>(&*beside_, 1) : std::span<const Watched>(watched_)) {
+      known = known && until.fd() >= 0;
+      // One that has ended stays readable: the others are waited for.
+      if (until.fd() >= 0 && !until.ended()) polled.push_back({until.fd(), POLLIN, 0});
+    }
     if (sections_ && sections_->fd() >= 0) polled.push_back({sections_->fd(), POLLIN, 0});
     observer_.polled(polled);
     auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
                          std::chrono::milliseconds(0));
-    if (until.fd() < 0) left = std::min(left, std::chrono::milliseconds(10));
+    if (!known) left = std::min(left, std::chrono::milliseconds(10));
     ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
     take_signals();
     take_sections();
@@ -133,8 +140,18 @@ private:
     return std::chrono::duration<double>(time - begin_).count();
   }
 
+  std::vector<Count> counts() {
+    std::vector<Count> sums = attached_.front().read();
+    for (std::size_t i = 1; i < attached_.size(); ++i) {
+      const auto more = attached_[i].read();
+      for (std::size_t e = 0; e < sums.size(); ++e)
+        stat::add(sums[e], more[e]);
+    }
+    return sums;
+  }
+
   stat::Reading read() {
-    return stat::read([this] { return attached_->read(); }, watches_command() ? &*child_ : nullptr);
+    return stat::read([this] { return counts(); }, watches_command() ? &*child_ : nullptr);
   }
 
   [[nodiscard]] stat::Slice slice(double begin, double end, stat::Between counted) const {
@@ -186,9 +203,9 @@ private:
   const Observer& observer_;
   std::optional<SectionSocket> sections_;
   std::optional<process::Child> child_;
-  pid_t pid_ = 0;
-  std::optional<Watched> watched_, beside_; ///< what is watched, and a command that takes as long
-  std::optional<stat::Attached> attached_;
+  std::vector<Watched> watched_;
+  std::optional<Watched> beside_; ///< a command that takes as long
+  std::vector<stat::Attached> attached_;
   std::optional<perf::Descendants> descendants_;
   stat::Reading first_, last_;
   Steady::time_point begin_, last_time_, tick_;

@@ -14,8 +14,8 @@
 namespace recount::watch {
 
 struct WatchSettings {
-  std::vector<std::string> command; ///< with a pid: how long that is watched
-  pid_t pid = 0;                    ///< 0: the command is watched
+  std::vector<std::string> command; ///< with PIDs: how long these are watched
+  std::vector<pid_t> pids;          ///< empty: the command is watched
   std::string subject;              ///< what viewers are told
   std::chrono::milliseconds interval{1000};
   int in = 0, out = -1, err = -1; ///< the command's; out and err -1: ours, in -1: /dev/null

@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(what_a_hostile_peer_sends_ends_the_viewer_and_leaves_its_te
   const Folder folder;
   for (const std::string& sent :
        {std::string("HTTP/1.1 200 OK\r\n\r\n"), std::string(1 << 20, 'x'),
-        std::string(R"({"type":"hello","protocol":"recount-watch/1","subject":"\u001b[2J","interval_ms":1,)"
+        std::string(R"({"type":"hello","schema":"recount-watch/1","subject":"\u001b[2J","interval_ms":1,)"
                     R"("series":[{"name":"\u001b]0;x\u0007","unit":"u"}]})"
                     "\n{}\n")}) {
     const process::Fd listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -28,7 +28,7 @@ BOOTS = [
     Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=180)),
     Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=180), cpu='neoverse-n1'),
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
-         [Step('cost-table', f'/recount cost --rounds 1 -e {EVENTS}', show=True)]),
+         [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
     Boot('a57-wrong', tables('check-wrong', limit=180)),
     # Two cycles an instruction: whoever swaps the two is found out.
     Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),

@@ -13,6 +13,8 @@
 #include "witness/header.hpp"
 #include "sweep/range.hpp"
 #include "witness/witness.hpp"
+#include "sweep/options.hpp"
+#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,8 +29,9 @@ namespace {
 using CachesClock = std::chrono::steady_clock;
 
 struct CachesArguments {
-  std::vector<std::string> from;
-  std::string witness, machine, cpu, seed, output, most;
+  std::vector<std::string> from, witnesses;
+  std::string witness, ///< one of `witnesses`
+      machine, cpu, seed, output, most, export_to;
   bool grid = false, rows = false, json = false, quiet = false, brief = false;
 };
 
@@ -88,7 +91,7 @@ private:
 std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
                                    result::Writer* writer) {
   study::CachesTask task;
-  task.witness = a.witness.empty() ? default_witness() : a.witness;
+  task.witness = a.witness;
   const bool modelled = task.witness.starts_with("model");
   if (!modelled) {
     const auto& witness = witness::find(task.witness);
@@ -147,49 +150,72 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     const std::string where = found.modelled  ? "simulated, not measured"
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
-    cli::print("{}witness {}, {}{}\n\n{}", &shown == &all.front() ? "" : "\n", found.witness, where,
-               shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds)
-                                 : "",
-               caches_table(shown));
+    const std::string how =
+        shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds) : "";
+    cli::print("{}{}\n\n{}", &shown == &all.front() ? "" : "\n",
+               fit(fmt::format("witness {}, {}{}", found.witness, where, how), line_width(), 2),
+               caches_table(shown).text());
     if (!a.brief) cli::print("\n{}", caches_reasons(shown));
-    if (a.rows) cli::print("\n{}", caches_rows(shown));
+    if (!a.rows) continue;
+    const Table rows = caches_rows(shown);
+    if (rows.empty())
+      cli::print("\nno grid of sizes and strides is on record\n");
+    else
+      cli::print("\n{}:\n{}", rows.title(), rows.text());
   }
 }
 
 void check_arguments(const CachesArguments& a) {
-  if (!a.witness.empty()) {
-    const auto& witness = witness::find(a.witness);
-    if (witness.name == "both") throw bad_input("--witness both", "one witness at a time", "perf or papi");
-    if (a.witness.starts_with("model:")) static_cast<void>(model::machine(a.witness.substr(6)));
+  for (const auto& name : list_words(a.witnesses)) {
+    const auto& witness = witness::find(name);
+    if (witness.name == "both")
+      throw bad_input("--witness both", "each of them is measured by itself", "--witness perf,papi");
+    if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
   }
   if (!a.cpu.empty()) static_cast<void>(parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
   check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
-      (!a.output.empty() || !a.witness.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
+      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
     throw bad_input("--from", "takes what was measured before",
                     "leave out -o, --witness, --cpu, --grid and --max-size");
 }
 
+void export_tables(const TableExport& file, const std::vector<ShownCaches>& all) {
+  std::vector<Table> tables;
+  for (const auto& shown : all) {
+    tables.push_back(caches_table(shown));
+    tables.push_back(caches_rows(shown));
+  }
+  file.write("recount caches", tables);
+}
+
 int run(const CachesArguments& a) {
   check_arguments(a);
+  const TableExport file(a.export_to);
   std::vector<ShownCaches> all;
   if (!a.from.empty()) {
     all = from_record(a);
   } else {
     const std::uint64_t seed = parse_seed(a.seed);
-    const auto cpus =
-        a.witness.starts_with("model") ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a);
     std::unique_ptr<result::Writer> writer;
     if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
     catch_stop_signals();
-    for (const auto cpu : cpus) {
-      auto shown = measure(a, cpu, seed, writer.get());
-      if (!shown) return 128 + stop_signal();
-      all.push_back(std::move(*shown));
+    auto witnesses = list_words(a.witnesses);
+    if (witnesses.empty()) witnesses.push_back(default_witness());
+    for (const auto& witness : witnesses) {
+      CachesArguments one = a;
+      one.witness = witness;
+      const bool modelled = witness.starts_with("model");
+      for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
+        auto shown = measure(one, cpu, seed, writer.get());
+        if (!shown) return 128 + stop_signal();
+        all.push_back(std::move(*shown));
+      }
     }
   }
   if (a.output != "-") print(a, all);
+  export_tables(file, all);
   const bool any = std::ranges::any_of(all, [](const ShownCaches& shown) {
     return std::ranges::any_of(shown.all.found.levels, [](const auto& level) {
       return level.capacity.value || level.line.value || level.ways.value;
@@ -206,8 +232,8 @@ Command caches_command() {
           [](Options& options) -> std::function<int()> {
             auto a = std::make_shared<CachesArguments>();
             options
-                .text("--witness", a->witness, "NAME",
-                      "clock, perf, papi, model or model:NAME; default: counters that count misses here, "
+                .list("--witness", a->witnesses, "LIST",
+                      "clock, perf, papi, model, model:NAME; default: counters that count misses here, "
                       "else the clock")
                 .text("--machine", a->machine, "NAME",
                       "compare with this described machine; default: with what the system states")
@@ -222,7 +248,8 @@ Command caches_command() {
                 .text("-o,--output", a->output, "FILE", "keep every reading in FILE; - is stdout")
                 .list("--from", a->from, "FILE", "find caches in readings kept before, measure nothing")
                 .flag("-b,--brief", a->brief, "the table alone, without the reasons")
-                .flag("--json", a->json, "print JSON")
+                .flag("--json", a->json, "print one JSON object")
+                .text("--export", a->export_to, "FILE", export_help)
                 .flag("-q,--quiet", a->quiet, "no progress");
             return [a] { return run(*a); };
           }};

@@ -1,7 +1,7 @@
 #include "caches/view/output.hpp"
+#include "command/json_text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace recount::cli {
 namespace {
@@ -121,7 +121,7 @@ std::string caches_json(const std::vector<ShownCaches>& all) {
     for (const auto& shown : all)
       object["cores"].push_back(run_json(shown));
   }
-  return object.dump(2, ' ', false, CachesJson::error_handler_t::replace) + '\n';
+  return json_text("caches", object);
 }
 
 } // namespace recount::cli

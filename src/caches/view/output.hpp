@@ -2,6 +2,7 @@
 #pragma once
 
 #include "caches/infer/findings.hpp"
+#include "command/output.hpp"
 #include "result/run.hpp"
 
 #include <optional>
@@ -22,12 +23,12 @@ struct ShownCaches {
 /// agrees with them and who does not.
 [[nodiscard]] analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu);
 
-[[nodiscard]] std::string caches_table(const ShownCaches& shown);
+[[nodiscard]] Table caches_table(const ShownCaches& shown);
 /// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
-[[nodiscard]] std::string caches_rows(const ShownCaches& shown);
+[[nodiscard]] Table caches_rows(const ShownCaches& shown);
 /// The written justification, wrapped.
 [[nodiscard]] std::string caches_reasons(const ShownCaches& shown);
-/// One run as an object, several as {"cores": [...]}.
+/// One object; several runs are its member "cores".
 [[nodiscard]] std::string caches_json(const std::vector<ShownCaches>& all);
 
 } // namespace recount::cli

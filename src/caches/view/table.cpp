@@ -9,8 +9,6 @@ namespace {
 using analysis::Property;
 using analysis::Standing;
 
-constexpr std::size_t text_columns = 100;
-
 Style style_of(Standing agreement) {
   switch (agreement) {
   case Standing::agrees: return Style::good;
@@ -36,20 +34,20 @@ void add_rows(Table& table, const std::string& level, std::initializer_list<cons
 
 } // namespace
 
-std::string caches_table(const ShownCaches& shown) {
-  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}});
+Table caches_table(const ShownCaches& shown) {
+  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}},
+              "Caches");
   for (const auto& level : shown.all.found.levels)
     add_rows(table, level.name + (level.effective ? " (effective)" : ""),
              {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
   for (const auto& tlb : shown.all.found.tlbs)
     add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
   if (shown.all.found.memory.value) add_rows(table, "memory", {&shown.all.found.memory});
-  return table.text();
+  return table;
 }
 
-std::string caches_rows(const ShownCaches& shown) {
+Table caches_rows(const ShownCaches& shown) {
   const auto& rows = shown.all.rows;
-  if (rows.empty()) return "no grid of sizes and strides is on record\n";
   std::size_t levels = 0;
   bool times = false, cycles = false;
   for (const auto& row : rows) {
@@ -63,7 +61,7 @@ std::string caches_rows(const ShownCaches& shown) {
     heads.push_back({fmt::format("L{} misses", level + 1), right});
   if (cycles) heads.push_back({"cycles", right});
   if (times) heads.push_back({"ns", right});
-  Table table(heads);
+  Table table(heads, "Averages per access");
   const auto shown_as = [](const std::optional<double>& value, const char* none) {
     return value ? fmt::format("{:.4f}", *value) : std::string(none);
   };
@@ -75,16 +73,16 @@ std::string caches_rows(const ShownCaches& shown) {
     if (times) cells.push_back(shown_as(row.ns, "not timed"));
     table.add(std::move(cells));
   }
-  return "Averages an access:\n" + table.text();
+  return table;
 }
 
 std::string caches_reasons(const ShownCaches& shown) {
   std::string text;
   for (const auto& paragraph : justification(shown.all))
-    text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, text_columns, 2) + "\n";
+    text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, line_width(), 2) + "\n";
   text += paint(Style::strong, "How it was measured") + "\n";
   for (const auto& sentence : shown.all.found.method)
-    text += "  " + wrap(sentence, text_columns, 2) + "\n";
+    text += "  " + wrap(sentence, line_width(), 2) + "\n";
   return text;
 }
 

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(probes_are_put_into_a_process_that_runs_and_taken_out_again
   Waiting fixture(500);
   FunctionSettings settings;
   settings.names = {"work::called"};
-  settings.who.pid = fixture.child().pid();
+  settings.who.pids = {fixture.child().pid()};
   settings.who.command = {"sleep", "2"};
   auto part = std::async(std::launch::async, [&] { return record_functions(settings); });
   std::this_thread::sleep_for(700ms); // for the probes to be in place

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_nobody_waits_for_has_ended_all_the_same) {
     ::_exit(0);
   }
   WatchSettings settings;
-  settings.pid = child;
+  settings.pids = {child};
   settings.interval = 50ms;
   const auto seen = watched("perf::PAGE-FAULTS", settings);
   BOOST_TEST(seen.status == 0);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_nobody_waits_for_has_ended_all_the_same) {
 
 BOOST_AUTO_TEST_CASE(a_process_is_watched_while_a_command_runs) {
   WatchSettings settings = command({"sleep", "0.2"}, 50ms);
-  settings.pid = ::getpid();
+  settings.pids = {::getpid()};
   const auto seen = watched("perf::PAGE-FAULTS", settings);
   BOOST_TEST(seen.status == 0);
   BOOST_TEST(of<Interval>(seen.messages).size() >= 2U);

@@ -1,11 +1,16 @@
 // Tables, sizes, wrapping.
 #include "command/output.hpp"
+#include "command/table_export.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
 
 using namespace recount;
 using namespace recount::cli;
@@ -82,4 +87,110 @@ BOOST_AUTO_TEST_CASE(an_error_has_a_line_for_each_part_it_has) {
   const Error full(ErrorKind::unavailable, {"ev", "refused (EACCES)", "k = 3", "do this"});
   BOOST_TEST(error_text(full) == "recount: ev: refused (EACCES)\n  setting: k = 3\n  remedy:  do this\n");
   BOOST_TEST(error_text(bad_input("x", "bad")) == "recount: x: bad\n");
+}
+
+namespace {
+Table wide() {
+  Table t({{"name"}, {"count", Table::Align::right}, {"what it is"}}, "Some things");
+  t.add({"perf::PAGE-FAULTS", "1,234,567", "page faults, minor and major, of all threads"});
+  t.add({"perf::CS", "8", "context switches"});
+  return t;
+}
+
+std::size_t widest(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t most = 0;
+  for (std::string line; std::getline(lines, line);)
+    most = std::max(most, width(line));
+  return most;
+}
+} // namespace
+
+BOOST_AUTO_TEST_CASE(text_is_wrapped_in_its_column_where_a_line_is_too_wide) {
+  BOOST_TEST(wide().text(stdout, 50) == "name                   count  what it is\n"
+                                        "perf::PAGE-FAULTS  1,234,567  page faults, minor\n"
+                                        "                              and major, of all\n"
+                                        "                              threads\n"
+                                        "perf::CS                   8  context switches\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_is_a_record_where_columns_are_too_narrow) {
+  BOOST_TEST(wide().text(stdout, 32) == "perf::PAGE-FAULTS\n"
+                                        "    count: 1,234,567; what it\n"
+                                        "    is: page faults, minor and\n"
+                                        "    major, of all threads\n"
+                                        "perf::CS\n"
+                                        "    count: 8; what it is:\n"
+                                        "    context switches\n");
+}
+
+BOOST_AUTO_TEST_CASE(no_line_is_wider_than_asked_for) {
+  for (std::size_t most = 21; most < 100; ++most)
+    BOOST_TEST(widest(wide().text(stdout, most)) <= most);
+}
+
+BOOST_AUTO_TEST_CASE(a_style_goes_with_each_line_of_a_cell) {
+  Table t({{"a"}, {"b"}});
+  t.add({"\033[31mone two three four five\033[0m", "x"});
+  BOOST_TEST(t.text(stdout, 20) == "a                  b\n"
+                                   "\033[31mone two three\033[0m      x\n"
+                                   "\033[31mfour five\033[0m\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_width_is_that_of_COLUMNS_or_80) {
+  ::setenv("COLUMNS", "40", 1);
+  BOOST_TEST(line_width() == 40U);
+  ::setenv("COLUMNS", "1", 1); // of no use to anybody
+  BOOST_TEST(line_width() == 20U);
+  ::unsetenv("COLUMNS");
+  std::FILE* const file = std::tmpfile();
+  BOOST_TEST(line_width(file) == 80U);
+  std::fclose(file);
+}
+
+BOOST_AUTO_TEST_CASE(digits_are_grouped) {
+  BOOST_TEST(grouped("1234567") == "1,234,567");
+  BOOST_TEST(grouped("-123456.789") == "-123,456.789");
+  BOOST_TEST(grouped("123") == "123");
+  BOOST_TEST(grouped("1e+20") == "1e+20");
+  BOOST_TEST(grouped("inf") == "inf");
+}
+
+BOOST_AUTO_TEST_CASE(a_number_has_the_digits_that_its_spread_supports) {
+  BOOST_TEST(show_number(1234567) == "1,234,567");
+  BOOST_TEST(show_number(1234567.4, 890) == "1,234,570");
+  BOOST_TEST(show_number(51.23456, 0.34) == "51.23");
+  BOOST_TEST(show_number(0.0123456, 0.0004) == "0.01235");
+  BOOST_TEST(show_number(4309.9) == "4,310");
+  BOOST_TEST(show_number(0.0572371) == "0.0572");
+}
+
+BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes_what_would_break_it) {
+  Table t({{"name"}, {"n", Table::Align::right}, {"what"}});
+  t.add({"  \033[1ma\033[0m", "1,234,567", "x, \"y\"\nz"});
+  t.add({"1,000", "a,b"});
+  BOOST_TEST(csv_text(t) == "name,n,what\n"
+                            "a,1234567,\"x, \"\"y\"\"\nz\"\n"
+                            "\"1,000\",\"a,b\",\n");
+}
+
+BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
+  char folder[] = "/tmp/recount-export-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::filesystem::path path(folder);
+  const auto text = [&](const char* name) {
+    std::ostringstream all;
+    all << std::ifstream(path / name).rdbuf();
+    return all.str();
+  };
+  TableExport(path / "t.csv").write("all", {Table({{"none"}}), wide(), wide()});
+  BOOST_TEST(text("t.csv").starts_with("name,count,what it is\nperf::PAGE-FAULTS,1234567,"));
+  BOOST_TEST(text("t-Some-things.csv") == text("t.csv"));
+  TableExport(path / "t.md").write("all", {wide()});
+  BOOST_TEST(text("t.md").starts_with("# all\n"));
+  BOOST_TEST(text("t.md").find("| name | count | what it is |\n| :--- | ---: | :--- |\n") !=
+             std::string::npos);
+  BOOST_CHECK_THROW(TableExport(path / "t.txt"), Error);
+  BOOST_CHECK_THROW(TableExport(path / "no" / "t.csv"), Error);
+  std::filesystem::remove_all(path);
 }

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_finite_is_not_counted) {
 BOOST_AUTO_TEST_CASE(nonsense_is_no_message) {
   for (const char* text :
        {"", "{", "[]", "3", "null", R"({"type":"hello"})", R"({"type":"x"})",
-        R"({"type":"hello","protocol":"recount-watch/2","subject":"s","interval_ms":1,"series":[]})",
+        R"({"type":"hello","schema":"recount-watch/2","subject":"s","interval_ms":1,"series":[]})",
         R"({"type":"interval","n":0,"begin":2,"end":1,"values":[]})",
         R"({"type":"interval","n":0,"begin":-1,"end":1,"values":[]})",
         R"({"type":"interval","n":0,"begin":0,"end":1e300,"values":[]})",
