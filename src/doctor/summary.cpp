@@ -3,7 +3,7 @@
 #include "host/machine.hpp"
 
 #include <recount/error.hpp>
-#include <recount/nearest.hpp>
+#include "base/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -136,7 +136,7 @@ void check_readiness_name(const std::string& command) {
     names.emplace_back(known.command);
   }
   throw bad_input("--for " + command, "no such command",
-                  did_you_mean(command, names, fmt::format("one of {}", fmt::join(names, ", "))));
+                  base::did_you_mean(command, names, fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 Readiness readiness_of(const std::string& command, const std::vector<Area>& areas) {

@@ -50,7 +50,8 @@ public:
     if (share <= told_ || now < next_) return;
     told_ = share;
     next_ = now + std::chrono::milliseconds(100);
-    write_all(out_, progress_line(share) + '\n'); // a reader that has gone is noticed at the end
+    // A reader that is gone is noticed at the end.
+    static_cast<void>(process::write_all(out_, progress_line(share) + '\n'));
   }
 
 private:

@@ -1,0 +1,94 @@
+#include "sweep/matmul_time.hpp"
+
+#include "kernel/matmul/matmul_point.hpp"
+#include "model/accelerated/setwise.hpp"
+#include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace recount::sweep {
+namespace {
+
+using Variant = kernel::MatmulPoint::Variant;
+
+/// Processor seconds for two passes: one fills the caches, the other counts.
+struct SimulationCost {
+  double setwise; ///< set by set: for n = 1000, whose rows of doubles start in 64 places of a page
+  double power;   ///< of n, that this grows with
+  double replay;  ///< nanoseconds a step of n^3, where every access is replayed
+};
+struct SimulationRow {
+  Variant variant;
+  SimulationCost bare, walking; ///< without and with TLBs
+};
+
+/// Measured on a virtual machine of two Xeon cores. Set by set: model:i7-9700~no-tlb and model:i7-9700, n =
+/// 600 to 3000. Replayed, where sets do not decide for themselves: model:i7-9700-l3 with its inclusive level
+/// and model:ryzen-3700x with its exclusive one, n = 400 to 800.
+constexpr std::array simulation_rows{SimulationRow{Variant::ijk, {1.2, 1.8, 40}, {6, 3.8, 55}},
+                                     SimulationRow{Variant::ijk_mem, {1.2, 1.8, 45}, {5.5, 3.8, 65}},
+                                     SimulationRow{Variant::ikj, {0.9, 2.5, 14}, {1.9, 2.7, 14}},
+                                     SimulationRow{Variant::transposed, {0.9, 2.5, 13}, {2.4, 2.5, 14}},
+                                     SimulationRow{Variant::blocked, {3.3, 1.3, 12}, {4.7, 1.3, 12}}};
+constexpr double places_at_1000 = 64;
+
+/// With a third level: so many times the time of two, and from so many thousand rows in 64 places on what is
+/// to be remembered takes too much memory. Measured with 2 MiB of L2 and 480 MiB of L3.
+constexpr double third_level = 3, most_with_third_level = 1.2;
+
+/// Rows of whole pages all meet the same sets, in the first caches as in TLBs, and nearly everything recurs:
+/// seconds for 1000 rows of any variant, n = 1024 to 10240.
+constexpr double pages_bare = 0.01, pages_walking = 0.25, pages_with_third_level = 1.5;
+
+/// In how many places of a page rows start: after so many of them a first level's sets are met in the same
+/// way again. 1 where rows are whole pages, 512 where doubles stand in rows of odd length.
+double places_of_rows(const kernel::MatmulPoint& at) {
+  constexpr std::int64_t page = 4096;
+  return static_cast<double>(page / std::gcd(page, at.n * at.element));
+}
+
+/// Nothing where it is likely to give up.
+std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const SimulationRow& row,
+                                      const model::MachineDescription& machine) {
+  if (!model::Setwise::possible(machine)) return {};
+  const bool walking = machine.tlb.has_value(), third = machine.levels.size() > 2;
+  const double size = static_cast<double>(at.n) / 1000, places = places_of_rows(at);
+  if (places == 1) return size * (third ? pages_with_third_level : walking ? pages_walking : pages_bare);
+  const double variety = places / places_at_1000;
+  if (third && size * variety > most_with_third_level) return {};
+  const SimulationCost& cost = walking ? row.walking : row.bare;
+  return (third ? third_level : 1) * cost.setwise * std::pow(size, cost.power) * variety;
+}
+
+/// Nothing where this machine states no caches: what is left then is known without them.
+std::optional<model::MachineDescription> simulated_machine(const Job& job) {
+  try {
+    return model::enough_for(model::machine(witness::modelled_machine(job.witness)), job.metrics);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    return {};
+  }
+}
+
+} // namespace
+
+double matmul_simulated_seconds(const Job& job) {
+  const auto machine = simulated_machine(job);
+  if (!machine) return 0;
+  const auto at = kernel::matmul_point(kernel::find(job.kernel), job.point);
+  const auto* row = std::ranges::find(simulation_rows, at.variant, &SimulationRow::variant);
+  const double n = static_cast<double>(at.n);
+  const double replayed = 1e-9 * n * n * n * (machine->tlb ? row->walking : row->bare).replay;
+  // What would not be faster set by set is replayed as well.
+  return std::min(replayed, setwise_seconds(at, *row, *machine).value_or(replayed));
+}
+
+} // namespace recount::sweep
