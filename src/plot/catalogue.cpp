@@ -82,7 +82,8 @@ const Figure& find(const std::vector<Figure>& figures, std::string_view name) {
     if (figure.entry.name == name) return figure;
     all.push_back(figure.entry.name);
   }
-  throw bad_input(std::string(name), "no such figure", base::did_you_mean(name, all, "recount plot --list"));
+  throw bad_input("--figure " + std::string(name), "no such figure",
+                  base::did_you_mean(name, all, "recount plot --list"));
 }
 
 const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
