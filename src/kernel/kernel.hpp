@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::kernel {
@@ -116,7 +117,7 @@ public:
 /// All kernels, in the order of recount-kernels(7).
 [[nodiscard]] std::span<const Kernel* const> all();
 /// Throws recount::Error (bad_input) naming the nearest kernels when there is none of that name.
-[[nodiscard]] const Kernel& find(const std::string& name);
+[[nodiscard]] const Kernel& find(std::string_view name);
 /// Fills in defaults and checks bounds and unknown names; throws recount::Error (bad_input).
 [[nodiscard]] result::Params complete(const Kernel& kernel, const result::Params& given);
 

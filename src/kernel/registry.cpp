@@ -70,13 +70,13 @@ std::span<const Kernel* const> all() {
   return kernels;
 }
 
-const Kernel& find(const std::string& name) {
+const Kernel& find(std::string_view name) {
   std::vector<std::string> known;
   for (const Kernel* kernel : all()) {
     if (kernel->name() == name) return *kernel;
     known.push_back(kernel->name());
   }
-  throw bad_input(name, "no such kernel", base::did_you_mean_or_all(name, known));
+  throw bad_input(std::string(name), "no such kernel", base::did_you_mean_or_all(name, known));
 }
 
 result::Params complete(const Kernel& kernel, const result::Params& given) {

@@ -67,23 +67,23 @@ const std::vector<Recipe>& recipes() {
 std::vector<Figure> curve_figures() {
   std::vector<Figure> figures;
   for (const Recipe& recipe : recipes())
-    figures.push_back({recipe.entry,
-                       [&recipe](const auto& results, const auto& choice) {
-                         return compose(recipe, results, choice);
-                       },
-                       [&recipe](const auto& results, const auto& choice) {
-                         return longest_curves(results, choice) == &recipe;
-                       }});
+    figures.push_back(
+        {recipe.entry,
+         [&recipe](const auto& results, const auto& choice) { return compose(recipe, results, choice); },
+         [&recipe](const auto& results, const auto& choice) {
+           return longest_curves(results, choice) == &recipe;
+         }});
   return figures;
 }
 
-const Figure& find(const std::vector<Figure>& figures, const std::string& name) {
+const Figure& find(const std::vector<Figure>& figures, std::string_view name) {
   std::vector<std::string> all;
   for (const auto& figure : figures) {
     if (figure.entry.name == name) return figure;
     all.push_back(figure.entry.name);
   }
-  throw bad_input("--figure " + name, "no such figure", base::did_you_mean(name, all, "recount plot --list"));
+  throw bad_input("--figure " + std::string(name), "no such figure",
+                  base::did_you_mean(name, all, "recount plot --list"));
 }
 
 const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,

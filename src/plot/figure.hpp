@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::figure {
@@ -41,7 +42,7 @@ struct Figure {
 };
 
 /// Throws recount::Error (bad_input) with the nearest names.
-[[nodiscard]] const Figure& find(const std::vector<Figure>& figures, const std::string& name);
+[[nodiscard]] const Figure& find(const std::vector<Figure>& figures, std::string_view name);
 /// The first figure that suits these results. Throws recount::Error (bad_input), naming what the results hold
 /// and what each figure needs, when there is none.
 [[nodiscard]] const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
@@ -74,7 +75,8 @@ struct Drawn {
 
 /// Draws a figure. Throws recount::Error: bad_input for a path that cannot be written; unavailable when
 /// gnuplot is missing or fails (with its own words), when the disk is full, or in a build without figures. No
-/// file is then left or replaced. Never raises SIGPIPE. One call at a time per thread; starts a child process.
+/// file is then left or replaced. Never raises SIGPIPE. One call at a time per thread; starts a child
+/// process.
 Drawn draw(const Sheet& sheet, const Options& options);
 
 /// How large a text terminal is.
