@@ -41,7 +41,7 @@ struct Builder {
       const auto given = host::trim(text.substr(equals + 1));
       if (given == "?") return; // the user's own term, later in the list, must fill it
       const auto number = parse_number(given);
-      if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is no number", key, given));
+      if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is not a number", key, given));
       value = *number;
     }
     set(key, value);

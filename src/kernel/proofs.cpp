@@ -110,7 +110,7 @@ std::span<const Unprovable> unprovable() {
       std::istringstream presets(row.presets);
       for (std::string preset; presets >> preset;)
         if (preset.starts_with("PAPI_"))
-          add(preset, "what it takes is written for x86-64 and aarch64 only, in assembly");
+          add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
     }
     return list;
   }();

@@ -28,7 +28,7 @@ void define(Metrics& all, Metrics more) {
 
 void read(Metrics& all, const std::string& path) {
   std::error_code error;
-  if (files::is_directory(path, error)) throw bad_input(path, "is a folder", "name a file of metrics");
+  if (files::is_directory(path, error)) throw bad_input(path, "is a directory", "name a file of metrics");
   const auto text = host::read_file(path);
   if (!text)
     throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), "name a file of metrics");

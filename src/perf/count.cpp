@@ -32,12 +32,12 @@ Count difference(const Count& after, const Count& before) {
   const std::uint64_t from = before.value.value_or(0);
   if (*after.value < from || after.enabled_ns < before.enabled_ns || after.running_ns < before.running_ns ||
       after.lost < before.lost)
-    return not_counted("the counter went backwards: it was reset in between");
+    return not_counted("the counter decreased: it was reset between two reads");
   delta.enabled_ns = after.enabled_ns - before.enabled_ns;
   delta.running_ns = after.running_ns - before.running_ns;
   delta.lost = after.lost - before.lost;
   if (delta.enabled_ns > 0 && delta.running_ns == 0)
-    return not_counted("the counter was given to others all the time");
+    return not_counted("never scheduled: the counter was in use by others");
   delta.value = *after.value - from;
   return delta;
 }

@@ -28,6 +28,6 @@ private:
 
 /// What is to be told when there are any after the end of a command.
 inline constexpr const char* outlived =
-    "incomplete: processes that the command started were still running when it ended";
+    "incomplete: child processes of the command were still running when it ended";
 
 } // namespace recount::perf

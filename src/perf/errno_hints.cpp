@@ -74,22 +74,22 @@ Error call_error(Stage stage, const Event& event, int error, const std::string& 
 Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
   const std::string setting = show(Setting::watchdog);
   if (beside.empty())
-    return unavailable(event.name, "it opens but is never put on the PMU: the counters are taken", setting,
-                       "end other users of the PMU (perf, a profiler); the NMI watchdog holds a counter too: "
+    return unavailable(event.name, "opened but never scheduled: all counters are in use", setting,
+                       "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
                        "sysctl -w kernel.nmi_watchdog=0 (as root)");
   return unavailable(
       event.name,
-      fmt::format("with it the group of {} opens but is never put on the PMU: too few counters are free",
+      fmt::format("the event group with {} opened but was never scheduled: too few free counters",
                   fmt::join(beside, ", ")),
-      setting, "count it in another group: class Counters splits events over groups by itself");
+      setting, "count it in another group: class Counters splits events into groups");
 }
 
 Error absent_error(const Event& event) {
   return unavailable(
       event.name,
-      fmt::format("{} is not a PMU of this machine ({}), where its code would count something else",
+      fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here",
                   event.pmu, host::this_machine().cpu.name),
-      show(Setting::pmus), "recount events lists what can be counted here");
+      show(Setting::pmus), "recount events lists the available events");
 }
 
 } // namespace recount::perf

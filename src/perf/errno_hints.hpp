@@ -42,7 +42,7 @@ enum class Setting {
 
 /// The cause that holds for each event of the core PMU alike; the errno's name follows.
 inline constexpr const char* no_core_pmu =
-    "this kernel has no core PMU: a virtual machine without one, or a CPU that Linux does not know";
+    "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
 /// One row: the first whose number, stage and condition fit is the answer. In `cause` and `remedy`, {event},
 /// {pmu}, {beside}, {cpu} and {pid} are filled in.

@@ -17,9 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds patience{20};
 
 constexpr auto not_started = "not started";
-constexpr auto never_ran = "the group was never put on the PMU while it was enabled: its counters were taken "
-                           "(by the NMI watchdog, a pinned group) or it needs more than there are";
-constexpr auto pinned_out = "the pinned group could not be put on the PMU: its counters were taken";
+constexpr auto never_ran = "the event group was never scheduled while enabled: its counters were in use "
+                           "(by the NMI watchdog, a pinned group), or it needs more counters than exist";
+constexpr auto pinned_out = "the pinned group could not be scheduled: its counters were in use";
 
 } // namespace
 
@@ -144,7 +144,7 @@ bool OpenGroup::fetched(ssize_t got) {
   if (got == 0) return false;
   const auto words = std::span(now_).first(static_cast<std::size_t>(got) / sizeof now_.front());
   if (!layout_.put_in_order(words, ids_))
-    throw unavailable(events_.front().name, "the kernel gave other events than those of the group");
+    throw unavailable(events_.front().name, "the kernel returned events that are not in the group");
   return true;
 }
 

@@ -53,19 +53,19 @@ void serve(SignalOverflow& overflow, int number) {
   struct sigaction now {};
   const bool known = sigaction(number, nullptr, &now) == 0;
   if (known && !ours(now) && !free(now))
-    throw bad_input(fmt::format("signal {}", number), "has a handler of the program's already",
-                    "give another one to OverflowOptions::signal, SIGRTMIN to SIGRTMAX");
+    throw bad_input(fmt::format("signal {}", number), "already has a handler installed by the program",
+                    "set OverflowOptions::signal to another one, SIGRTMIN to SIGRTMAX");
   if (!known || (!ours(now) && !install(number)))
-    throw bad_input(fmt::format("signal {}", number), "is no signal that can be handled",
-                    "take one from SIGRTMIN to SIGRTMAX");
+    throw bad_input(fmt::format("signal {}", number), "cannot be handled",
+                    "use one from SIGRTMIN to SIGRTMAX");
   sigaction(SIGIO, nullptr, &now);
   if (free(now)) install(SIGIO);
   for (auto& slot : served) {
     SignalOverflow* nobody = nullptr;
     if (slot.compare_exchange_strong(nobody, &overflow)) return;
   }
-  throw unavailable("overflow", fmt::format("{} objects deliver by signal already", served.size()), {},
-                    "end some of them, or take Delivery::thread");
+  throw unavailable("overflow", fmt::format("{} objects already deliver by signal", served.size()), {},
+                    "destroy some of them, or use Delivery::thread");
 }
 
 void forget(SignalOverflow& overflow) noexcept {

@@ -92,12 +92,12 @@ private:
     if (attempt.fd || attempt.error == ESRCH) return std::move(attempt.fd);
     if (into_.options.group && into_.options.inherit && attempt.error == EINVAL)
       throw unavailable(event.name,
-                        "this kernel cannot read a group in the samples of what is inherited (EINVAL)", {},
-                        "sample one thread without inherit, or take Linux 6.12 or later");
+                        "this kernel cannot read a group in the samples of inherited events (EINVAL)", {},
+                        "sample one thread without inherit, or use Linux 6.12 or later");
     if (!can_interrupt(event))
       throw unavailable(
-          event.name, "PMU " + event.pmu + " counts it but cannot sample it: it raises no interrupt", {},
-          "count it; or sample perf::CPU-CLOCK in a group with it, which reads it at every sample");
+          event.name, "PMU " + event.pmu + " cannot sample it: the PMU raises no overflow interrupt", {},
+          "count it, or sample perf::CPU-CLOCK in an event group with it");
     GroupOptions options;
     options.pid = context.tid;
     options.cpu = context.cpu;

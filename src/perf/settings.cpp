@@ -16,10 +16,10 @@ namespace {
 /// What a level means to a user without capabilities (kernel.perf_event_paranoid in
 /// Documentation/admin-guide/sysctl/kernel.rst of Linux; level 3 is Debian's and Android's own).
 const char* meaning(long long level) {
-  if (level < 0) return "everything is allowed";
+  if (level < 0) return "no restrictions";
   if (level == 0) return "all but raw tracepoints without CAP_PERFMON";
   if (level == 1) return "own processes, user and kernel, without CAP_PERFMON";
-  if (level == 2) return "own processes, user mode alone, without CAP_PERFMON";
+  if (level == 2) return "own processes, user mode only, without CAP_PERFMON";
   return "nothing without CAP_PERFMON, where the kernel knows this level";
 }
 
@@ -40,7 +40,7 @@ std::string pmus() {
   std::string names;
   for (const host::Pmu& pmu : event::pmus())
     names += " " + pmu.name;
-  return "/sys/bus/event_source/devices holds" + (names.empty() ? " nothing" : names);
+  return "/sys/bus/event_source/devices contains" + (names.empty() ? " nothing" : names);
 }
 
 std::string confinement() {

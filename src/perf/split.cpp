@@ -44,8 +44,8 @@ std::string Split::note(const Event& event) const {
   for (const OpenGroup& group : groups_)
     others += (others.empty() ? "" : ", nor with ") + names(group.events());
   return fmt::format(
-      "{} does not fit into one group with {}: it is counted in another group, in turns with the "
-      "others where counters are short",
+      "{} does not fit into one event group with {}: counted in another group, multiplexed "
+      "if counters are scarce",
       event.name, others);
 }
 

@@ -75,7 +75,7 @@ struct UserRead::State {
     ++direct;
     return true;
   }
-  /// The same by read(2). False: the event could not be put on the PMU.
+  /// The same by read(2). False: the event could not be scheduled.
   bool by_call(PageReading& reading) {
     ++calls;
     const auto total = group.read_total();
@@ -92,7 +92,7 @@ Count UserRead::State::other_count() {
   Count count;
   PageReading total{};
   if (!by_register(total) && !by_call(total)) {
-    count.reason = "the event could not be put on the PMU";
+    count.reason = "the event could not be scheduled";
     return count;
   }
   count.enabled_ns = total.enabled_ns - base.enabled_ns;
@@ -100,7 +100,7 @@ Count UserRead::State::other_count() {
   if (!started)
     count.reason = "not started";
   else if (count.running_ns == 0 && count.enabled_ns > 0)
-    count.reason = "the event was never put on the PMU";
+    count.reason = "the event was never scheduled";
   else
     count.value = total.value - base.value;
   return count;

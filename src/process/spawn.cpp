@@ -184,20 +184,20 @@ bool wait_at(int gate) {
   const std::string why = std::strerror(report.error);
   switch (report.step) {
   case Step::descriptors:
-    throw unavailable(name, "cannot hand over its descriptors: " + why, {}, "ulimit -n");
+    throw unavailable(name, "cannot pass its file descriptors: " + why, {}, "ulimit -n");
   case Step::cpu:
     throw unavailable(name, "cannot be pinned to CPU " + std::to_string(report.cpu) + ": " + why,
                       "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
   case Step::memory: throw unavailable(name, "cannot limit its memory: " + why, {}, "ulimit -v");
   case Step::user: throw unavailable(name, "cannot run it as another user: " + why, {}, "run as root");
-  case Step::trace: throw unavailable(name, "cannot be traced to its start: " + why);
+  case Step::trace: throw unavailable(name, "cannot be traced at its start: " + why);
   case Step::held:
-  case Step::hold: throw unavailable(name, "was held and never let go");
+  case Step::hold: throw unavailable(name, "was stopped before exec and never resumed");
   case Step::exec: break;
   }
   if (report.error == ENOENT && name.find('/') == std::string::npos)
     throw CannotRun(
-        unavailable(name, "program not found along PATH", {}, "install it, or add its folder to PATH"), 127);
+        unavailable(name, "program not found in PATH", {}, "install it, or add its directory to PATH"), 127);
   throw CannotRun(unavailable(name, "cannot be run: " + why), report.error == ENOENT ? 127 : 126);
 }
 } // namespace

@@ -9,7 +9,7 @@ namespace recount::profile {
 namespace {
 constexpr std::uint64_t samples_a_second = 1000;
 constexpr auto how =
-    "write EVENT, EVENT:period=N (a sample every N occurrences) or EVENT:freq=F (about F a second)";
+    "write EVENT, EVENT:period=N (one sample per N occurrences) or EVENT:freq=F (about F samples per second)";
 
 std::vector<std::string> split_outside_slashes(const std::string& list) {
   std::vector<std::string> words(1);
@@ -45,7 +45,7 @@ Asked parse_one(const std::string& word) {
   };
   while (take(":period=", asked.period) || take(":freq=", asked.frequency)) {
   }
-  if (asked.period != 0 && asked.frequency != 0) throw bad_input(word, "has a period and a frequency", how);
+  if (asked.period != 0 && asked.frequency != 0) throw bad_input(word, "has both a period and a frequency", how);
   if (asked.name.empty()) throw bad_input("-e " + word, "no event", how);
   return asked;
 }
@@ -77,7 +77,7 @@ std::optional<Watched> watched_variable(const std::string& event) {
   const std::string_view digits = std::string_view(watched.variable).substr(plus + 1);
   const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), watched.offset);
   if (wrong != std::errc() || at != digits.data() + digits.size() || watched.offset >> 62U != 0)
-    throw bad_input(event, "\"" + std::string(digits) + "\" is no offset", "write mem:NAME+8/8:w");
+    throw bad_input(event, "\"" + std::string(digits) + "\" is not an offset", "write mem:NAME+8/8:w");
   watched.variable.resize(plus);
   return watched;
 }

@@ -206,19 +206,19 @@ Panel panel_of(const Profiled& p, std::size_t event) {
 Sheet compose_over_addresses(const result::Results& results, const Choice& choice) {
   const auto first = std::ranges::find_if(results.observations, is_profile);
   if (first == results.observations.end())
-    throw bad_input("figure profile", "the results are not those of a profile",
-                    "recount profile -o FILE -- COMMAND makes them");
+    throw bad_input("figure profile", "the results are not from recount profile",
+                    "write them with recount profile -o FILE -- COMMAND");
   Profiled p = gather(results, first->run, choice);
   keep_hottest(p.functions);
   if (p.functions.empty())
     throw bad_input("figure profile", "no function with known bounds has samples",
-                    "recount profile --by address FILE shows what there is");
+                    "see recount profile --by address");
   lay_out_functions(p.functions);
   Sheet sheet;
   sheet.name = "profile";
   for (std::size_t e = 0; e < std::min(p.events.size(), most_events); ++e)
     sheet.panels.push_back(panel_of(p, e));
-  sheet.panels.back().x_title = "address in the file, what lies between these functions left out";
+  sheet.panels.back().x_title = "address in the file (gaps between these functions omitted)";
   sheet.caption = machine_names(results);
   sheet.caption.push_back(text(*first, "command").substr(0, 80));
   for (std::size_t i = 0; i < p.functions.size(); ++i) {
@@ -238,13 +238,13 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
       drawn += f.shares[e];
     rest.push_back(percent(std::max(0.0, 1 - drawn)) + " %");
   }
-  sheet.caption.push_back(fmt::format("elsewhere: {}", fmt::join(rest, ", ")));
+  sheet.caption.push_back(fmt::format("other addresses: {}", fmt::join(rest, ", ")));
   return sheet;
 }
 
 Figure profile_figure() {
-  return {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
-           "the results of recount profile"},
+  return {{"profile", "samples by address in the functions with most samples, one panel per event",
+           "results of recount profile"},
           compose_over_addresses,
           [](const auto& results, const auto&) {
             return std::ranges::any_of(results.observations, is_profile);

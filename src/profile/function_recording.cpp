@@ -210,14 +210,14 @@ void conclude(FunctionRecording& made, Open& open) {
   }
   if (!open.probes.inheritable() && forks > 0)
     made.notes.push_back(
-        fmt::format("{} threads or processes began meanwhile in which nothing is counted: without a "
-                    "tracing file system probes are not inherited",
+        fmt::format("{} threads or processes started during the measurement are not counted: without a "
+                    "tracefs, probes are not inherited",
                     forks));
   for (const FunctionSeen& f : made.functions)
     if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
       made.notes.push_back(
-          f.name + ": the command was aborted within it. A C++ exception cannot pass a function whose "
-                   "return address is replaced; --calls leaves it alone");
+          f.name + ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
+                   "return address is replaced; use --calls");
 }
 } // namespace
 
@@ -227,7 +227,7 @@ std::uint64_t probe_limit(const Spread& cost) {
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
   if (settings.who.pids.size() > 1)
-    throw bad_input("--function", "counts the calls in one process at a time", "name one process with -p");
+    throw bad_input("--function", "counts calls in one process only", "name one process with -p");
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
   FunctionRecording made;

@@ -24,17 +24,17 @@ std::vector<std::string> doubts(const FunctionSeen& f) {
     lines.push_back(fmt::format("the records of {} calls were lost", f.calls - seen.entries));
   if (!f.returns) return lines;
   tell(seen.unreturned,
-       "not seen to return: unwound by longjmp or an exception, ended within, or still under way");
+       "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
     lines.push_back(
         std::string(f.asked ? "its return address is replaced (--uretprobe)"
-                            : "the exits cannot be told from its code, so its return address is replaced") +
-        ": no exception may pass it, and Linux sees 64 nested calls at most");
+                            : "its exits cannot be determined from its code, so its return address is replaced") +
+        ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");
   tell(seen.stray,
-       "returns whose entry was not seen: of a child forked within the call, or of a call begun before");
-  tell(seen.migrated, "moved to another CPU meanwhile, and have no counts");
-  tell(seen.recursive, "within another call of the same function: the totals hold them once");
-  tell(seen.forgotten, "whose end is unknown, as records were lost");
+       "returns without an entry: of a child forked during the call, or of a call begun earlier");
+  tell(seen.migrated, "migrated to another CPU during the call: no counts");
+  tell(seen.recursive, "recursive calls: the totals include them once");
+  tell(seen.forgotten, "with unknown end, because records were lost");
   return lines;
 }
 
@@ -103,14 +103,14 @@ bool has_table(const FunctionSeen& f) {
 std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
   std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
                                  printable(profile::short_path(f.module)), f.calls);
-  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} seen to return\n", f.seen.completed)
+  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed)
                                                    : "\n";
   for (const auto& doubt : doubts(f))
     text += "  " + doubt + "\n";
   if (!has_table(f)) return text;
   text += function_table(recording, f).text();
   if (below_cost(f))
-    text += "  wall time: below probe cost; --calls counts without, a profile of cpu-clock shows time\n";
+    text += "  wall time: below the probe cost; use --calls for exact calls, or sample cpu-clock for time\n";
   return text;
 }
 
@@ -165,11 +165,11 @@ std::string functions_text(const FunctionRecording& recording, const std::string
                       static_cast<double>(recording.reader_ns) / 1e6);
   text +=
       probes > 0
-          ? fmt::format("  cost of probes: about {:.3g} ms of the program's time, which its times hold\n",
+          ? fmt::format("  cost of probes: about {:.3g} ms, included in the times\n",
                         probes / 1e6)
-          : std::string("  cost of probes: not measured; some microseconds at each hit, which times hold\n");
+          : std::string("  cost of probes: not measured; some microseconds per hit, included in the times\n");
   if (!recording.complete)
-    text += "  incomplete: records were lost; the numbers of calls are exact all the same\n";
+    text += "  incomplete: records were lost; the numbers of calls are exact\n";
   for (const auto& note : recording.notes)
     text += "  " + printable(note) + "\n";
   for (const auto& f : recording.functions)

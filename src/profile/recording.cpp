@@ -94,7 +94,7 @@ bool may_sample_kernel() {
 
 Recording record(const RecordSettings& settings) {
   if (settings.who.pids.size() > 1 && watches_variables(settings.events))
-    throw bad_input("--event", "a variable has an address of its own in each process",
+    throw bad_input("--event", "a variable has a different address in each process",
                     "name one process with -p");
   const bool stopped = settings.who.pids.empty() && watches_variables(settings.events);
   Target target(settings.who, stopped);
@@ -103,8 +103,8 @@ Recording record(const RecordSettings& settings) {
   auto events = sampled_all(with_addresses(settings.events, target), settings.events, domain);
   const auto without = [](const SampledEvent& e) { return !e.event.domain_given; };
   if (domain == Domain::user && std::ranges::any_of(events, without))
-    notes.push_back("the kernel is left out: this user may not sample in it (recount doctor says what would "
-                    "allow it)");
+    notes.push_back("kernel excluded: this user may not sample the kernel (see recount doctor"
+                    ")");
   std::vector<bool> after;
   for (const SampledEvent& e : events)
     after.push_back(after_the_fact(e.event));

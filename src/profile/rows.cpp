@@ -51,7 +51,7 @@ By parse_by(const std::string& name) {
     if (name == known.name) return known.by;
     all.emplace_back(known.name);
   }
-  throw bad_input("--by " + name, "is no way to gather samples",
+  throw bad_input("--by " + name, "is not a grouping of samples",
                   base::did_you_mean(name, all, "module, symbol, function, line or address"));
 }
 

@@ -91,16 +91,16 @@ std::string event_line(const Profile& p, std::size_t e) {
            wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110, 4) + "\n";
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
-    text += fmt::format(" (about {} a second)", event.frequency);
+    text += fmt::format(" (about {} per second)", event.frequency);
   else if (event.period == 1)
-    text += ", one for each occurrence";
+    text += ", one per occurrence";
   else
     text += ", each of " + unit_text(event, static_cast<double>(event.period));
   text += ", " + unit_text(event, static_cast<double>(count.occurrences)) + " counted";
-  text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost ones unknown to this kernel";
+  text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost: not reported by this kernel";
   if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
   if (const double on = time_on_pmu(p, e); on < 0.995)
-    text += fmt::format(", on the PMU {:.0f} % of the time", 100 * on);
+    text += fmt::format(", scheduled {:.0f} % of the time", 100 * on);
   return text;
 }
 } // namespace
@@ -132,16 +132,16 @@ std::string profile_summary(const Profile& p) {
   std::uint64_t samples = 0;
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
-  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of rings",
+  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
                           cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
                           report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
               columns, 4) +
           "\n" +
-          fit(fmt::format("  not measured: the time of the program that {} interrupts took", samples), columns, 4) +
+          fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
           "\n";
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
-                        report.full > 0 ? fmt::format(", a ring was full {} times", report.full) : "",
+                        report.full > 0 ? fmt::format(", a ring buffer was full {} times", report.full) : "",
                         report.damaged);
   for (const auto& note : p.recording.notes)
     text += "  " + wrap(printable(note), columns, 4) + "\n";

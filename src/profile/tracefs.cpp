@@ -52,7 +52,7 @@ process::Fd open_tracefs() {
 
 Error no_tracefs(int error) {
   return unavailable(
-      "probes on functions", std::string("no tracing file system can be used: ") + std::strerror(error), {},
+      "probes on functions", std::string("no tracefs can be used: ") + std::strerror(error), {},
       "run as root (CAP_SYS_ADMIN), or let root run `mount -t tracefs nodev /sys/kernel/tracing`");
 }
 
@@ -131,7 +131,7 @@ std::uint64_t Tracefs::define(int file, std::uint64_t offset, bool on_return) {
   const std::string text = contents(root_.get(), fmt::format("events/{}/{}/id", group_, name));
   std::uint64_t id = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc())
-    throw unavailable("uprobe_events", "the kernel gave the probe no number");
+    throw unavailable("uprobe_events", "the kernel reported no ID for the probe");
   return id;
 }
 

@@ -30,7 +30,7 @@ const Value& Reading::operator[](const std::string& event) const {
   const auto it =
       std::find_if(values.begin(), values.end(), [&](const Value& value) { return value.event == event; });
   if (it == values.end())
-    throw bad_input(event, "is not among the events of this meter", "name it when making the meter");
+    throw bad_input(event, "is not an event of this meter", "pass it to the constructor of the meter");
   return *it;
 }
 

@@ -57,7 +57,7 @@ Attached::Attached(const Plan& plan, pid_t pid, When when) : plan_(plan) {
   };
   if (process::each_thread(pid, take) == 0)
     throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
-                    "ps -e lists those that there are");
+                    "ps -e lists the running processes");
 }
 
 void Attached::stop() {

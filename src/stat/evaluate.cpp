@@ -77,7 +77,7 @@ result::Observation ratio(const Row& row, std::span<const Count> counts, double 
   else
     o.reason = value.why;
   if (value.outside)
-    o.flags.push_back("outside its range: the events do not count what " + formula.text + " takes them for");
+    o.flags.push_back("outside its range: the events do not count what " + formula.text + " assumes");
   return o;
 }
 
@@ -90,7 +90,7 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
     if (!row.refused.empty())
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
     else if (row.kind == RowKind::usage)
-      o.reason = "it is known when a command has ended, and for nothing else";
+      o.reason = "known only for a command, after it has ended";
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
     o.witness = row.kind == RowKind::usage ? "rusage" : "perf";

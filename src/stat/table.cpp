@@ -51,7 +51,7 @@ std::string times_text(const stat::Ended& ended) {
   for (const stat::Slice& slice : ended.repetitions)
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
-  if (!s.mean) return "nothing was run";
+  if (!s.mean) return "no run completed";
   if (s.values.size() == 1) return show_number(*s.mean) + " s";
   return fmt::format("{} repetitions of {} s {}", s.values.size(), show_number(*s.mean, s.deviation),
                      show_deviation(s));
@@ -81,7 +81,7 @@ Table metrics_list(const metric::Metrics& metrics) {
 std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head) {
   std::string text;
   if (head && slice.repetition > 0) text += fmt::format("repetition {}\n", slice.repetition + 1);
-  if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "of");
+  if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "metric");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const stat::Row& row = plan.rows[r];
     if (!row.refused.empty()) continue; // told at the end
@@ -139,7 +139,7 @@ std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const s
       note(missing, s.reason,
            fmt::format("{} in {} of {} repetitions", row.name, s.missing, ended.repetitions.size()));
     else if (!s.mean)
-      note(missing, s.reason.empty() ? "nothing was run" : s.reason, row.name);
+      note(missing, s.reason.empty() ? "no run completed" : s.reason, row.name);
   }
   const std::size_t columns = line_width(stream);
   const Table table = values_table(plan, ended);

@@ -15,7 +15,7 @@ std::string words_of_dwfl() {
 }
 
 Error no_program(const std::string& path, const std::string& why) {
-  return bad_input(path, "is no program or shared library: " + why);
+  return bad_input(path, "is not a program or shared library: " + why);
 }
 
 /// The file is ours to give; nobody else is asked.
@@ -56,7 +56,7 @@ void ElfFile::read_segments(Elf* elf) {
   if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
     throw no_program(path_, words_of_dwfl());
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-    throw no_program(path_, "another kind of ELF file");
+    throw no_program(path_, "a different type of ELF file");
   machine_ = header.e_machine;
   for (std::size_t i = 0; i < std::min<std::size_t>(count, 4096); ++i) {
     GElf_Phdr program;

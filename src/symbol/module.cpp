@@ -208,7 +208,7 @@ std::string Module::lacks() const {
   if (s.dwarf) return {};
   std::string text = s.symbols.all().empty() ? "no symbols and no debug information"
                      : s.symbols.dynamic_only()
-                         ? "stripped: only the functions that it exports have names, and lines are unknown"
+                         ? "stripped: only exported functions have names; lines are unknown"
                          : "no debug information: lines are unknown";
   std::string id;
   for (const unsigned char byte : s.file.build_id())

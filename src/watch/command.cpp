@@ -35,15 +35,15 @@ void check(const WatchOptions& o) {
     const bool counts = !o.command.empty() || !o.pids.empty() || !o.events.empty() || !o.metrics.empty();
     if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty() ||
         !o.export_to.empty())
-      throw bad_input("--connect " + o.connect, "shows what another recount counts and decides about",
-                      "leave out what is to be counted, --listen, --output, --plot, --domain and --export");
+      throw bad_input("--connect " + o.connect, "takes no options that choose what is counted",
+                      "remove COMMAND, -e, -p, --metrics, --listen, --output, --plot, --domain and --export");
     return;
   }
   if (o.command.empty() && o.pids.empty())
-    throw bad_input("recount watch", "there is nothing to watch",
+    throw bad_input("recount watch", "no command and no process to watch",
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
-    throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
+    throw bad_input("--plot " + o.plot, "needs a file of results", "add -o FILE");
   check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
 }
 
@@ -103,7 +103,7 @@ public:
     if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
       view_.note("recount watch: warning: other machines can connect to this address and read the counts; "
-                 "nothing is encrypted, no password is asked for\n");
+                 "the connection has no encryption and no password\n");
   }
 
   watch::WatchSettings settings(const std::string& subject) {
@@ -181,11 +181,11 @@ int execute_watch(const WatchOptions& o) {
   check(o);
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
-  if (items.empty()) throw bad_input("--event", "names nothing");
+  if (items.empty()) throw bad_input("--event", "the list is empty");
   const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event",
-                    fmt::format("names {} rows, more than {}", plan.rows.size(), watch::most_series));
+                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), watch::most_series));
   const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
   int status = 0;
   {
@@ -206,21 +206,21 @@ Command watch_command() {
     auto o = std::make_shared<WatchOptions>();
     options
         .list("-e,--event", o->events, "LIST",
-              "events, presets, metrics; the keys n and p switch between them")
-        .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
+              "events, presets, metrics; keys n and p select one")
+        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)", interval_range)
-        .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)", {1, 86'400})
+        .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
         .text("--domain", o->domain, "DOMAIN",
-              "count in user mode, kernel or all (default: all that is permitted)")
-        .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
-        .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
-        .text("--listen", o->listen, "ADDRESS", "accept viewers at a port, HOST:PORT, or a path")
+              "count in user mode, kernel or all (default: all, where permitted)")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "draw the results at the end: .pdf, .svg, .png, ...")
+        .text("--listen", o->listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
         .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
-        .flag("--plain", o->plain, "a line for each interval, also on a terminal")
-        .flag("--json", o->json, "JSON lines on stdout, as viewers get them")
+        .flag("--plain", o->plain, "print one line per interval, also on a terminal")
+        .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
         .text("--export", o->export_to, "FILE", export_help)
-        .program(o->command, "the program to run and watch");
+        .program(o->command, "program to run and watch");
     return [o] { return execute_watch(*o); };
   };
   return command;

@@ -189,7 +189,7 @@ private:
     stat::Slice whole = slice(0, since(last_time_), between(first_, last_));
     stat::flag_all(whole.rows, descendants_ && descendants_->any() ? perf::outlived : "");
     observer_.slice(whole);
-    End end{{}, asked_to_stop_ ? "the watching was stopped" : "the process ended"};
+    End end{{}, asked_to_stop_ ? "stopped by the user" : "the process ended"};
     if (child_) {
       const process::Exit exit = child_->wait();
       end = {process::shell_status(exit), fmt::format("the command ended: {}", process::describe(exit))};

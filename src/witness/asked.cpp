@@ -106,14 +106,14 @@ Asked ask_preset(const Preset& found, const preset::Here& here, Domain domain) {
     return asked;
   }
   asked.linear = linear(formula->written);
-  if (asked.events.empty()) asked.refused = "its row names no event";
+  if (asked.events.empty()) asked.refused = "its preset definition names no event";
   if (needs_clock(formula->written)) formula->max_mhz = papi::max_mhz();
   asked.preset = std::move(formula);
   return asked;
 }
 
 Asked ask_unguarded(const std::string& metric, Domain domain) {
-  if (!counter_name(metric)) return refused("a time, not a count: the clock witness tells it");
+  if (!counter_name(metric)) return refused("a time, not a count: use the clock witness");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;

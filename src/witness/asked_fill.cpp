@@ -16,7 +16,7 @@ const Count* the_one(std::span<const Count> counts, std::string& reason) {
   for (const Count& count : counts) {
     if (!count.value) continue;
     if (counted) {
-      reason = "the region ran on more than one kind of core; pin it with --cpu";
+      reason = "the region ran on more than one core type; pin it with --cpu";
       return nullptr;
     }
     counted = &count;

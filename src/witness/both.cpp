@@ -63,7 +63,7 @@ private:
     double least = 1;
     for (const Count& count : its)
       least = std::min(least, share(count));
-    o.reason = fmt::format("on a counter for {:.1f} % of the time only, and never scaled here", 100 * least);
+    o.reason = fmt::format("multiplexed: scheduled {:.1f} % of the time (not scaled)", 100 * least);
   }
 
   /// The median of what empty executions counted; nothing where one of them has no value.
@@ -147,7 +147,7 @@ template <class Wanted>
 std::vector<Set> some_sets(const std::vector<Asked>& asked, const Wanted& wanted, const Fits& fits) {
   std::vector<Asked> those = asked;
   for (std::size_t i = 0; i < those.size(); ++i)
-    those[i].refused = wanted(i) ? "" : "not wanted";
+    those[i].refused = wanted(i) ? "" : "not selected";
   return sets_of(those, fits);
 }
 
@@ -191,7 +191,7 @@ std::string missing(const std::vector<std::string>& metrics) {
 
 Witness both_witness() {
   return {"both",
-          "perf and PAPI over the same executions, each the outer one in turn",
+          "perf and PAPI over the same executions, nested in alternating order",
           true,
           {"PAPI_L1_DCM", "PAPI_L2_DCM"},
           counter_name,

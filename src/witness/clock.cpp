@@ -14,12 +14,12 @@ bool gives(const std::string& metric) {
 
 std::string missing(const std::vector<std::string>& metrics) {
   if (std::any_of(metrics.begin(), metrics.end(), gives)) return {};
-  return "the clock tells seconds and tsc_cycles only";
+  return "the clock measures only seconds and tsc_cycles";
 }
 
 void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   const auto ns = without(lapse.ns, cost.ns), ticks = without(lapse.ticks, cost.ticks);
-  const char* too_short = "the region took no longer than reading the clock itself ({} {})";
+  const char* too_short = "the region took no longer than a read of the clock ({} {})";
   if (ns) o.seconds = static_cast<double>(*ns) / 1e9;
   if (o.metric == "seconds") {
     if (o.seconds)
@@ -28,7 +28,7 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
       o.reason = fmt::format(fmt::runtime(too_short), cost.ns, "ns");
     o.seconds.reset(); // it is the value
   } else if (o.metric != "tsc_cycles") {
-    o.reason = "the clock tells seconds and tsc_cycles only";
+    o.reason = "the clock measures only seconds and tsc_cycles";
   } else if (!has_tsc()) {
     o.reason = "this architecture has no time-stamp counter that user code may read";
   } else if (ticks) {
@@ -46,7 +46,7 @@ void prefer(result::Observation& o, double own) {
     o.reason.clear();
   } else if (o.metric == "tsc_cycles") {
     o.value = std::monostate();
-    o.reason = "the command tells its own time in seconds; cycles were counted over the whole of it only";
+    o.reason = "the command reports its own time in seconds; cycles were counted for its whole run";
   }
 }
 

@@ -24,8 +24,8 @@ namespace recount::witness {
 }
 
 /// Flags that say why there is no value, or why PAPI's is another.
-inline constexpr const char* papi_died = "counting it ends the process";
-inline constexpr const char* row_without_value = "the row has no value as it is written";
+inline constexpr const char* papi_died = "counting it crashes the process";
+inline constexpr const char* row_without_value = "the preset formula cannot be evaluated";
 inline constexpr const char* papi_computes = "PAPI computes ";
 
 /// Why PAPI cannot count these together, in user mode; empty: it can.

@@ -37,7 +37,7 @@ std::string missing(const std::vector<std::string>& metrics) {
     const auto names = model::metric_names(model::machine("host"));
     for (const auto& metric : metrics)
       if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
-    return "it has no metric of these names";
+    return "it has no metric of this name";
   } catch (const Error& error) {
     return error.problem().cause;
   }
@@ -48,7 +48,7 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
   if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
-    o.reason = fmt::format("known to lie between {:.0f} and {:.0f} only ({})", least, most, known.form);
+    o.reason = fmt::format("only bounds are known: {:.0f} to {:.0f} ({})", least, most, known.form);
     return;
   }
   if (known.value == std::floor(known.value))
@@ -90,7 +90,7 @@ public:
   /// The metric that `o` names, of a member.
   void fill(result::Observation& o, std::size_t member) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
-      o.reason = reason + ", and none is stated for it";
+      o.reason = reason + ", and it has no closed form";
       return;
     }
     if (!machine_) {
@@ -105,7 +105,7 @@ public:
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
                              base::did_you_mean(o.metric, model::metric_names(*machine_),
-                                                "recount-machines(5) lists those it has"));
+                                                "recount-machines(5) lists its metrics"));
   }
 
 private:

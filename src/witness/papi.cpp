@@ -33,7 +33,7 @@ std::string missing(const std::vector<std::string>& metrics) {
       },
       std::chrono::seconds(20));
   if (tried.exit.ok()) return tried.out;
-  return "PAPI crashed when it was tried (" + describe(tried.exit) + ")";
+  return "PAPI crashed in a trial (" + describe(tried.exit) + ")";
 }
 
 /// One set at a time over one pass of the region.
@@ -87,7 +87,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
     const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
-                                                 : Refusal{"a time, not a count: the clock witness tells it"};
+                                                 : Refusal{"a time, not a count: use the clock witness"};
     o.reason = refused.reason;
     if (o.reason.empty()) o.reason = instance->elsewhere();
     if (refused.crashed) o.flags.emplace_back(papi_died);

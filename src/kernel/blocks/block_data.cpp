@@ -52,15 +52,15 @@ std::vector<Expectation> predicted(const Tally& tally, bool random, double steps
   constexpr double memorable = 1 << 17, stray = 64;
   const double all = tally.conditional;
   double missed = 0, below = 0, above = stray + all / 500;
-  std::string form = "none but the first turns' and the last one's";
+  std::string form = "only those of the first turns and the last one";
   if (random) {
     missed = steps / 2;
     below = steps < memorable ? missed : steps / 8;
     above += steps / 32;
-    form = "half of the random ones: no order to foresee";
+    form = "half of the random branches: unpredictable";
   }
   return {{"PAPI_BR_MSP", missed, below, above, form},
-          {"PAPI_BR_PRC", all - missed, above, below, "the conditional branches less " + form}};
+          {"PAPI_BR_PRC", all - missed, above, below, "the conditional branches minus " + form}};
 }
 
 } // namespace recount::kernel

@@ -56,14 +56,14 @@ std::vector<Expectation> chase_presets(const StridedPoint& at) {
   if (at.size >= far && at.stride >= 64)
     for (const char* preset :
          {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"})
-      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a load that waits for the one before"));
+      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a dependent load"));
   if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) &&
       at.visited() >= 4 * most_tlb_entries)
     for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
       all.push_back(
           {preset, n, 0.75 * n, 0.05 * n + 64,
-           "1 a load: each is in another page, and no TLB holds so many; less where an entry serves "
-           "neighbouring pages"});
+           "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
+           "adjacent pages"});
   return all;
 }
 
@@ -71,7 +71,7 @@ class ChaseKernel : public Kernel {
 public:
   ChaseKernel() {
     parameters_.push_back({"seed",
-                           "of the random order",
+                           "seed of the random order",
                            Parameter::Unit::count,
                            result::ParamValue{std::int64_t{1}},
                            0,
@@ -109,8 +109,8 @@ private:
   }
 
   const std::string name_ = "chase";
-  const std::string prose_ = "follows pointers in random order through the elements that stride visits; "
-                             "every load waits for the last";
+  const std::string prose_ = "follows pointers in random order through the elements of stride; "
+                             "each load depends on the previous one";
   std::vector<Parameter> parameters_ = strided_parameters(sizeof(void*));
 };
 

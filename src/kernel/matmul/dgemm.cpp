@@ -80,7 +80,7 @@ class DgemmKernel : public ClosedFormKernel {
 public:
   DgemmKernel()
       : ClosedFormKernel(
-            "dgemm", "multiplies two n x n matrices by the dgemm of OpenBLAS, in one thread",
+            "dgemm", "multiplies two n x n matrices with dgemm of OpenBLAS, single-threaded",
             {number_parameter("n", "rows and columns of each matrix", 600, 1, 1 << 15),
              number_parameter("offset", "bytes from a page boundary to the first element of each matrix", 16,
                               0, 4095, Parameter::Unit::bytes)}) {}
