@@ -1,5 +1,6 @@
 #include "command/table_export.hpp"
 
+#include "base/output_file.hpp"
 #include "process/fd.hpp"
 #include "document/formats.hpp"
 
@@ -20,10 +21,7 @@ namespace {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
-    cannot_write(path);
+  if (!host::write_file(path, text)) cannot_write(path);
 }
 
 /// Without style and indentation.

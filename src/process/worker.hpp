@@ -27,10 +27,13 @@ public:
 
   /// Takes what both outputs hold; waits for more at most `wait_ms`.
   void read(int wait_ms = 0);
+  [[nodiscard]] int out() const { return out_.get(); } ///< for poll(2); -1 after its end
+  [[nodiscard]] int err() const { return err_.get(); }
   /// Whether an output is still open.
   [[nodiscard]] bool open() const { return out_ || err_; }
   /// What it wrote to stdout and was not taken with lines().
   [[nodiscard]] const std::string& answer() const { return answer_; }
+  [[nodiscard]] std::string& answer() { return answer_; }
   /// Removes the whole lines from the answer and returns them.
   [[nodiscard]] std::string lines();
   /// The last line of its stderr; empty when there is none.

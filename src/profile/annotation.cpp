@@ -32,14 +32,7 @@ std::optional<std::string> source_text(const std::string& path) {
   constexpr std::size_t largest = 16 << 20;
   const process::Fd file = open_regular(path);
   if (!file) return {};
-  std::string text(largest, '\0');
-  std::size_t size = 0;
-  for (ssize_t n = 1; n > 0 && size < largest;) {
-    n = ::read(file.get(), text.data() + size, largest - size);
-    size += n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-  text.resize(size);
-  return text;
+  return host::read_all(file.get(), largest);
 }
 
 Annotation annotate_file(const std::string& file, const LineTallies& lines) {

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
@@ -32,10 +31,7 @@ struct ProfileOptions {
 
 void write_folded(const std::string& path, const Profile& p) {
   if (path.empty()) return;
-  const std::string text = profile::folded(p.recording.places, p.naming, 0);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
+  if (!host::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
     throw host::cannot_write(path, errno);
 }
 

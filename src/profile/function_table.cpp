@@ -2,8 +2,7 @@
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/located.hpp"
-#include "command/json_text.hpp"
-
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 
@@ -114,10 +113,8 @@ std::string one_function(const FunctionRecording& recording, const FunctionSeen&
   return text;
 }
 
-using FunctionJson = nlohmann::ordered_json;
-
-FunctionJson spread_json(std::uint64_t total, const Spread& spread) {
-  FunctionJson json{{"total", total}, {"calls", spread.count()}};
+Json spread_json(std::uint64_t total, const Spread& spread) {
+  Json json{{"total", total}, {"calls", spread.count()}};
   if (spread.count() == 0) return json;
   json["mean"] = spread.mean();
   json["least"] = spread.least();
@@ -128,8 +125,8 @@ FunctionJson spread_json(std::uint64_t total, const Spread& spread) {
   return json;
 }
 
-FunctionJson function_json(const FunctionRecording& recording, const FunctionSeen& f) {
-  FunctionJson json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
+Json function_json(const FunctionRecording& recording, const FunctionSeen& f) {
+  Json json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
   if (f.returns) {
     json["completed"] = f.seen.completed;
     json["unreturned"] = f.seen.unreturned;
@@ -178,12 +175,12 @@ std::string functions_text(const FunctionRecording& recording, const std::string
 }
 
 std::string functions_json(const FunctionRecording& recording, const std::string& subject) {
-  FunctionJson json{{"subject", subject},
+  Json json{{"subject", subject},
                     {"seconds", recording.seconds},
                     {"status", recording.status},
                     {"complete", recording.complete}};
   json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
-  FunctionJson& functions = json["functions"] = FunctionJson::array();
+  Json& functions = json["functions"] = Json::array();
   for (const auto& f : recording.functions)
     functions.push_back(function_json(recording, f));
   json["notes"] = recording.notes;

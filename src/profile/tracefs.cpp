@@ -1,5 +1,7 @@
 #include "profile/tracefs.hpp"
 
+#include "base/text.hpp"
+
 #include <recount/error.hpp>
 
 #include <atomic>
@@ -58,9 +60,7 @@ Error no_tracefs(int error) {
 
 std::string contents(int root, const std::string& path) {
   const process::Fd file(::openat(root, path.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[64];
-  const ssize_t size = file ? ::read(file.get(), text, sizeof text) : -1;
-  return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  return file ? host::read_all(file.get()).value_or("") : "";
 }
 } // namespace
 

@@ -1,6 +1,7 @@
 // papi: the second count, through PAPI's event sets.
 #include "papi/library.hpp"
 #include "process/child.hpp"
+#include "process/write_all.hpp"
 #include "witness/counting.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <optional>
 #include <recount/papi.hpp>
-#include <unistd.h>
 
 namespace recount::witness {
 namespace {
@@ -29,7 +29,7 @@ std::string missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
         const std::string text = missing_here(metrics);
-        return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+        return process::write_all(fd, text) ? 0 : 1;
       },
       std::chrono::seconds(20));
   if (tried.exit.ok()) return tried.out;
