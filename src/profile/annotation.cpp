@@ -45,7 +45,7 @@ Annotation annotate_file(const std::string& file, const LineTallies& lines) {
     const auto at = lines.find(number);
     made.lines.push_back({number, std::string(line), at != lines.end() ? at->second : std::vector<Tally>()});
   }
-  // Samples of lines that the text does not have, or of a text that is not there.
+  // Samples of lines beyond the text, or without a text.
   const int last = made.lines.empty() ? 0 : made.lines.back().number;
   for (auto at = lines.upper_bound(last); at != lines.end(); ++at)
     made.lines.push_back({at->first, "", at->second});

@@ -1,4 +1,4 @@
-// recount profile: where in a program events occur.
+// recount profile: samples by function, line and instruction.
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
@@ -49,8 +49,8 @@ void check(const ProfileOptions& o) {
     throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
 }
 
-profile::Who who_of(const ProfileOptions& o) {
-  profile::Who who;
+profile::TargetOptions target_options(const ProfileOptions& o) {
+  profile::TargetOptions who;
   who.command = o.command;
   who.pids = parse_pids(o.pids);
   if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
@@ -61,15 +61,15 @@ std::string subject_of(const ProfileOptions& o) {
   return o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
 }
 
-/// The standard output is the command's, where there is one.
+/// Standard output belongs to the command, if there is one.
 std::FILE* stream_of(const ProfileOptions& o) {
   return o.command.empty() ? stdout : stderr;
 }
 
 profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
-  settings.events = profile::parse_asked(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
-  settings.who = who_of(o);
+  settings.events = profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  settings.who = target_options(o);
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -104,21 +104,21 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   flush(stream);
 }
 
-/// Call by call, where functions are named.
+/// --function: counts per call.
 int execute_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
     throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
                     "use --json for machine-readable output");
   profile::FunctionSettings settings;
   settings.names = list_words(o.functions);
-  for (const auto& asked : profile::parse_asked(
+  for (const auto& asked : profile::parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
     if (asked.period != 0 || asked.frequency != 0)
       throw bad_input("-e " + asked.name, "takes no period with --function: it is read at each call",
                       "remove the period");
     settings.counters.push_back(asked.name);
   }
-  settings.who = who_of(o);
+  settings.who = target_options(o);
   settings.returns = !o.calls;
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;

@@ -47,7 +47,7 @@ struct Function {
   std::int64_t start = 0, end = 0;
   std::vector<double> shares;                            ///< of each event
   std::vector<std::map<std::int64_t, double>> addresses; ///< of each event: shares
-  double left = 0, right = 0;                            ///< where it stands on the axis, 0 to 1
+  double left = 0, right = 0;                            ///< its range on the axis, 0 to 1
   [[nodiscard]] double most() const { return *std::ranges::max_element(shares); }
 };
 
@@ -76,7 +76,7 @@ std::string attribution(const result::Results& results, const std::string& run) 
   return by == header->plan.end() ? "symbol" : by->second;
 }
 
-/// What a place belongs to. Only symbols have bounds of their own: other parts reach from the first to the
+/// The part that a place belongs to. Only symbols have bounds: other parts reach from the first to the
 /// last place with occurrences.
 struct Part {
   std::string name;
@@ -140,7 +140,7 @@ void keep_hottest(std::vector<Function>& functions) {
   });
 }
 
-/// As wide as their code is long, with a least width for the small.
+/// Widths proportional to code size, with a minimum width.
 void lay_out_functions(std::vector<Function>& functions) {
   double bytes = 0, all = 0;
   for (const auto& f : functions)

@@ -8,12 +8,12 @@
 
 namespace recount::cli {
 using profile::FunctionRecording;
-using profile::FunctionSeen;
+using profile::FunctionCalls;
 using profile::Spread;
 
 namespace {
-/// What a reader of the counts must know, a line each.
-std::vector<std::string> doubts(const FunctionSeen& f) {
+/// Limitations of the counts, one line each.
+std::vector<std::string> warnings(const FunctionCalls& f) {
   std::vector<std::string> lines;
   const auto tell = [&](std::uint64_t number, const char* what) {
     if (number > 0) lines.push_back(fmt::format("{} {}", number, what));
@@ -41,7 +41,7 @@ std::string amount(double value) {
   return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
 }
 
-/// Values up to `limit` are the probes' own.
+/// Values up to `limit` are probe overhead.
 void add_row(Table& table, const std::string& name, double total, const Spread& spread,
              std::uint64_t limit = 0) {
   const auto cell = [limit](double value, double calls) {
@@ -63,19 +63,19 @@ std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost) {
 std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost, std::size_t counter) {
   return cost && counter < cost->counters.size() ? profile::probe_limit(cost->counters[counter]) : 0;
 }
-/// Whether the typical call took no longer than the probes.
-bool below_cost(const FunctionSeen& f) {
+/// Whether the median call took no longer than the probes.
+bool below_cost(const FunctionCalls& f) {
   return f.seen.wall.count() > 0 && f.seen.wall.quantile(0.5) <= limit_of(f.cost);
 }
-/// What the probes took of the time of the program, in ns.
+/// Time of the program spent in probes, in ns.
 double time_of_probes(const FunctionRecording& recording) {
   double ns = 0;
-  for (const FunctionSeen& f : recording.functions)
+  for (const FunctionCalls& f : recording.functions)
     if (f.cost) ns += f.cost->call_ns * static_cast<double>(f.calls);
   return ns;
 }
 
-Table function_table(const FunctionRecording& recording, const FunctionSeen& f) {
+Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
   using enum Table::Align;
   Table table({{"per call"},
                {"total", right},
@@ -95,17 +95,17 @@ Table function_table(const FunctionRecording& recording, const FunctionSeen& f) 
   return table;
 }
 
-bool has_table(const FunctionSeen& f) {
+bool has_table(const FunctionCalls& f) {
   return f.returns && f.seen.completed > 0;
 }
 
-std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
+std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
   std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
                                  printable(profile::short_path(f.module)), f.calls);
   text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed)
                                                    : "\n";
-  for (const auto& doubt : doubts(f))
-    text += "  " + doubt + "\n";
+  for (const auto& warning : warnings(f))
+    text += "  " + warning + "\n";
   if (!has_table(f)) return text;
   text += function_table(recording, f).text();
   if (below_cost(f))
@@ -125,7 +125,7 @@ Json spread_json(std::uint64_t total, const Spread& spread) {
   return json;
 }
 
-Json function_json(const FunctionRecording& recording, const FunctionSeen& f) {
+Json function_json(const FunctionRecording& recording, const FunctionCalls& f) {
   Json json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
   if (f.returns) {
     json["completed"] = f.seen.completed;
@@ -143,7 +143,7 @@ Json function_json(const FunctionRecording& recording, const FunctionSeen& f) {
                           {"call_ns", f.cost->call_ns}};
     if (f.returns) json["below_probe_cost"] = below_cost(f);
   }
-  json["flags"] = doubts(f);
+  json["flags"] = warnings(f);
   return json;
 }
 } // namespace

@@ -28,7 +28,7 @@ Json event_json(const Profile& p, std::size_t e) {
   return json;
 }
 
-Json row_json(const Profile& p, const profile::Row& row, profile::By by) {
+Json row_json(const Profile& p, const profile::ProfileRow& row, profile::By by) {
   Json json{{"module", row.module}};
   if (by != profile::By::module) {
     json["function"] = text_or_null(row.function);

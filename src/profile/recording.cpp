@@ -16,15 +16,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Breakpoints on variables get the address that these have in the target.
-std::vector<Asked> with_addresses(const std::vector<Asked>& asked, const Target& target) {
-  std::vector<Asked> made = asked;
-  for (Asked& a : made)
+std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& asked, const Target& target) {
+  std::vector<EventRequest> made = asked;
+  for (EventRequest& a : made)
     if (const auto watched = watched_variable(a.name))
       a.name = fmt::format("mem:{:#x}{}", address_of(*watched, a.name, target.pid()), watched->rest);
   return made;
 }
 
-std::vector<SampledEvent> sampled_all(const std::vector<Asked>& named, const std::vector<Asked>& asked,
+std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named, const std::vector<EventRequest>& asked,
                                       Domain domain) {
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < named.size(); ++i) {
@@ -34,8 +34,8 @@ std::vector<SampledEvent> sampled_all(const std::vector<Asked>& named, const std
   return events;
 }
 
-bool watches_variables(const std::vector<Asked>& asked) {
-  return std::ranges::any_of(asked, [](const Asked& a) { return watched_variable(a.name).has_value(); });
+bool watches_variables(const std::vector<EventRequest>& asked) {
+  return std::ranges::any_of(asked, [](const EventRequest& a) { return watched_variable(a.name).has_value(); });
 }
 
 SamplingOptions options_for(const RecordSettings& settings, const Target& target, bool stopped) {
@@ -51,7 +51,7 @@ SamplingOptions options_for(const RecordSettings& settings, const Target& target
   return options;
 }
 
-/// What no sample tells: that Linux removed the events, wholly or from descendants, and that some outlived.
+/// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
 void judge(Recording& made, std::chrono::nanoseconds used, bool descendants) {
   std::uint64_t longest = 0;
   for (const SampledCount& count : made.report.events)
@@ -107,7 +107,7 @@ Recording record(const RecordSettings& settings) {
                     ")");
   std::vector<bool> after;
   for (const SampledEvent& e : events)
-    after.push_back(after_the_fact(e.event));
+    after.push_back(reports_next_instruction(e.event));
   Sampling sampling(std::move(events), options_for(settings, target, stopped));
   Recording made{sampling.events(), Places(after, settings.chains), {}, {}, {}, std::move(notes)};
   const Sampling::Sink sink = [&](const Record& record) {

@@ -40,8 +40,8 @@ std::vector<Candidate> candidates_of(pid_t pid, const std::string& debug_path) {
   return all;
 }
 
-/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) stands beside
-/// the indirect function that today's programs call by it: a breakpoint there would count nothing.
+/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) exists beside
+/// the indirect function that current programs call: a breakpoint there would count nothing.
 bool chosen_at_start(const std::vector<symbol::Named>& all, const symbol::Named& function) {
   return std::ranges::any_of(
       all, [&](const symbol::Named& other) { return other.indirect && other.linkage == function.linkage; });
@@ -101,7 +101,7 @@ private:
     note(candidate, name, text);
     return true;
   }
-  /// All ways out of a function, or none where there are too many to watch or they cannot be told.
+  /// All exits of a function, or none if they are too many or unknown.
   static std::optional<std::vector<std::uint64_t>> exits_of(const symbol::Module& module,
                                                             const symbol::Named& function) {
     constexpr std::size_t largest = 1 << 20, most_exits = 16;
@@ -118,7 +118,7 @@ private:
     return offsets;
   }
 
-  /// Throws Error (bad_input) where the name is known, and yet no call of it can be counted as asked.
+  /// Throws Error (bad_input) if the function exists but its calls cannot be counted.
   void explain(const FunctionName& wanted, const std::string& text) {
     for (Candidate& candidate : candidates_) {
       if (!short_path(candidate.path).starts_with(wanted.library)) continue;

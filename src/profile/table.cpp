@@ -8,13 +8,13 @@
 
 namespace recount::cli {
 using profile::By;
-using profile::Row;
+using profile::ProfileRow;
 using profile::Tally;
 
 namespace {
-constexpr std::uint64_t few = 10; ///< samples; with fewer only the interval says something
+constexpr std::uint64_t few = 10; ///< samples; with fewer, only the interval is printed
 
-/// As many digits as the interval bears out.
+/// Digits supported by the interval.
 std::string percent(double share, double width) {
   const int digits = width >= 0.02 ? 0 : width >= 0.002 ? 1 : 2;
   return fmt::format("{:.{}f}", 100 * share, digits);
@@ -25,12 +25,12 @@ std::string unit_text(const SampledEvent& event, double amount) {
   return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
 }
 
-std::string function_cell(const Row& row) {
+std::string function_cell(const ProfileRow& row) {
   if (!row.function.empty()) return printable(row.function) + (row.inlined ? " (inlined)" : "");
   return row.address != 0 ? fmt::format("{:#x}", row.address) : "?";
 }
 
-std::string place_cell(const Row& row, By by) {
+std::string place_cell(const ProfileRow& row, By by) {
   if (by == By::address) return fmt::format("{:#x}", row.address);
   if (by == By::line) return row.source.empty() ? fmt::format("{:#x}", row.address) : printable(row.source);
   return {};
@@ -48,7 +48,7 @@ std::vector<std::string> heads(By by) {
   return {"address", "instruction", "line", "function", "module"};
 }
 
-std::vector<std::string> cells(const Row& row, By by) {
+std::vector<std::string> cells(const ProfileRow& row, By by) {
   const std::string module = printable(profile::short_path(row.module));
   const std::string function = shortened(function_cell(row), 50);
   switch (by) {
@@ -61,7 +61,7 @@ std::vector<std::string> cells(const Row& row, By by) {
   return {place_cell(row, by), row.instruction, printable(row.source), function, module};
 }
 
-std::string rest_text(const Profile& p, const std::vector<Row>& rows, std::size_t top) {
+std::string rest_text(const Profile& p, const std::vector<ProfileRow>& rows, std::size_t top) {
   std::vector<std::string> parts;
   for (std::size_t e = 0; e < p.recording.events.size(); ++e) {
     double weight = 0;
@@ -73,7 +73,7 @@ std::string rest_text(const Profile& p, const std::vector<Row>& rows, std::size_
   return fmt::format("  … {} more, {} in all (--top)\n", rows.size() - top, fmt::join(parts, " and "));
 }
 
-/// The share of the time that an event could be counted. It is open on each CPU, and enabled on all of them
+/// The scheduled share of the time. The event is open on each CPU, and enabled on all of them
 /// while the target runs on one.
 double time_on_pmu(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];

@@ -43,7 +43,7 @@ std::string subject_of(const stat::Request& request) {
   return request.pids.empty() ? kernel::quoted(request.command) : show_pids(request.pids);
 }
 
-/// The standard output is the command's, where there is one.
+/// Standard output belongs to the command, if there is one.
 std::FILE* stream_of(const stat::Request& request) {
   return request.command.empty() ? stdout : stderr;
 }
@@ -75,7 +75,7 @@ int execute_stat(const StatOptions& o) {
     cli::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
     flush(stream);
   };
-  const stat::Ended ended = stat::run(plan, request, listen);
+  const stat::RunResult ended = stat::run(plan, request, listen);
   if (o.json)
     cli::print("{}", stat_json(plan, request, ended, intervals));
   else

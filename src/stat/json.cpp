@@ -15,7 +15,7 @@ const char* kind_name(stat::RowKind kind) {
   return "";
 }
 
-Json described(const stat::Row& row) {
+Json described(const stat::PlanRow& row) {
   Json json{{"name", row.name}, {"kind", kind_name(row.kind)}};
   if (!row.unit.empty()) json["unit"] = row.unit;
   if (row.kind == stat::RowKind::metric && row.refused.empty())
@@ -23,7 +23,7 @@ Json described(const stat::Row& row) {
   return json;
 }
 
-Json with_summary(const stat::Row& row, const stat::Summary& s) {
+Json with_summary(const stat::PlanRow& row, const stat::Summary& s) {
   Json json = described(row);
   json["mean"] = or_null(s.mean);
   json["deviation"] = or_null(s.deviation);
@@ -56,7 +56,7 @@ std::string metrics_json(const metric::Metrics& metrics) {
   return json_text("metrics", {{"metrics", std::move(all)}});
 }
 
-std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::Ended& ended,
+std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::RunResult& ended,
                       const std::vector<stat::Slice>& intervals) {
   Json json;
   json["command"] = request.command;

@@ -1,4 +1,4 @@
-// recount watch: a running trace of a program, drawn as it is made.
+// recount watch: a live trace of a program.
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
@@ -57,7 +57,7 @@ ViewSettings view_settings(const WatchOptions& o) {
   return settings;
 }
 
-/// Results that must not end the watching when a disk is full: what went wrong is told at the end.
+/// A failed write (full disk) must not end the watch: the error is reported at the end.
 class Recorder {
 public:
   Recorder(const WatchOptions& o, const std::string& subject)
@@ -89,10 +89,10 @@ result::Section as_result(const watch::Section& section) {
   return line;
 }
 
-/// Everything that is told of the program goes here: to the viewer at this terminal, those elsewhere, a file.
-class Audience {
+/// Distributes messages to the local view, remote viewers and the results file.
+class WatchOutputs {
 public:
-  Audience(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
+  WatchOutputs(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
       : o_(o),
         plan_(plan),
         subject_(subject),
@@ -125,7 +125,7 @@ public:
     observer.tell = [this](const watch::Message& m) { tell(m); };
     observer.slice = [this](const stat::Slice& s) {
       recorder_.write(s);
-      if (!s.interval) doubts_ = stat::doubts(plan_, s);
+      if (!s.interval) warnings_ = stat::warnings(plan_, s);
     };
     observer.started = [this] { view_.command_started(); };
     observer.polled = [this](auto& into) {
@@ -139,9 +139,9 @@ public:
     observer.signal = [this](int number) {
       if (number != SIGHUP) return true;
       view_.hang_up();
-      return nobody_else();
+      return is_only_output();
     };
-    observer.enough = [this] { return view_.quit() || (view_.gone() && nobody_else()); };
+    observer.enough = [this] { return view_.quit() || (view_.gone() && is_only_output()); };
     return observer;
   }
 
@@ -149,7 +149,7 @@ public:
     if (hub_) hub_->drain(1000);
     view_.finish();
     export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
-    for (const auto& lines : {notes, doubts_})
+    for (const auto& lines : {notes, warnings_})
       for (const auto& note : lines)
         view_.note("  " + wrap(note, line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
@@ -164,17 +164,17 @@ private:
     if (const auto* section = std::get_if<watch::Section>(&message)) recorder_.write(as_result(*section));
     view_.add(message);
   }
-  /// Whether the watching has a purpose without somebody at this terminal.
-  [[nodiscard]] bool nobody_else() const { return !hub_ && o_.output.empty(); }
+  /// Whether the local terminal is the only output.
+  [[nodiscard]] bool is_only_output() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
   const stat::Plan& plan_;
   std::string subject_;
   TableExport export_;
-  std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
+  std::unique_ptr<watch::Hub> hub_; ///< before recorder_: an address in use must not leave a results file
   Recorder recorder_;
   WatchView view_;
-  std::vector<std::string> doubts_; ///< about the counts of the whole
+  std::vector<std::string> warnings_; ///< about the counts of the whole
 };
 
 int execute_watch(const WatchOptions& o) {
@@ -189,9 +189,9 @@ int execute_watch(const WatchOptions& o) {
   const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
   int status = 0;
   {
-    Audience audience(o, plan, subject);
-    status = watch::watch(plan, audience.settings(subject), audience.observer());
-    audience.finish(notes_of(plan, o.domain));
+    WatchOutputs outputs(o, plan, subject);
+    status = watch::watch(plan, outputs.settings(subject), outputs.observer());
+    outputs.finish(notes_of(plan, o.domain));
   }
   if (!o.plot.empty()) draw_to(o.plot, figure::compose_over_time(result::read(o.output), {}));
   return status;

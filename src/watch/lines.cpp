@@ -135,9 +135,9 @@ void WatchLines::say(const std::string& text) {
 
 void WatchLines::put(const std::string& text) {
   if (gone_ || text.empty()) return;
-  // What can be written takes a page of a pipe at least, and a line is hardly longer.
-  pollfd room{fd_, POLLOUT, 0};
-  if (::poll(&room, 1, 0) != 1) {
+  // POLLOUT on a pipe guarantees a page, which is longer than most lines.
+  pollfd writable{fd_, POLLOUT, 0};
+  if (::poll(&writable, 1, 0) != 1) {
     ++missed_;
     return;
   }
@@ -151,7 +151,7 @@ void WatchLines::put(const std::string& text) {
   for (std::string_view rest = all; !rest.empty();) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) { // somebody else's idea: a line is cut
+    if (n < 0 && errno == EAGAIN) { // another process set O_NONBLOCK: the line is cut
       ++missed_;
       return;
     }

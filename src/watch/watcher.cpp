@@ -41,7 +41,7 @@ private:
 };
 
 /// What a row says of an interval: events as rates, nanoseconds of processor time as processors.
-std::optional<double> rate(const stat::Row& row, const result::Observation& seen, double seconds) {
+std::optional<double> rate(const stat::PlanRow& row, const result::Observation& seen, double seconds) {
   const auto value = result::as_double(seen.value);
   if (!value || seconds <= 0) return {};
   if (row.kind == stat::RowKind::metric) return value;
@@ -216,7 +216,7 @@ private:
 
 std::vector<Series> series_of(const stat::Plan& plan) {
   std::vector<Series> all;
-  for (const stat::Row& row : plan.rows) {
+  for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
     all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused});
   }

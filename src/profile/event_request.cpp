@@ -1,4 +1,4 @@
-#include "profile/asked.hpp"
+#include "profile/event_request.hpp"
 
 #include <recount/error.hpp>
 
@@ -34,8 +34,8 @@ std::uint64_t positive(const std::string& word, std::string_view digits) {
   return number;
 }
 
-Asked parse_one(const std::string& word) {
-  Asked asked{word};
+EventRequest parse_one(const std::string& word) {
+  EventRequest asked{word};
   const auto take = [&](std::string_view key, std::uint64_t& into) {
     const auto at = asked.name.rfind(key);
     if (at == std::string::npos || asked.name.find(':', at + 1) != std::string::npos) return false;
@@ -51,8 +51,8 @@ Asked parse_one(const std::string& word) {
 }
 } // namespace
 
-std::vector<Asked> parse_asked(const std::vector<std::string>& lists) {
-  std::vector<Asked> all;
+std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists) {
+  std::vector<EventRequest> all;
   for (const auto& list : lists)
     for (const auto& word : split_outside_slashes(list))
       all.push_back(parse_one(word));
@@ -82,7 +82,7 @@ std::optional<Watched> watched_variable(const std::string& event) {
   return watched;
 }
 
-SampledEvent sampled(const Asked& asked, Domain fallback) {
+SampledEvent sampled(const EventRequest& asked, Domain fallback) {
   SampledEvent made{encode(asked.name, fallback), asked.period, asked.frequency};
   if (asked.period != 0 || asked.frequency != 0) return made;
   const auto type = made.event.attr.type;
@@ -92,7 +92,7 @@ SampledEvent sampled(const Asked& asked, Domain fallback) {
   return made;
 }
 
-bool after_the_fact(const Event& event) {
+bool reports_next_instruction(const Event& event) {
   return event.attr.type == PERF_TYPE_BREAKPOINT && (event.attr.bp_type & HW_BREAKPOINT_RW) != 0;
 }
 
