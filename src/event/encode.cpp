@@ -30,7 +30,7 @@ std::vector<Event> encode_each(const std::string& name, Domain fallback) {
 namespace recount::event {
 namespace {
 
-/// Whether it is written as a tracepoint is, "sched:sched_switch", and debugfs, where libpfm4 looks for these
+/// Whether it has the form of a tracepoint, "sched:sched_switch", and debugfs, where libpfm4 looks for these
 /// (lib/pfmlib_perf_event_pmu.c), cannot be read.
 bool is_hidden_tracepoint(const std::string& name) {
   static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z][a-z0-9_]*(:.*)?");
@@ -61,7 +61,7 @@ Event encode_pfm(const std::string& name, Domain fallback, const std::vector<hos
   return event;
 }
 
-/// Before it is known whether a generic event has to be split by kinds of cores.
+/// Before it is known whether a generic event has to be split by core types.
 Event encode_one(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
   if (name.empty()) throw bad_input("\"\"", "the event name is empty", "recount events lists events");
   if (name.starts_with("mem:")) return encode_breakpoint(name, fallback);

@@ -17,7 +17,7 @@
 namespace recount::event {
 namespace {
 
-/// One event being put together.
+/// Builds one event.
 struct Builder {
   const host::Pmu& pmu;
   const std::string& name;
@@ -47,7 +47,7 @@ struct Builder {
     set(key, value);
   }
 
-  /// A generic event within one kind of core of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
+  /// A generic event within one core type of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
   bool set_generic(const std::string& key) {
     if (!pmu.core() || pmu.formats.contains(key)) return false;
     const auto code = generic_on(key, pmu.type);

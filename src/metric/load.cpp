@@ -1,4 +1,4 @@
-// Where metrics come from.
+// Loads metrics.
 #include "base/text.hpp"
 #include "metric/metric.hpp"
 #include "metric/shipped_data.hpp" // made from data/recount.metrics by the build
@@ -35,7 +35,7 @@ void read(Metrics& all, const std::string& path) {
   define(all, parse(*text, path));
 }
 
-/// The metric files of a folder, in the order of their names; none when there is no such folder.
+/// The metric files of a directory, in the order of their names; none when there is no such directory.
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;

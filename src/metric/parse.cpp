@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Takes the first word off a text.
+/// Removes the first word of a text.
 std::string_view first_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
   text = trimmed(text.substr(word.size()));
@@ -96,7 +96,7 @@ private:
     metric.file = file_;
     metric.line = line_;
   }
-  /// What the metric that ends here must have.
+  /// Checks the mandatory fields of the metric.
   void complete() const {
     if (metrics_.empty()) return;
     const Metric& m = metrics_.back();

@@ -25,7 +25,7 @@ Count difference(const Count& after, const Count& before) {
     delta.reason = std::move(reason);
     return delta;
   };
-  // A counter with no value yet because it had not been started has counted nothing: its zero is known.
+  // A counter with no value yet because it had not been started counted 0.
   const bool fresh = before.enabled_ns == 0 && before.running_ns == 0;
   if (!after.value) return not_counted(after.reason);
   if (!before.value && !fresh) return not_counted(before.reason);

@@ -1,4 +1,4 @@
-// Any number of events, over as few groups as they fit in.
+// Any number of events, in as few groups as possible.
 #include <recount/group.hpp>
 
 #include "perf/split.hpp"

@@ -48,7 +48,7 @@ bool opens_alone(const Event& event, const GroupOptions& options) {
 
 Error hint(const Situation& situation, int error) {
   for (const Hint& row : hints()) {
-    if (row.number != error || row.stage != situation.stage) continue;
+    if (row.number != error || row.operation != situation.operation) continue;
     if (row.when != nullptr && !row.when(situation)) continue;
     return {row.kind,
             {situation.event.name, fmt::format("{} ({})", filled(row.cause, situation), errno_name(error)),
@@ -59,13 +59,13 @@ Error hint(const Situation& situation, int error) {
 
 Error open_error(const Event& event, int error, const GroupOptions& options,
                  std::vector<std::string> beside) {
-  Situation situation{Stage::open, event, options, std::move(beside), false, has_core_pmu()};
+  Situation situation{Operation::open, event, options, std::move(beside), false, has_core_pmu()};
   if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
   return hint(situation, error);
 }
 
-Error call_error(Stage stage, const Event& event, int error, const std::string& call) {
-  const Error known = hint({stage, event}, error);
+Error call_error(Operation operation, const Event& event, int error, const std::string& call) {
+  const Error known = hint({operation, event}, error);
   Problem problem = known.problem();
   problem.cause = call + ": " + problem.cause;
   return {known.kind(), problem};

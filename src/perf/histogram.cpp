@@ -97,9 +97,9 @@ void Histogram::add(std::uint64_t address, std::uint64_t excess, std::uint64_t t
         const std::uint64_t more = increase(bucket, excess, threshold);
         if (more == 0) return;
         ++totals_.counted;
-        const std::uint64_t room = std::numeric_limits<Bucket>::max() - bucket;
-        totals_.saturated += more > room ? 1U : 0U;
-        bucket = static_cast<Bucket>(bucket + std::min(more, room));
+        const std::uint64_t headroom = std::numeric_limits<Bucket>::max() - bucket;
+        totals_.saturated += more > headroom ? 1U : 0U;
+        bucket = static_cast<Bucket>(bucket + std::min(more, headroom));
       },
       buckets_);
 }

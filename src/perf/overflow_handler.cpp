@@ -38,7 +38,7 @@ bool free(const struct sigaction& now) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
 }
 
-/// Stays installed to the end: a signal that is still on its way must not find the default, which is death.
+/// Stays installed to the end: the default action for a pending signal would kill the process.
 bool install(int number) {
   struct sigaction action {};
   action.sa_sigaction = handle_overflow;

@@ -25,7 +25,7 @@ bool opens(const perf_event_attr& attr, OpenCall call) {
   return static_cast<bool>(open_sized(attr, {}, call).fd);
 }
 
-/// What every event of a ring has in common.
+/// Common fields of all events of a ring.
 void common(perf_event_attr& attr, const SamplingOptions& options, const RecordFormat& format,
             std::size_t ring) {
   attr.sample_type = format.sample_type;

@@ -1,4 +1,4 @@
-// The values of the settings that an error is about, read at the moment of the error.
+// Current values of the settings named in errors.
 #include "perf/errno_hints.hpp"
 
 #include "event/sysfs.hpp"
@@ -65,7 +65,7 @@ std::string show(Setting setting) {
 #if defined(__x86_64__) || defined(__i386__)
   case Setting::breakpoints: return "debug registers of an x86 CPU = 4";
 #else
-  case Setting::breakpoints: return {}; // differs by CPU, and Linux does not tell
+  case Setting::breakpoints: return {}; // depends on the CPU, and Linux does not report it
 #endif
   case Setting::frequency: return host::show_setting("kernel.perf_event_max_sample_rate");
   case Setting::stack: return host::show_setting("kernel.perf_event_max_stack");

@@ -29,7 +29,7 @@ void Split::add(const Event& event) {
 }
 
 void Split::open_further(const Event& event) {
-  // What the groups refused may be the fault of the event itself: alone, the kernel tells.
+  // The event itself may be the cause: open it alone for the kernel's errno.
   OpenGroup group(options_, call_);
   const auto joined = group.add(event);
   if (joined.how == OpenGroup::Joined::How::never_runs) throw never_runs_error(event, {});

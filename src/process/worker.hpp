@@ -10,8 +10,8 @@
 
 namespace recount::process {
 
-/// A file in memory with this text, to be read from its start: a child's input without a pipe that could break
-/// (memfd_create(2)). Throws recount::Error (unavailable).
+/// A file in memory with this text, to be read from its start: the input of a child without a pipe that could
+/// break (memfd_create(2)). Throws recount::Error (unavailable).
 [[nodiscard]] Fd text_file(std::string_view text);
 
 /// Appends what a non-blocking descriptor holds now, keeping at most `most` bytes in `text` and dropping the
@@ -21,17 +21,17 @@ void drain(Fd& fd, std::string& text, std::size_t most);
 /// Owned by one thread; destroying it kills the child. Not usable in a forked child.
 class Worker {
 public:
-  /// Starts the program with the request as its input; its outputs are taken, core dumps are off. Throws as
+  /// Starts the program with the request as its input; its outputs are read, core dumps are off. Throws as
   /// Child does.
   Worker(Spawn spawn, std::string_view request);
 
-  /// Takes what both outputs hold; waits for more at most `wait_ms`.
+  /// Reads available bytes of both outputs; waits at most `wait_ms` for more.
   void read(int wait_ms = 0);
   [[nodiscard]] int out() const { return out_.get(); } ///< for poll(2); -1 after its end
   [[nodiscard]] int err() const { return err_.get(); }
   /// Whether an output is still open.
   [[nodiscard]] bool open() const { return out_ || err_; }
-  /// What it wrote to stdout and was not taken with lines().
+  /// Its stdout, without the lines removed by lines().
   [[nodiscard]] const std::string& answer() const { return answer_; }
   [[nodiscard]] std::string& answer() { return answer_; }
   /// Removes the whole lines from the answer and returns them.

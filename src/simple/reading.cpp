@@ -11,7 +11,7 @@ std::optional<double> per_second(const Value& value, double seconds) {
   return static_cast<double>(*value.count) / seconds;
 }
 
-/// Two intervals of one event, of so many seconds each.
+/// Two intervals of one event, with their lengths in seconds.
 void add(Value& to, double seconds, const Value& other, double other_seconds) {
   if (to.count && other.count) {
     *to.count += *other.count;

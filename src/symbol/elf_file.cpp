@@ -18,7 +18,7 @@ Error no_program(const std::string& path, const std::string& why) {
   return bad_input(path, "is not a program or shared library: " + why);
 }
 
-/// The file is ours to give; nobody else is asked.
+/// recount supplies the file; libdwfl must not search for it.
 int find_no_elf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) {
   return -1;
 }
@@ -79,7 +79,7 @@ std::span<const unsigned char> ElfFile::build_id() const {
 std::optional<std::uint64_t> ElfFile::address(std::uint64_t offset) const {
   for (const Segment& s : segments_)
     if (offset >= s.offset && offset - s.offset < s.size) return s.address + (offset - s.offset);
-  // What is mapped begins with a page, a segment need not.
+  // Mappings begin at a page boundary, segments need not.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   for (const Segment& s : segments_)
     if (offset < s.offset && s.offset - offset < page) return s.address - (s.offset - offset);
