@@ -59,7 +59,7 @@ std::string fill(const std::string& word, const std::map<std::string, std::strin
   return text;
 }
 
-/// Takes a leading run of characters off the front.
+/// Removes leading characters of a set.
 template <class Wanted>
 std::string_view take(std::string_view& text, const Wanted& wanted) {
   std::size_t n = 0;

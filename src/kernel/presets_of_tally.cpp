@@ -10,14 +10,14 @@ namespace {
 
 using TallyKinds = std::vector<double Tally::*>;
 
-/// A preset as the sum of some kinds less others.
+/// A preset as a sum of some classes minus others.
 struct TallySum {
   std::vector<const char*> presets; ///< all count the same
   TallyKinds plus, minus = {};
-  TallyKinds maybe = {}; ///< what a sound counter may count too
-  double less = 0;       ///< share of the value that a sound counter may leave out
-  double stray = 0;      ///< what the measuring code may add, whose own lines are none of the kernel's
-  const char* but = "";  ///< to the form
+  TallyKinds maybe = {}; ///< what a correct counter may also count
+  double less = 0;       ///< share of the value that a correct counter may omit
+  double stray = 0;      ///< counts possibly added by the measuring code
+  const char* but = "";  ///< appended to the form
 };
 
 constexpr double stray_misses = 64;

@@ -4,9 +4,9 @@ namespace recount::kernel {
 
 namespace {
 
-// Shares by which a sound count may differ. Counting starts and stops within some hundred instructions, less
-// than a thousandth of these regions; a cache may do a little more than it is asked for; what a prefetcher, a
-// walker or another thread adds is more.
+// Tolerances of correct counts. Counting starts and stops within some hundred instructions, less
+// than a thousandth of these regions; caches may have a few additional accesses; prefetchers,
+// page walkers and other threads add more.
 constexpr double exact_count = 0.005, close_count = 0.05, rough_count = 0.2;
 
 constexpr ProofRow proof_table[] = {
@@ -117,7 +117,7 @@ constexpr ProofRow proof_table[] = {
      "a jump in each of 16384 pages"},
     {"shootdowns", "rounds=1000", "PAPI_TLB_SD", rough_count,
      "permission revoked for a page in use by another CPU"},
-    // Other CPUs and the outside
+    // Other CPUs and interrupts
     {"sharing", "rounds=1000", "PAPI_CA_SNP PAPI_CA_SHR PAPI_CA_CLN PAPI_CA_INV PAPI_CA_ITV", rough_count,
      "a line written alternately by two CPUs"},
     {"interrupts", "signals=50", "PAPI_HW_INT", rough_count, "timer interrupts"},
@@ -125,7 +125,7 @@ constexpr ProofRow proof_table[] = {
      "one store-conditional per step, with reservation"},
     {"sync", "operation=refused turns=1000", "PAPI_CSR_FAL PAPI_CSR_TOT", close_count,
      "one store-conditional per step, reservation cleared"},
-    // What Linux counts itself, on any machine
+    // Software events, on any machine
     {"faults", "pages=1000", "perf::PAGE-FAULTS perf::MINOR-FAULTS", 0, "pages released and touched again"},
     {"switches", "sleeps=200", "perf::CONTEXT-SWITCHES", 0, "one context switch per sleep"},
     {"migrations", "moves=200", "perf::CPU-MIGRATIONS", 0, "migrations to another CPU and back"},

@@ -14,7 +14,7 @@ namespace {
 
 using MaybeMachine = std::optional<model::MachineDescription>;
 
-/// Whether a kernel takes such a size at all.
+/// Whether a kernel accepts this size.
 bool takes_value(const Kernel& kernel, const std::string& name, std::int64_t value) {
   const auto parameters = kernel.parameters();
   const auto found = std::ranges::find(parameters, name, &Parameter::name);
@@ -59,7 +59,7 @@ std::optional<result::Params> parse_proof_point(const ProofRow& row, const Kerne
   return complete(kernel, point);
 }
 
-/// Whether this architecture has the instructions of a row that was written right.
+/// Whether this architecture has the instructions of a valid row.
 bool exists_here(const Kernel& kernel, const result::Params& point) {
   try {
     return kernel.bytes(point) > 0;
@@ -68,7 +68,7 @@ bool exists_here(const Kernel& kernel, const result::Params& point) {
   }
 }
 
-/// Whether the kernel says, at this point on this machine, what the preset must count.
+/// Whether the kernel has an expected count of the preset at this point on this machine.
 bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
              const std::vector<std::string>& simulated) {
   const auto states = [&](const Expectation& e) { return e.metric == preset; };

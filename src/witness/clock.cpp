@@ -1,4 +1,4 @@
-// The clock: wall time and time-stamp counter around the region, less what reading them costs.
+// The clock: wall time and time-stamp counter around the region, minus the overhead of reading them.
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
@@ -38,7 +38,7 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   }
 }
 
-/// What a command says of its own time comes first: the time of the whole holds its start, too.
+/// The time that a command prints takes precedence: the time of the whole run includes its start.
 void prefer(result::Observation& o, double own) {
   if (o.metric == "seconds") {
     if (const auto whole = result::as_double(o.value)) o.seconds = *whole;

@@ -1,4 +1,4 @@
-// The model: what the kernel's accesses must do in a described cache hierarchy. Nothing is measured.
+// The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
 #include "base/nearest.hpp"
 #include "model/family.hpp"
 #include "model/machine.hpp"
@@ -15,7 +15,7 @@
 namespace recount::witness {
 namespace {
 
-/// Counts that measuring code may add to a closed form without making it a mere bound.
+/// Tolerance for counts of the measuring code in a closed form.
 constexpr double stray_counts = 100;
 
 bool gives(const std::string& metric) {
@@ -43,7 +43,7 @@ std::string missing(const std::vector<std::string>& metrics) {
   }
 }
 
-/// A closed form becomes a value where it is one; where it only bounds the count the bounds are told.
+/// An exact closed form becomes a value; bounds become a reason.
 void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
@@ -57,7 +57,7 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
     o.value = known.value;
 }
 
-/// What the caches do, simulated when first asked for.
+/// The simulation, run on first use.
 class Simulation {
 public:
   Simulation(const kernel::Kernel& kernel, const Task& task)
@@ -71,7 +71,7 @@ public:
       if (const auto pages = task.point.find("pages");
           pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
         machine_ = model::with_huge_pages(*std::move(machine_));
-    } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
+    } catch (const Error& error) { // without cache sizes of the host, closed forms still hold
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
     }

@@ -24,7 +24,7 @@ std::string missing_here(const std::vector<std::string>& metrics) {
   return first;
 }
 
-/// Asked in a forked child, so that PAPI stays out of the process that starts the runs.
+/// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
 std::string missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
@@ -57,7 +57,7 @@ void count(std::vector<result::Observation>& all, const std::vector<std::size_t>
     names.push_back(counted_as(all[i].metric));
   PapiSet set(names, Domain::user);
   Pass pass{set, instance.region(), std::vector<long long>(names.size())};
-  set.start(); // once in vain: the first call binds symbols and touches pages
+  set.start(); // warm-up: the first call binds symbols and touches pages
   set.stop(pass.values);
   const Watched watched = watched_lapse({Pass::measured, &pass});
   for (std::size_t i = 0; i < which.size(); ++i) {

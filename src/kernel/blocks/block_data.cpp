@@ -48,7 +48,7 @@ void lay_out(Data data, bool random, std::span<std::byte> memory) {
 }
 
 std::vector<Expectation> predicted(const Tally& tally, bool random, double steps) {
-  // A predictor that has seen fewer random branches than it can remember foresees them the next time.
+  // A predictor with enough capacity for all random branches predicts them in the next pass.
   constexpr double memorable = 1 << 17, stray = 64;
   const double all = tally.conditional;
   double missed = 0, below = 0, above = stray + all / 500;

@@ -28,7 +28,7 @@ const native::Block* block_named(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// A block that takes its pattern from the data is told by its name.
+/// Blocks that take their pattern from the data are identified by name.
 Data data_of(const native::Block& block, const Family& family) {
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }

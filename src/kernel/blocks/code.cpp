@@ -34,7 +34,7 @@ public:
         passes_(at.passes),
         accesses_(at.accesses()) {
     emit_jumps({memory_.data(), static_cast<std::size_t>(at.bytes())}, code_places(at), at.full);
-    // Written first and executed then, never both: systems that forbid both at once allow this.
+    // Never writable and executable at once, for systems that forbid this (W^X).
     if (mprotect(memory_.data(), static_cast<std::size_t>(memory_.placement().bytes),
                  PROT_READ | PROT_EXEC) != 0)
       throw unavailable("code",

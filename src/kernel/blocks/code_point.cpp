@@ -14,11 +14,11 @@ namespace recount::kernel {
 
 namespace {
 
-constexpr std::int64_t most_code = 128 << 20; // as far as a plain jump reaches, on the one that reaches least
+constexpr std::int64_t most_code = 128 << 20; // the shortest range of a direct jump on the supported architectures
 /// No first-level instruction cache is larger; none is smaller than twice the other.
 constexpr std::int64_t largest_l1i = 192 << 10, surely_held = 16 << 10;
 constexpr std::int64_t most_code_tlb_entries = 4096;
-constexpr std::int64_t most_branch_targets = 16384; // that a processor is known to remember
+constexpr std::int64_t most_branch_targets = 16384; // the largest known BTB
 
 class CodePresets {
 public:

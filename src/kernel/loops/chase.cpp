@@ -50,7 +50,7 @@ private:
 
 /// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
 std::vector<Expectation> chase_presets(const StridedPoint& at) {
-  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // no first or second level is as large
+  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // larger than any L1 or L2
   const auto n = static_cast<double>(at.accesses());
   std::vector<Expectation> all;
   if (at.size >= far && at.stride >= 64)
@@ -84,7 +84,7 @@ public:
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
     return at.size +
-           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // with the order, while it is laid out
+           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // including the order during initialisation
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     return std::make_unique<ChaseInstance>(strided_point(*this, point), seed(point));

@@ -1,4 +1,4 @@
-// `scatter`: loads from or stores to every line of an array, in an order that needs no memory of its own. See
+// `scatter`: loads from or stores to every line of an array, in an order computed on the fly. See
 // recount-kernels(7).
 #include "kernel/blocks/block.hpp"
 #include "kernel/closed_form.hpp"
@@ -96,7 +96,7 @@ public:
     const native::Block& block = scatter_block(here);
     auto all = instruction_presets(native::steps_a_turn * block.step + block.turn,
                                    static_cast<double>(here.turns()), block.besides);
-    // Beyond every second level there is, a store buffer fills sooner than lines arrive.
+    // Beyond every L2, the store buffer fills faster than lines arrive.
     constexpr std::int64_t far = 8 << 20;
     const auto stores = static_cast<double>(here.accesses());
     if (here.stores && here.size >= far && here.stride >= 64)

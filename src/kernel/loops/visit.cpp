@@ -23,7 +23,7 @@ struct VisitPoint {
   [[nodiscard]] std::int64_t accesses() const { return pattern.visits() * passes; }
 };
 
-/// The pointers of a cycle must not lie on one another.
+/// The pointers of a cycle must not overlap.
 void check_apart(const Pattern& pattern) {
   auto all = places(pattern);
   std::ranges::sort(all);

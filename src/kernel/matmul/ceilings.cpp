@@ -1,4 +1,4 @@
-// `peak` and `bandwidth`: what this processor does at most. See recount-kernels(7).
+// `peak` and `bandwidth`: peak throughput and bandwidth of this processor. See recount-kernels(7).
 #include "kernel/matmul/ceilings.hpp"
 
 #include "kernel/closed_form.hpp"

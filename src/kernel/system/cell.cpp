@@ -1,4 +1,4 @@
-// `cell`: accesses to one address that can be told beforehand, for breakpoints. See recount-kernels(7).
+// `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
 #include "kernel/blocks/block.hpp"
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
@@ -31,7 +31,7 @@ public:
     const std::uint64_t start = address / page_ * page_;
     mapping_ = mmap(reinterpret_cast<void*>(start), page_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel takes the address for a hint
+    if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel treats the address as a hint
       if (mapping_ != MAP_FAILED) munmap(mapping_, page_);
       throw unavailable(fmt::format("cell --address {}", address),
                         std::string("cannot be mapped: ") + std::strerror(errno), {}, "choose another --address");

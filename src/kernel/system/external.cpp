@@ -72,7 +72,7 @@ public:
              number_parameter("block", "value of {block}", 128, 1, 1 << 20)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     static_cast<void>(words(point));
-    return 1; // of this process; what the command takes is not known
+    return 1; // of this process; the memory of the command is unknown
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     auto all = words(point);

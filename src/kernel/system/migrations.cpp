@@ -1,4 +1,4 @@
-// `migrations`: goes migrations to another CPU and back. See recount-kernels(7).
+// `migrations`: migrates to another CPU and back. See recount-kernels(7).
 #include "kernel/system/cpus.hpp"
 #include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"

@@ -19,7 +19,7 @@ public:
 
 private:
   TwoCpus cpus_{"sharing"};
-  alignas(128) volatile std::int64_t turn_ = 0; // alone on its line, and on the line that comes with it
+  alignas(128) volatile std::int64_t turn_ = 0; // alone on its line and on the adjacent line
   alignas(128) native::Share context_;
   Helper helper_;
 };

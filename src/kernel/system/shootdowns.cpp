@@ -1,4 +1,4 @@
-// `shootdowns`: takes away a translation that another CPU may hold. See recount-kernels(7).
+// `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).
 #include "kernel/system/cpus.hpp"
 #include "kernel/blocks/helper.hpp"
 #include "kernel/memory.hpp"
@@ -11,7 +11,7 @@ namespace recount::kernel {
 
 namespace {
 
-/// Keeps the CPU in this process, and the page in its TLB.
+/// Keeps its CPU in the address space of this process, and the page in its TLB.
 void look_at_page(void* at) {
   static_cast<void>(*static_cast<const volatile std::uint8_t*>(at));
 }

@@ -1,4 +1,4 @@
-// `switches`: gives the CPU away. See recount-kernels(7).
+// `switches`: sleeps repeatedly. See recount-kernels(7).
 #include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
 
@@ -17,7 +17,7 @@ private:
 };
 
 std::vector<Expectation> expected_switches(double n) {
-  // Others that want the CPU may take it while nothing sleeps.
+  // Other tasks may preempt it between sleeps.
   return {{"perf::CONTEXT-SWITCHES", n, 0, n / 10 + 2, "1 per sleep"}};
 }
 

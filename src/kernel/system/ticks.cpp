@@ -18,7 +18,7 @@ private:
 
 std::vector<Expectation> expected_ticks(double n) {
   if (!native::has_ticks) return {};
-  // The counter is looked at every few dozen ticks, and last when they have passed.
+  // The counter is read every few dozen ticks, and last when they have passed.
   return {{"msr/tsc/", n, 0, 200, "the requested number of ticks"}};
 }
 
