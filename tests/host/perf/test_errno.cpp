@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(enospc_of_a_buffer) {
   Group group({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS"});
   std::uint64_t small[2];
   BOOST_TEST(read(group.fd(), small, sizeof small) == -1);
-  const Error told = perf::call_error(perf::Stage::read, group.events()[0], errno, "read");
+  const Error told = perf::call_error(perf::Operation::read, group.events()[0], errno, "read");
   BOOST_TEST(holds(told.what(), "the buffer is too small"));
   BOOST_TEST(holds(told.what(), "ENOSPC"));
 }
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(eperm_of_a_buffer) {
     const std::size_t page = FreshPages::size();
     if (mmap(nullptr, page * (1 + 16384), PROT_READ | PROT_WRITE, MAP_SHARED, group.fd(), 0) != MAP_FAILED)
       return "mapped";
-    return perf::call_error(perf::Stage::map, group.events()[0], errno, "mmap").what();
+    return perf::call_error(perf::Operation::map, group.events()[0], errno, "mmap").what();
   });
   if (holds(told, "skip:") || holds(told, "EACCES")) return skip(told);
   BOOST_TEST(holds(told, "EPERM"));
