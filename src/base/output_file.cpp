@@ -1,6 +1,7 @@
 #include "base/output_file.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -36,6 +37,16 @@ int try_file(const fs::path& path, Output how) {
 
 } // namespace
 
+bool write_file(const std::string& path, std::string_view text) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (!file) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const int error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!written) errno = error;
+  return written && closed;
+}
+
 Error cannot_write(const std::string& path, int error) {
   const bool standard_output = path == "-";
   Problem problem{standard_output ? "standard output" : path,
@@ -43,7 +54,7 @@ Error cannot_write(const std::string& path, int error) {
                   {},
                   {}};
   if (error == ENOSPC || error == EDQUOT) {
-    problem.remedy = "make room there, or name a file elsewhere";
+    problem.remedy = "free space there, or name a file elsewhere";
   } else if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);

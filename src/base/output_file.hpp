@@ -4,12 +4,16 @@
 #include <recount/error.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace recount::host {
 
 /// The error for a write that failed with this errno. A named file is bad_input; "-" is standard output, and
-/// unavailable. ENOSPC, EDQUOT and EFBIG name what makes room.
+/// unavailable. For ENOSPC, EDQUOT and EFBIG, the fix frees space.
 [[nodiscard]] Error cannot_write(const std::string& path, int error);
+
+/// Creates or replaces a file. False, with errno, when it cannot be written completely.
+[[nodiscard]] bool write_file(const std::string& path, std::string_view text);
 
 /// How a file comes into being: lines are appended to it, or it is written beside its place and renamed.
 enum class Output { appended, replaced };

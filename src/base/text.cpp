@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,16 +19,29 @@ std::optional<T> number(std::string_view text) {
 }
 } // namespace
 
+std::optional<std::string> read_all(int fd, std::size_t most) {
+  std::string text;
+  std::array<char, 1 << 14> block;
+  for (;;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {};
+    if (got == 0) return text;
+    if (static_cast<std::size_t>(got) > most - text.size()) {
+      errno = EFBIG;
+      return {};
+    }
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
 std::optional<std::string> read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
-  std::string text;
-  std::array<char, 4096> buffer;
-  ssize_t got = 0;
-  while ((got = ::read(fd, buffer.data(), buffer.size())) > 0)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
+  auto text = read_all(fd);
+  const int error = errno;
   ::close(fd);
-  if (got < 0) return {};
+  errno = error;
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Small text files of /proc and /sys.
+// Whole files, and texts in pieces.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,10 @@
 
 namespace recount::host {
 
-/// The whole file, or nothing when it cannot be read.
+/// What a descriptor holds up to its end. Nothing, with errno, when it cannot be read or holds more than `most`
+/// bytes (EFBIG).
+[[nodiscard]] std::optional<std::string> read_all(int fd, std::size_t most = std::string::npos);
+/// The whole file. Nothing, with errno, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);
 /// The file without white space at its ends, or nothing when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_line(const std::string& path);

@@ -5,7 +5,7 @@
 #include "papi/library.hpp"
 #include "preset/here.hpp"
 #include "preset/standard.hpp"
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -20,7 +20,7 @@ namespace {
 /// What a raw counter makes of the preset; what only its row is to blame for is worth a run: PAPI may count
 /// it.
 std::string trouble_of(const std::string& preset) {
-  const witness::Asked asked = witness::ask(preset);
+  const witness::MetricEvents asked = witness::resolve_metric(preset);
   return asked.by_row ? std::string() : asked.refused;
 }
 

@@ -4,7 +4,7 @@
 #include "preset/standard.hpp"
 #include "result/line.hpp"
 #include "check/check.hpp"
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>
@@ -51,7 +51,7 @@ Subject subject(const Ground& ground, const std::string& text) {
     throw bad_input(name, "no such preset", base::did_you_mean(name, names, "recount presets lists them"));
   } else {
     static_cast<void>(encode_each(name)); // throws for a name that nobody knows
-    it.trouble = witness::ask(name).refused;
+    it.trouble = witness::resolve_metric(name).refused;
   }
   if (equals == text.npos) return it;
   it.as = text.substr(equals + 1);
@@ -70,7 +70,7 @@ std::vector<Subject> everything(const Ground& ground) {
   for (const auto& proof : ground.proofs) {
     const auto known = [&](const Subject& s) { return s.name == proof.preset; };
     if (!proof.preset.starts_with("PAPI_") && std::ranges::none_of(all, known))
-      all.push_back({proof.preset, proof.preset, witness::ask(proof.preset).refused});
+      all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused});
   }
   return all;
 }

@@ -4,7 +4,7 @@
 #include "event/encode.hpp"
 #include "event/list.hpp"
 #include "event/sysfs.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "command/table_export.hpp"
 
 #include <recount/event.hpp>
@@ -21,7 +21,6 @@
 namespace recount::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using event::Listed;
 
 struct EventsArguments {

@@ -5,7 +5,7 @@
 #include "preset/document.hpp"
 #include "preset/here.hpp"
 #include "base/nearest.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "command/table_export.hpp"
 
 
@@ -18,8 +18,6 @@
 
 namespace recount::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct PresetsArguments {
   std::vector<std::string> names;

@@ -7,17 +7,13 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 
 namespace recount::cli {
 namespace {
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
-    throw host::cannot_write(path, errno);
+  if (!host::write_file(path, text)) throw host::cannot_write(path, errno);
 }
 
 /// Without style and indentation.

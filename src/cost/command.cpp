@@ -3,7 +3,7 @@
 #include "command/command.hpp"
 #include "base/text.hpp"
 #include "stat/command_results.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "command/table_export.hpp"
 
 #include <recount/error.hpp>
@@ -21,8 +21,6 @@ namespace {
 
 using study::Cost;
 using study::Costs;
-using CostJson = nlohmann::ordered_json;
-
 struct CostArguments {
   std::vector<std::string> events;
   std::string sizes, domain = "user", export_to;
@@ -166,12 +164,8 @@ void print(const Costs& costs, const std::vector<Table>& tables) {
     cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, line_width(), 2));
 }
 
-CostJson or_null(std::optional<double> value) {
-  return value ? CostJson(*value) : CostJson(nullptr);
-}
-
 void print_cost_json(const Costs& costs) {
-  CostJson rows = CostJson::array(), missing = CostJson::array();
+  Json rows = Json::array(), missing = Json::array();
   for (const Cost& c : costs.rows)
     rows.push_back({{"operation", c.operation},
                     {"route", c.route},
@@ -181,7 +175,7 @@ void print_cost_json(const Costs& costs) {
                     {"user_instructions", or_null(c.user_instructions)}});
   for (const auto& m : costs.missing)
     missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
-  const CostJson all{{"events", costs.events},
+  const Json all{{"events", costs.events},
                      {"ns_per_instruction", or_null(costs.ns_per_instruction)},
                      {"no_instructions", costs.no_instructions},
                      {"no_user_instructions", costs.no_user_instructions},

@@ -2,7 +2,7 @@
 #include "doctor/doctor.hpp"
 #include "command/command.hpp"
 #include "host/machine.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "command/table_export.hpp"
 
 #include <fmt/format.h>
@@ -44,9 +44,9 @@ void print(const std::vector<Area>& areas) {
   }
 }
 
-nlohmann::ordered_json machine_json() {
+Json machine_json() {
   const auto& m = host::this_machine();
-  nlohmann::ordered_json caches = nlohmann::ordered_json::array();
+  Json caches = Json::array();
   for (const auto& c : m.caches)
     caches.push_back({{"name", c.name()},
                       {"size", c.size},
@@ -64,7 +64,7 @@ nlohmann::ordered_json machine_json() {
 }
 
 void print_json(const std::vector<Area>& areas) {
-  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  Json findings = Json::array();
   for (const auto& area : areas) {
     for (const auto& f : area.findings)
       findings.push_back({{"area", area.name},
@@ -73,7 +73,7 @@ void print_json(const std::vector<Area>& areas) {
                           {"text", f.text},
                           {"remedy", f.remedy}});
   }
-  const nlohmann::ordered_json all{
+  const Json all{
       {"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
   cli::print("{}", json_text("doctor", all));
 }

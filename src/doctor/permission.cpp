@@ -3,6 +3,7 @@
 #include "host/permission.hpp"
 #include "host/sysctl.hpp"
 #include "process/child.hpp"
+#include "process/write_all.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>
@@ -56,7 +57,7 @@ std::optional<Scope> try_scope_unprivileged() {
         if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 1;
         const Scope s = try_scope();
         const std::string text = fmt::format("{:d}{:d}{:d}{}", s.user, s.kernel, s.cpu, s.why);
-        return ::write(fd, text.data(), text.size()) < 0 ? 1 : 0;
+        return process::write_all(fd, text) ? 0 : 1;
       },
       10s);
   if (!got.exit.ok() || got.out.size() < 3) return {};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto usage =
     "write mem:ADDRESS, mem:ADDRESS/LENGTH or mem:ADDRESS/LENGTH:rw, LENGTH 1, 2, 4 or 8 bytes, "
-    "access of the letters r, w or x alone, e.g. mem:0x7f0012345678/8:w";
+    "access r, w, rw or x, e.g. mem:0x7f0012345678/8:w";
 
 /// HW_BREAKPOINT_* of the letters; 0 when they are not an access.
 unsigned parse_access(std::string_view letters) {
@@ -37,14 +37,14 @@ Event encode_breakpoint(const std::string& name, Domain fallback) {
   if (const auto colon = text.rfind(':'); colon != std::string_view::npos) {
     access = parse_access(text.substr(colon + 1));
     if (access == 0 || (access & HW_BREAKPOINT_X && access != HW_BREAKPOINT_X))
-      throw bad_input(name, "no such access to memory: " + std::string(text.substr(colon + 1)), usage);
+      throw bad_input(name, "invalid access type: " + std::string(text.substr(colon + 1)), usage);
     text = text.substr(0, colon);
   }
   std::uint64_t length = access == HW_BREAKPOINT_X ? sizeof(long) : unsigned{HW_BREAKPOINT_LEN_4};
   if (const auto slash = text.find('/'); slash != std::string_view::npos) {
     const auto given = parse_number(text.substr(slash + 1));
     if (!given || (*given != 1 && *given != 2 && *given != 4 && *given != 8))
-      throw bad_input(name, "no such length of a breakpoint: " + std::string(text.substr(slash + 1)), usage);
+      throw bad_input(name, "invalid breakpoint length: " + std::string(text.substr(slash + 1)), usage);
     length = *given;
     text = text.substr(0, slash);
   }

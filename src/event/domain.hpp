@@ -1,4 +1,4 @@
-// User and kernel: the part of an event's name that says where to count, and the bits of attr for it.
+// User and kernel: the domain in an event name, and its bits in attr.
 #pragma once
 
 #include <recount/event.hpp>
@@ -9,7 +9,7 @@
 
 namespace recount::event {
 
-/// The domain that modifier letters state: "u", "k", "uk" or "ku"; none for anything else.
+/// The domain of modifier letters: "u", "k", "uk" or "ku"; none for anything else.
 [[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);
 
 /// A name without the domain at its end.
@@ -17,13 +17,13 @@ struct Split {
   std::string_view name;
   std::optional<Domain> domain;
 };
-/// Takes ":u", ":k" or ":uk" off the end of a name. Pure; views into `name`.
+/// Removes ":u", ":k" or ":uk" from the end of a name. Pure; views into `name`.
 [[nodiscard]] Split split_domain(std::string_view name);
 
 /// Sets exclude_user, exclude_kernel and exclude_hv, as PAPI does for the same domain.
 void apply(Domain domain, perf_event_attr& attr);
 
-/// The name as libpfm4 wants it ("x:uk" becomes "x:u:k"), and whether it states a domain at all.
+/// The name as libpfm4 wants it ("x:uk" becomes "x:u:k"), and whether it has a domain.
 struct Modified {
   std::string name;
   bool domain_given = false;

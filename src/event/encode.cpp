@@ -30,7 +30,7 @@ std::vector<Event> encode_each(const std::string& name, Domain fallback) {
 namespace recount::event {
 namespace {
 
-/// Whether it is written as a tracepoint is, "sched:sched_switch", and debugfs, where libpfm4 looks for these
+/// Whether it has the form of a tracepoint, "sched:sched_switch", and debugfs, where libpfm4 looks for these
 /// (lib/pfmlib_perf_event_pmu.c), cannot be read.
 bool is_hidden_tracepoint(const std::string& name) {
   static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z][a-z0-9_]*(:.*)?");
@@ -42,9 +42,9 @@ bool is_hidden_tracepoint(const std::string& name) {
   std::string remedy = base::did_you_mean(suggestions(name, pmus));
   if (remedy.empty() && is_hidden_tracepoint(name))
     throw bad_input(name,
-                    "no such event; tracepoints are known only where debugfs is mounted and may be read",
+                    "no such event; tracepoints need a mounted and readable debugfs",
                     "as root: mount -t debugfs nodev /sys/kernel/debug");
-  if (remedy.empty()) remedy = "recount events PATTERN searches the events that are known";
+  if (remedy.empty()) remedy = "recount events PATTERN searches the known events";
   throw bad_input(name, cause, remedy);
 }
 
@@ -61,9 +61,9 @@ Event encode_pfm(const std::string& name, Domain fallback, const std::vector<hos
   return event;
 }
 
-/// Before it is known whether a generic event has to be split by kinds of cores.
+/// Before it is known whether a generic event has to be split by core types.
 Event encode_one(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
-  if (name.empty()) throw bad_input("\"\"", "an event has a name", "recount events lists them");
+  if (name.empty()) throw bad_input("\"\"", "the event name is empty", "recount events lists events");
   if (name.starts_with("mem:")) return encode_breakpoint(name, fallback);
   if (in_sysfs_notation(name)) return encode_sysfs(name, fallback, pmus);
   return encode_pfm(name, fallback, pmus);
@@ -82,7 +82,7 @@ Event encode_over(const std::string& name, Domain fallback, const std::vector<ho
   std::vector<std::string> names;
   for (const Event& one : spread(event, cores))
     names.push_back(one.name);
-  throw bad_input(name, "this CPU has several kinds of cores, each of which counts it apart",
+  throw bad_input(name, "this CPU has several core types with separate PMUs",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
 }
 

@@ -1,4 +1,4 @@
-// Encoding over a given set of PMUs: what recount::encode() does, apart from this machine.
+// Encoding for a given set of PMUs, independent of this machine.
 #pragma once
 
 #include "host/pmu.hpp"

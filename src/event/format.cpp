@@ -15,7 +15,7 @@ Format::Range parse_range(std::string_view text, const std::string& subject) {
   const auto first = parse_number(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1));
   if (!first || !last || *last > 63 || *first > *last)
-    throw bad_input(subject, fmt::format("sysfs states the bits \"{}\", which are none", text));
+    throw bad_input(subject, fmt::format("sysfs gives an invalid bit range \"{}\"", text));
   return {static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
 }
 
@@ -38,14 +38,14 @@ Format parse_format(std::string_view text, const std::string& subject) {
   const auto word = text.substr(0, colon);
   Format format;
   if (colon == std::string_view::npos || !word.starts_with("config"))
-    throw bad_input(subject, fmt::format("sysfs states the format \"{}\", which is none", text));
+    throw bad_input(subject, fmt::format("sysfs gives an invalid format \"{}\"", text));
   if (word == "config1")
     format.word = 1;
   else if (word == "config2")
     format.word = 2;
   else if (word != "config")
     throw unavailable(subject,
-                      fmt::format("it goes into perf_event_attr.{}, which this build does not know", word));
+                      fmt::format("uses perf_event_attr.{}, which this build does not know", word));
   for (const auto part : host::split(text.substr(colon + 1), ','))
     format.ranges.push_back(parse_range(part, subject));
   return format;

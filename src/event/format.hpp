@@ -22,11 +22,10 @@ struct Format {
 
 /// Parses a format file (Documentation/ABI/testing/sysfs-bus-event_source-devices-format of Linux). `subject`
 /// names the term in errors. Throws Error: bad_input when malformed, unavailable for a word that the
-/// perf_event_attr of this build has not. Pure.
+/// perf_event_attr of this build does not have. Pure.
 [[nodiscard]] Format parse_format(std::string_view text, const std::string& subject);
 
-/// Puts a value into its bits, replacing what stood there. Throws Error (bad_input) when it has too many
-/// bits.
+/// Stores a value in its bits. Throws Error (bad_input) when it has too many bits.
 void store(const Format& format, std::uint64_t value, perf_event_attr& attr, const std::string& subject);
 
 } // namespace recount::event

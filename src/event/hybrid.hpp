@@ -1,4 +1,4 @@
-// CPUs with several kinds of cores, each a PMU of its own.
+// CPUs with several core types, each a PMU of its own.
 #pragma once
 
 #include "host/pmu.hpp"
@@ -12,14 +12,14 @@
 
 namespace recount::event {
 
-/// The core PMUs, where there is more than one kind of core; else nothing.
+/// The core PMUs, where there is more than one core type; else nothing.
 [[nodiscard]] std::vector<const host::Pmu*> hybrid_cores(const std::vector<host::Pmu>& pmus);
 
 /// An event that the kernel itself translates for each PMU: type HARDWARE or HW_CACHE.
 [[nodiscard]] bool generic(const perf_event_attr& attr) noexcept;
 
-/// Type and config of a generic event ("INSTRUCTIONS", "cycles") on the PMU of that type: the type goes into
-/// bits 63:32 of config (perf_event_open(2), PERF_PMU_TYPE_SHIFT). None when the name is no generic event.
+/// Type and config of a generic event ("INSTRUCTIONS", "cycles") scheduled of that type: the type goes into
+/// bits 63:32 of config (perf_event_open(2), PERF_PMU_TYPE_SHIFT). Nothing if the name is no generic event.
 struct Code {
   std::uint32_t type;
   std::uint64_t config;

@@ -20,7 +20,7 @@ bool any_core(const std::vector<host::Pmu>& pmus) {
 }
 
 std::string why_not(const Event& event, bool core_pmu) {
-  if (!event.present) return "another machine's: " + event.pmu + " is not here";
+  if (!event.present) return "another machine's: no PMU " + event.pmu + " here";
   const auto type = event.attr.type;
   const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
   return core && !core_pmu ? no_core_pmu : "";

@@ -1,4 +1,4 @@
-// Which events there are: the tables of libpfm4 and the events of sysfs, searched.
+// Lists events: the tables of libpfm4 and the events of sysfs.
 #pragma once
 
 #include "event/pfm.hpp"

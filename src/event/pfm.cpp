@@ -26,7 +26,7 @@ Info sized() {
 }
 
 /// Makes libpfm4 ready, with tables of absent PMUs encoding too. PAPI shares the library and may have
-/// initialised it without them, or ended it since: so this is asked again before every use.
+/// initialised it without them, or ended it since: so this is called before every use.
 void ready() {
   static bool ours = false;
   pfm_pmu_info_t probe = sized<pfm_pmu_info_t>();
@@ -37,7 +37,7 @@ void ready() {
   const bool given = std::getenv(variable) != nullptr;
   setenv(variable, "1", 1);
   const int result = pfm_initialize();
-  if (!given) unsetenv(variable); // the children of this process are none of its business
+  if (!given) unsetenv(variable); // do not affect the environment of child processes
   if (result != PFM_SUCCESS)
     throw unavailable("libpfm4", std::string("cannot be initialised: ") + pfm_strerror(result));
   ours = true;
@@ -58,7 +58,7 @@ int privilege(Domain domain) {
   return PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 }
 
-/// Completes an encoding with where it comes from.
+/// Adds the source of an encoding.
 void locate(int index, Encoded& out) {
   pfm_event_info_t event = sized<pfm_event_info_t>();
   pfm_pmu_info_t pmu = sized<pfm_pmu_info_t>();
@@ -68,7 +68,7 @@ void locate(int index, Encoded& out) {
   out.pmu = text(pmu.name);
   out.kind = kind(pmu);
   // An uncore PMU has a type of its own, from sysfs. Where the kernel lacks it, libpfm4 leaves the type of
-  // raw core events, whose code would count something else altogether.
+  // raw core events, whose code would count another event.
   const bool misplaced = out.kind == Table::Kind::uncore && out.attr.type == PERF_TYPE_RAW;
   out.present = pmu.is_present && !misplaced;
 }

@@ -39,7 +39,7 @@ struct Entry {
 /// What encoding a name gave.
 struct Encoded {
   bool ok = false;
-  std::string failure; ///< libpfm4's words when not ok
+  std::string failure; ///< the message of libpfm4 when not ok
   bool known = false;  ///< the failure is about a unit mask or modifier, the event itself is known
   perf_event_attr attr{};
   std::string pmu; ///< name of the table

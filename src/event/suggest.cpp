@@ -1,4 +1,4 @@
-// The nearest names to one that nobody knows.
+// The nearest names to an unknown one.
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/pfm.hpp"
@@ -42,7 +42,7 @@ std::vector<std::string> near_attributes(const std::string& stem, const pfm::Ent
     const std::string key = part.substr(0, part.find('='));
     if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return same(name, key); })) {
       auto found = base::nearest(key, names);
-      if (found.empty()) // none is near: those that there are, unit masks first as libpfm4 lists them
+      if (found.empty()) // no near match: all, unit masks first as libpfm4 lists them
         found.assign(names.begin(),
                      names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, names.size())));
       for (std::string& name : found)

@@ -17,7 +17,7 @@
 namespace recount::event {
 namespace {
 
-/// One event being put together.
+/// Builds one event.
 struct Builder {
   const host::Pmu& pmu;
   const std::string& name;
@@ -41,13 +41,13 @@ struct Builder {
       const auto given = host::trim(text.substr(equals + 1));
       if (given == "?") return; // the user's own term, later in the list, must fill it
       const auto number = parse_number(given);
-      if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is no number", key, given));
+      if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is not a number", key, given));
       value = *number;
     }
     set(key, value);
   }
 
-  /// A generic event within one kind of core of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
+  /// A generic event within one core type of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
   bool set_generic(const std::string& key) {
     if (!pmu.core() || pmu.formats.contains(key)) return false;
     const auto code = generic_on(key, pmu.type);

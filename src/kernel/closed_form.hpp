@@ -1,4 +1,4 @@
-// What kernels have in common whose counts are known by closed form alone.
+// Base of kernels whose counts are known by closed form only.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -31,7 +31,7 @@ private:
 [[nodiscard]] Parameter choice_parameter(std::string name, std::string prose,
                                          std::vector<std::string> choices); ///< the first is the default
 
-/// The truth lies anywhere from `least` to `most`; the value is their geometric mean.
+/// The exact count is between `least` and `most`; the value is their geometric mean.
 [[nodiscard]] Expectation between(std::string metric, double least, double most, std::string form);
 
 } // namespace recount::kernel

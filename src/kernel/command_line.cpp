@@ -50,8 +50,8 @@ std::string fill(const std::string& word, const std::map<std::string, std::strin
       std::string known;
       for (const auto& [key, value] : values)
         known += (known.empty() ? "{" : ", {") + key + "}";
-      throw bad_input(subject, fmt::format("{{{}}} stands for nothing", name),
-                      "it may hold " + known + "; {{ and }} are braces");
+      throw bad_input(subject, fmt::format("unknown placeholder {{{}}}", name),
+                      "use " + known + "; write {{ and }} for braces");
     }
     text += found->second;
     i = end;
@@ -59,7 +59,7 @@ std::string fill(const std::string& word, const std::map<std::string, std::strin
   return text;
 }
 
-/// Takes a leading run of characters off the front.
+/// Removes leading characters of a set.
 template <class Wanted>
 std::string_view take(std::string_view& text, const Wanted& wanted) {
   std::size_t n = 0;
@@ -132,8 +132,8 @@ std::vector<std::string> words_of(std::string_view line, const std::string& subj
   }
   if (quote != 0)
     throw bad_input(subject, fmt::format("the quote {} is not closed", quote),
-                    "close it, or write \\ before it");
-  if (words.empty()) throw bad_input(subject, "there is no command in it");
+                    "close it, or escape it with \\");
+  if (words.empty()) throw bad_input(subject, "contains no command");
   return words;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 bool has(Feature feature) {
 #if defined(__x86_64__)
-  switch (feature) { // these look at what the system saves of the registers, too
+  switch (feature) { // these also check XCR0, the register state saved by the operating system
   case Feature::none: return true;
   case Feature::fma: return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx");
   case Feature::avx: return __builtin_cpu_supports("avx");

@@ -1,4 +1,4 @@
-// Extensions of instruction sets that some blocks take.
+// Instruction-set extensions required by some blocks.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ enum class Feature {
   fp16         ///< aarch64: half-precision arithmetic (FEAT_FP16)
 };
 
-/// Why this processor cannot execute code that takes the feature; empty when it can. Thread-safe.
+/// Why this processor cannot execute code with the feature; empty if it can. Thread-safe.
 [[nodiscard]] std::string missing(Feature feature);
 
 } // namespace recount::kernel

@@ -37,11 +37,11 @@ struct Region {
 struct Expectation {
   std::string metric;          ///< preset ("PAPI_BR_INS") or event ("perf::PAGE-FAULTS")
   double value = 0;            ///< occurrences in user mode, unless the metric says otherwise
-  double below = 0, above = 0; ///< the truth lies within [value - below, value + above]
-  std::string form;            ///< the closed form in words: "2 a step and 14 besides"
+  double below = 0, above = 0; ///< the exact count is within [value - below, value + above]
+  std::string form;            ///< the closed form in words: "2 per step plus 14"
 };
 
-/// Where a prepared kernel's data lie. Addresses decide which cache sets are used, so they stand in results.
+/// Placement of the data of a prepared kernel. Addresses determine the cache sets, so results include them.
 struct Placement {
   std::uint64_t base = 0;      ///< address of the first element
   std::int64_t bytes = 0;      ///< of the mapping that holds the data
@@ -50,7 +50,7 @@ struct Placement {
   std::int64_t huge_bytes = 0; ///< how much of it the system has backed with huge pages
 };
 
-/// A kernel made ready at one point: memory allocated, every page written, values set.
+/// A kernel prepared at one point: memory allocated, every page written, values set.
 class Instance {
 public:
   Instance() = default;
@@ -60,18 +60,16 @@ public:
 
   /// The measured code; may be called any number of times.
   [[nodiscard]] virtual Region region() = 0;
-  /// What the region measured of itself when it was last called, in seconds: a command that tells its own
-  /// time. Nothing where it tells none.
+  /// The time in seconds that a command printed for its last run. Nothing if it prints none.
   [[nodiscard]] virtual std::optional<double> own_seconds() const { return {}; }
-  /// Why its counts are another process's, which events must be inherited to reach; empty: they are this
-  /// one's.
+  /// Why it works in another process, which needs inherited events; empty: it works in this process.
   [[nodiscard]] virtual std::string elsewhere() const { return {}; }
   /// Called once before anything is measured, so that code, data and branch predictors are warm: the region
   /// itself, unless a part of it does.
   virtual void warm() { region()(); }
   /// Element accesses that one call of the region makes (the divisor of "misses per access").
   [[nodiscard]] virtual std::int64_t accesses() const = 0;
-  /// Where its data lie.
+  /// Placement of its data.
   [[nodiscard]] virtual Placement placement() const { return {}; }
 };
 
@@ -88,7 +86,7 @@ public:
   /// Bytes of memory that prepare() takes at this point. Throws recount::Error (bad_input) for a bad point.
   [[nodiscard]] virtual std::int64_t bytes(const result::Params& point) const = 0;
   /// Throws recount::Error: bad_input for a bad point or one that needs more memory than is available,
-  /// unavailable when the system refuses it nevertheless.
+  /// unavailable if the allocation fails.
   [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
   /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
   /// Does not touch the kernel's memory: the data are taken to begin at `assumed_base` plus the point's

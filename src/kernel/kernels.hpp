@@ -1,4 +1,4 @@
-// Every kernel there is; the registry lists them in this order.
+// All kernels, in the order of the registry.
 #pragma once
 
 #include "kernel/kernel.hpp"

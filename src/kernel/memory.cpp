@@ -58,14 +58,14 @@ Memory::Memory(std::int64_t bytes, std::int64_t offset, Pages pages, const std::
     throw bad_input(subject,
                     fmt::format("needs {} bytes ({}) of memory, but {} ({}) are available", bytes,
                                 with_unit(bytes), available, with_unit(available)),
-                    "a smaller size, or free memory (see free(1))");
+                    "use a smaller size, or free memory (see free(1))");
   const bool huge = pages == Pages::huge;
   const auto wanted = static_cast<std::size_t>(bytes + offset);
   mapped_ = huge ? up(wanted, huge_page) + huge_page : up(wanted, small_page());
   mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED)
     throw unavailable(subject, std::string("mmap failed: ") + std::strerror(errno), "ulimit -v",
-                      "a smaller size, or a higher limit on address space");
+                      "use a smaller size, or raise the limit on address space");
   auto* start = static_cast<std::byte*>(mapping_);
   if (huge)
     start += up(reinterpret_cast<std::uintptr_t>(start), huge_page) - reinterpret_cast<std::uintptr_t>(start);

@@ -14,10 +14,10 @@ class Memory {
 public:
   enum class Pages { small, huge };
 
-  /// Maps room for `bytes` that begin `offset` bytes (below a small page) after a page boundary, asks for
+  /// Maps `bytes` that begin `offset` bytes (below a small page) after a page boundary, asks for
   /// small pages only or for huge ones (madvise(2); huge: the mapping begins at a 2 MiB boundary, and whether
-  /// the system grants it stands in placement()), and writes every page with zeros. An untouched page would
-  /// be read from the one shared page of zeros and never miss. Throws recount::Error: bad_input when `bytes`
+  /// the system grants it is in placement()), and writes every page with zeros. An untouched page would
+  /// be read from the shared zero page and never miss. Throws recount::Error: bad_input when `bytes`
   /// exceed what is available, unavailable when the mapping fails. `subject` names the request in the
   /// message.
   Memory(std::int64_t bytes, std::int64_t offset, Pages pages, const std::string& subject);

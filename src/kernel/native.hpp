@@ -12,7 +12,7 @@ struct Stride {
 struct Chase {
   void* start = nullptr;
   std::int64_t steps = 0;
-  void* end = nullptr; ///< written: keeps the chain of loads alive
+  void* end = nullptr; ///< written: prevents removal of the chain of loads
 };
 
 /// C names, so that a disassembler finds them; the argument is the structure above.

@@ -43,7 +43,7 @@ std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
        {}},
       {"offset", "bytes from a page boundary to the first element", Unit::bytes, integer(0), 0, 4095, {}},
       {"pages",
-       "pages asked of the system",
+       "page size requested from the system",
        Unit::choice,
        result::ParamValue{std::string("small")},
        0,
@@ -61,13 +61,13 @@ StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
   at.pages = text(point, "pages") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
   const std::int64_t rounds = number(point, "rounds"), further = number(point, "passes");
   if (at.stride > at.size)
-    throw bad_input(kernel.name() + " --stride", fmt::format("{} is over the size, {}", at.stride, at.size),
+    throw bad_input(kernel.name() + " --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size),
                     "a stride of at most size / 2 visits more than one element");
   std::int64_t total = 0;
   if (__builtin_mul_overflow(rounds, at.stride, &at.passes) ||
       __builtin_add_overflow(at.passes, further, &at.passes) ||
       __builtin_mul_overflow(at.passes, at.visited(), &total))
-    throw bad_input(kernel.name() + " --rounds", "more accesses than a 64-bit integer counts");
+    throw bad_input(kernel.name() + " --rounds", "the number of accesses exceeds 64 bits");
   if (at.passes == 0)
     throw bad_input(kernel.name() + " --passes", "no pass at all: rounds and passes are both 0");
   return at;

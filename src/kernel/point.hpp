@@ -24,7 +24,7 @@ struct StridedPoint {
 [[nodiscard]] std::vector<Parameter> strided_parameters(std::int64_t least_stride);
 
 /// Completes and checks a point. Throws recount::Error (bad_input): a stride over the size, no pass at all,
-/// more accesses than a 64-bit integer counts.
+/// the number of accesses exceeds 64 bits.
 [[nodiscard]] StridedPoint strided_point(const Kernel& kernel, const result::Params& given);
 
 /// A number of a complete point.

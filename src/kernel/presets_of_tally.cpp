@@ -10,14 +10,14 @@ namespace {
 
 using TallyKinds = std::vector<double Tally::*>;
 
-/// A preset as the sum of some kinds less others.
+/// A preset as a sum of some classes minus others.
 struct TallySum {
   std::vector<const char*> presets; ///< all count the same
   TallyKinds plus, minus = {};
-  TallyKinds maybe = {}; ///< what a sound counter may count too
-  double less = 0;       ///< share of the value that a sound counter may leave out
-  double stray = 0;      ///< what the measuring code may add, whose own lines are none of the kernel's
-  const char* but = "";  ///< to the form
+  TallyKinds maybe = {}; ///< what a correct counter may also count
+  double less = 0;       ///< share of the value that a correct counter may omit
+  double stray = 0;      ///< counts possibly added by the measuring code
+  const char* but = "";  ///< appended to the form
 };
 
 constexpr double stray_misses = 64;
@@ -28,7 +28,7 @@ const std::vector<TallySum> instruction_sums = {
      .plus = {&Tally::instructions},
      .maybe = {&Tally::instructions},
      .less = 0.5,
-     .but = "; fewer where two issue as one, more where some issue in vain"},
+     .but = "; fewer where instructions fuse, more where speculation is discarded"},
     {{"PAPI_LD_INS"}, {&Tally::loads}},
     {{"PAPI_SR_INS"}, {&Tally::stores}},
     {{"PAPI_LST_INS"}, {&Tally::transfers}},
@@ -56,7 +56,7 @@ const std::vector<TallySum> instruction_sums = {
     {.presets = {"PAPI_SYC_INS"},
      .plus = {&Tally::fences},
      .maybe = {&Tally::conditional_stores, &Tally::conditional_stores},
-     .but = "; loads and stores with a reservation may count"},
+     .but = "; load-linked and store-conditional instructions may count"},
     {{"PAPI_CSR_TOT"}, {&Tally::conditional_stores}},
     {{"PAPI_CSR_FAL"}, {&Tally::refused_stores}},
     {{"PAPI_CSR_SUC"}, {&Tally::conditional_stores}, {&Tally::refused_stores}},
@@ -70,16 +70,16 @@ const std::vector<TallySum> cache_sums = {
     {.presets = {"PAPI_L1_TCA"},
      .plus = {&Tally::loads, &Tally::stores},
      .maybe = {&Tally::instructions},
-     .but = ", and at most a fetch an instruction"},
+     .but = ", plus at most one fetch per instruction"},
     {.presets = {"PAPI_L1_TCR"},
      .plus = {&Tally::loads},
      .maybe = {&Tally::instructions},
-     .but = ", and at most a fetch an instruction"},
+     .but = ", plus at most one fetch per instruction"},
     {.presets = {"PAPI_L1_TCH"},
      .plus = {&Tally::loads, &Tally::stores},
      .minus = {&Tally::load_misses, &Tally::store_misses},
      .maybe = {&Tally::instructions},
-     .but = ", and at most a fetch an instruction"},
+     .but = ", plus at most one fetch per instruction"},
     {.presets = {"PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_L3_DCM", "PAPI_L1_TCM", "PAPI_L2_TCM", "PAPI_L3_TCM",
                  "PAPI_L2_DCA", "PAPI_L3_DCA", "PAPI_L2_TCA", "PAPI_L3_TCA"},
      .plus = {&Tally::load_misses, &Tally::store_misses},
@@ -109,8 +109,8 @@ double sum_of_kinds(const TallyKinds& kinds, const Tally& tally) {
 
 std::string form_of_counts(double a_turn, double besides) {
   if (a_turn == 0) return fmt::format("{}", besides);
-  if (besides == 0) return fmt::format("{} a turn", a_turn);
-  return fmt::format("{} a turn {} {}", a_turn, besides < 0 ? "less" : "and",
+  if (besides == 0) return fmt::format("{} per turn", a_turn);
+  return fmt::format("{} per turn {} {}", a_turn, besides < 0 ? "minus" : "plus",
                      besides < 0 ? -besides : besides);
 }
 

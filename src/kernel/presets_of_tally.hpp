@@ -13,8 +13,8 @@ namespace recount::kernel {
 [[nodiscard]] std::vector<Expectation> instruction_presets(const Tally& turn, double turns,
                                                            const Tally& besides);
 
-/// Presets that count what caches do, for code whose lines all stay in the first level but those that the
-/// tally calls missing.
+/// Presets that count what caches do, for code whose lines all fit in L1 except those that
+/// the tally counts as misses.
 [[nodiscard]] std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& besides);
 
 } // namespace recount::kernel

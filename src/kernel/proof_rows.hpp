@@ -1,4 +1,4 @@
-// The table of proofs as it is written: points of kernels, and the presets that each tests.
+// The table of proofs: points of kernels, and the presets that each tests.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct ProofRow {
 
 [[nodiscard]] std::span<const ProofRow> proof_rows();
 
-/// A preset that no row tests, or only on architectures that have what it takes, and why.
+/// A preset that no row tests, or only on some architectures, and why.
 struct UnprovableRow {
   const char *preset, *reason;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using MaybeMachine = std::optional<model::MachineDescription>;
 
-/// Whether a kernel takes such a size at all.
+/// Whether a kernel accepts this size.
 bool takes_value(const Kernel& kernel, const std::string& name, std::int64_t value) {
   const auto parameters = kernel.parameters();
   const auto found = std::ranges::find(parameters, name, &Parameter::name);
@@ -59,7 +59,7 @@ std::optional<result::Params> parse_proof_point(const ProofRow& row, const Kerne
   return complete(kernel, point);
 }
 
-/// Whether this architecture has the instructions of a row that was written right.
+/// Whether this architecture has the instructions of a valid row.
 bool exists_here(const Kernel& kernel, const result::Params& point) {
   try {
     return kernel.bytes(point) > 0;
@@ -68,7 +68,7 @@ bool exists_here(const Kernel& kernel, const result::Params& point) {
   }
 }
 
-/// Whether the kernel says, at this point on this machine, what the preset must count.
+/// Whether the kernel has an expected count of the preset at this point on this machine.
 bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
              const std::vector<std::string>& simulated) {
   const auto states = [&](const Expectation& e) { return e.metric == preset; };
@@ -110,7 +110,7 @@ std::span<const Unprovable> unprovable() {
       std::istringstream presets(row.presets);
       for (std::string preset; presets >> preset;)
         if (preset.starts_with("PAPI_"))
-          add(preset, "what it takes is written for x86-64 and aarch64 only, in assembly");
+          add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
     }
     return list;
   }();

@@ -18,7 +18,7 @@ struct Proof {
   const Kernel* kernel = nullptr;
   result::Params point; ///< complete
   double tolerance = 0; ///< share of the expected value by which a sound count may differ
-  std::string why;      ///< why this point provokes it, in a clause
+  std::string why;      ///< why this point provokes the event, in a clause
 };
 
 /// A preset that no user code can provoke to a known count, and why.
@@ -26,7 +26,7 @@ struct Unprovable {
   std::string preset, reason;
 };
 
-/// All ways there are on a machine with these caches; without them those that need none.
+/// All proofs for a machine with these caches; without caches, those that need none.
 [[nodiscard]] std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine);
 /// The standard presets that have no proof, each with its reason.
 [[nodiscard]] std::span<const Unprovable> unprovable();

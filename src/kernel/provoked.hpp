@@ -1,4 +1,4 @@
-// Kernels that provoke, n times, something that the operating system or another CPU does.
+// Kernels that provoke an action of the operating system or of another CPU n times.
 #pragma once
 
 #include "kernel/closed_form.hpp"
@@ -9,7 +9,7 @@
 
 namespace recount::kernel {
 
-/// One of them as a row: its parameter is how often.
+/// One kernel as a row: its parameter is the number of repetitions.
 struct Provoked {
   std::string name, prose;
   Parameter times;

@@ -23,21 +23,21 @@ void check_number(const Kernel& kernel, const Parameter& parameter, const result
   if (number == nullptr)
     throw bad_input(subject, fmt::format("\"{}\" is not a number", std::get<std::string>(value)));
   if (*number < parameter.least)
-    throw bad_input(subject, fmt::format("{} is below the least value, {}", *number, parameter.least));
+    throw bad_input(subject, fmt::format("{} is below the minimum, {}", *number, parameter.least));
   if (parameter.most != 0 && *number > parameter.most)
-    throw bad_input(subject, fmt::format("{} is above the greatest value, {}", *number, parameter.most));
+    throw bad_input(subject, fmt::format("{} is above the maximum, {}", *number, parameter.most));
 }
 
 void check_text(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
   if (!std::holds_alternative<std::string>(value))
-    throw bad_input(option(kernel, parameter.name), "is a number, and text is needed");
+    throw bad_input(option(kernel, parameter.name), "must be text, not a number");
 }
 
 void check_choice(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
   const auto* const word = std::get_if<std::string>(&value);
   const std::string given = word != nullptr ? *word : std::to_string(std::get<std::int64_t>(value));
   if (word == nullptr || std::ranges::find(parameter.choices, *word) == parameter.choices.end())
-    throw bad_input(option(kernel, parameter.name), fmt::format("\"{}\" is none of its values", given),
+    throw bad_input(option(kernel, parameter.name), fmt::format("\"{}\" is not one of its values", given),
                     base::did_you_mean_or_all(given, parameter.choices));
 }
 

@@ -1,4 +1,4 @@
-// What a piece of measured code executes, by kind: counted by hand from its instructions, never measured.
+// Instruction counts of measured code by class: counted by hand from its instructions, never measured.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 namespace recount::kernel {
 
 /// Counts of one kind each; whole numbers, except where a balanced random pattern makes a half of each step.
-/// An instruction counts under every kind that it is of.
+/// An instruction counts in every class it belongs to.
 struct Tally {
   double instructions = 0;
   double loads = 0, stores = 0; ///< instructions that read or write memory, the stack included
@@ -71,7 +71,7 @@ constexpr Tally operator*(double times, Tally a) {
   return a;
 }
 
-/// The words in which tables of assembly say what a row counts: `2 * integer + load`.
+/// The terms of counts in the tables of assembly: `2 * integer + load`.
 namespace tallies {
 
 inline constexpr Tally nothing{};

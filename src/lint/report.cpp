@@ -1,13 +1,11 @@
 #include "lint/report.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 namespace recount::preset {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A text broken into lines of at most `columns`, each after the first indented.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
@@ -171,7 +169,7 @@ std::string as_annotations(const std::string& file, const LintResult& result) {
 }
 
 std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results) {
-  Json json{{"schema", "recount-lint/1"}};
+  Json json;
   json["findings"] = Json::array();
   json["tables"] = Json::array();
   for (const auto& [file, result] : results) {
@@ -183,7 +181,7 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
                               {"names_not_checked", result.unchecked},
                               {"obsolete", result.obsolete}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text("lint", json);
 }
 
 } // namespace recount::preset

@@ -1,19 +1,18 @@
 #include "matmul/json.hpp"
 
 #include "matmul/derived.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "matmul/sections.hpp"
 
 namespace recount::cli {
 namespace {
 
-using MatmulJson = nlohmann::ordered_json;
 using namespace analysis;
 
-MatmulJson metrics_json(const Metrics& metrics) {
-  MatmulJson list = MatmulJson::array();
+Json metrics_json(const Metrics& metrics) {
+  Json list = Json::array();
   for (const auto& [who, all] : metrics) {
-    MatmulJson one{{"witness", who.first}, {"metric", who.second}, {"n", all.values.size()}};
+    Json one{{"witness", who.first}, {"metric", who.second}, {"n", all.values.size()}};
     if (const auto& s = all.summary) {
       one["mean"] = s->mean;
       one["median"] = s->median;
@@ -30,46 +29,46 @@ MatmulJson metrics_json(const Metrics& metrics) {
   return list;
 }
 
-MatmulJson derived_json(const Products& group, const Product& product) {
-  MatmulJson object = MatmulJson::object();
+Json derived_json(const Products& group, const Product& product) {
+  Json object = Json::object();
   for (const auto& row : derivations())
     if (const auto quantity = derived(group, product, row.name))
       object[row.name] = {{"value", quantity->value}, {"witness", quantity->witness}};
   return object;
 }
 
-MatmulJson product_json(const Products& group, const Product& product, const Metrics& metrics) {
-  MatmulJson object{{"name", loops_name(product)},
+Json product_json(const Products& group, const Product& product, const Metrics& metrics) {
+  Json object{{"name", loops_name(product)},
                     {"variant", product.variant},
                     {"element", product.element},
                     {"n", product.n}};
-  object["build"] = product.build.empty() ? MatmulJson("plain") : MatmulJson(product.build);
-  object["block"] = product.block > 0 ? MatmulJson(product.block) : MatmulJson();
+  object["build"] = product.build.empty() ? Json("plain") : Json(product.build);
+  object["block"] = product.block > 0 ? Json(product.block) : Json();
   object["transposition"] = product.transposes;
   object["metrics"] = metrics_json(metrics);
   object["derived"] = derived_json(group, product);
   return object;
 }
 
-MatmulJson group_json(const Products& group) {
-  MatmulJson object{{"machine", group.machine}, {"published", group.published}};
-  object["ceilings"] = object["products"] = MatmulJson::array();
+Json group_json(const Products& group) {
+  Json object{{"machine", group.machine}, {"published", group.published}};
+  object["ceilings"] = object["products"] = Json::array();
   for (const auto& ceiling : group.ceilings)
     object["ceilings"].push_back({{"name", ceiling.name},
                                   {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
                                   {"rate", ceiling.rate},
-                                  {"size", ceiling.bandwidth ? MatmulJson(ceiling.size) : MatmulJson()}});
+                                  {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}});
   for (const auto& [product, metrics] : group.of)
     object["products"].push_back(product_json(group, product, metrics));
   return object;
 }
 
 /// Remarks come as headings, each followed by its sentences and its evidence.
-MatmulJson remarks_json(const std::vector<report::Block>& blocks) {
-  MatmulJson list = MatmulJson::array();
+Json remarks_json(const std::vector<report::Block>& blocks) {
+  Json list = Json::array();
   for (const auto& block : blocks)
     if (const auto* heading = std::get_if<report::Heading>(&block))
-      list.push_back({{"title", heading->text}, {"text", ""}, {"evidence", MatmulJson::array()}});
+      list.push_back({{"title", heading->text}, {"text", ""}, {"evidence", Json::array()}});
     else if (const auto* paragraph = std::get_if<report::Paragraph>(&block))
       list.back()["text"] = paragraph->text;
     else if (const auto* evidence = std::get_if<report::List>(&block))
@@ -81,14 +80,14 @@ MatmulJson remarks_json(const std::vector<report::Block>& blocks) {
 
 std::string matmul_json(const sweep::Ended& ended) {
   const auto groups = products(ended.results);
-  MatmulJson object{
+  Json object{
       {"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
-  object["machines"] = object["failures"] = MatmulJson::array();
+  object["machines"] = object["failures"] = Json::array();
   for (const auto& group : groups)
     object["machines"].push_back(group_json(group));
   object["remarks"] = remarks_json(report::remarks(groups));
-  object["skipped"] = MatmulJson::object();
+  object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
     for (const auto& [what, why] : run.skipped)
       object["skipped"][what] = why;

@@ -6,6 +6,7 @@
 #include "model/metrics.hpp"
 #include "base/shuffle.hpp"
 #include "process/child.hpp"
+#include "process/write_all.hpp"
 #include "matmul/java.hpp"
 #include "matmul/preset_notes.hpp"
 #include "witness/witness.hpp"
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 #include <random>
-#include <unistd.h>
 
 namespace recount::study {
 namespace {
@@ -39,7 +39,7 @@ std::string dgemm_reason() {
   const auto asked = process::in_fork(
       [](int fd) {
         const std::string text = kernel::dgemm_missing();
-        return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+        return process::write_all(fd, text) ? 0 : 1;
       },
       std::chrono::seconds(20));
   return asked.exit.ok() ? asked.out : "OpenBLAS could not be opened (" + describe(asked.exit) + ")";

@@ -1,4 +1,4 @@
-// Where metrics come from.
+// Loads metrics.
 #include "base/text.hpp"
 #include "metric/metric.hpp"
 #include "metric/shipped_data.hpp" // made from data/recount.metrics by the build
@@ -28,14 +28,14 @@ void define(Metrics& all, Metrics more) {
 
 void read(Metrics& all, const std::string& path) {
   std::error_code error;
-  if (files::is_directory(path, error)) throw bad_input(path, "is a folder", "name a file of metrics");
+  if (files::is_directory(path, error)) throw bad_input(path, "is a directory", "name a file of metrics");
   const auto text = host::read_file(path);
   if (!text)
     throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), "name a file of metrics");
   define(all, parse(*text, path));
 }
 
-/// The metric files of a folder, in the order of their names; none when there is no such folder.
+/// The metric files of a directory, in the order of their names; none when there is no such directory.
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;

@@ -11,7 +11,7 @@
 
 namespace recount::metric {
 
-/// What stands for the wall time of a repetition in a formula; every other name is an event or a preset.
+/// The name of the wall time of a repetition in a formula; every other name is an event or a preset.
 inline constexpr std::string_view seconds = "seconds";
 
 /// One way to compute a metric.
@@ -24,17 +24,17 @@ struct Formula {
 };
 
 struct Metric {
-  std::string name;                  ///< "ipc": small letters, digits and -
+  std::string name;                  ///< "ipc": lower-case letters, digits and -
   std::string unit;                  ///< "instructions/cycle"
   std::string prose;                 ///< a sentence or two
   std::vector<Formula> formulas;     ///< at least one; the first whose events can all be counted is taken
-  std::optional<double> least, most; ///< what it cannot be below or above
+  std::optional<double> least, most; ///< its valid range
   std::string file;
   int line = 0;
 };
 
-/// Metrics in the order of their first definition, each name once: what is defined later takes the place of
-/// what was there.
+/// Metrics in the order of their first definition, each name once: later definitions replace earlier
+/// ones.
 using Metrics = std::vector<Metric>;
 
 /// Reads a text. Throws Error (bad_input) whose subject is "FILE:LINE" and whose cause names the field. Pure.
@@ -44,15 +44,15 @@ using Metrics = std::vector<Metric>;
 
 /// Those built in, then those of the search path, then those of `files` in order. The path: the files
 /// *.metrics of /etc/recount/metrics and of $XDG_CONFIG_HOME/recount/metrics (~/.config/recount/metrics);
-/// with RECOUNT_METRICS set, its files and folders, separated by colons, instead. Throws Error as parse()
+/// with RECOUNT_METRICS set, its files and directories, separated by colons, instead. Throws Error as parse()
 /// does, and for a file that was named and cannot be read.
 [[nodiscard]] Metrics load(const std::vector<std::string>& files = {});
 
 /// The metric of that name; null when there is none.
 [[nodiscard]] const Metric* find(const Metrics& metrics, std::string_view name) noexcept;
 
-/// What a formula comes to; `operands` in the order of its named.quantities that have a name. A value outside
-/// the metric's range has `outside` set: its events do not count what the formula takes them for.
+/// The value of a formula; `operands` in the order of its named.quantities that have a name. A value outside
+/// the metric's range has `outside` set: its events do not count what the formula assumes.
 struct Value {
   std::optional<double> value;
   std::string why; ///< why there is none

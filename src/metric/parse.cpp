@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Takes the first word off a text.
+/// Removes the first word of a text.
 std::string_view first_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
   text = trimmed(text.substr(word.size()));
@@ -52,12 +52,12 @@ public:
     ++line_;
     if (line.size() > longest_line)
       fail("the line", "is longer than " + std::to_string(longest_line) + " bytes");
-    if (line.find('\0') != line.npos) fail("the line", "holds a NUL byte: this is no text");
+    if (line.find('\0') != line.npos) fail("the line", "contains a NUL byte: not a text file");
     std::string_view rest = trimmed(line);
     if (rest.empty() || rest.front() == '#') return;
     const std::string_view field = first_word(rest);
     if (field == "metric") return begin(rest);
-    if (metrics_.empty()) fail(shown(field), "stands before the first metric NAME");
+    if (metrics_.empty()) fail(shown(field), "appears before the first metric NAME");
     if (field == "unit")
       set(metrics_.back().unit, "unit", rest);
     else if (field == "prose")
@@ -67,7 +67,7 @@ public:
     else if (field == "range")
       range(rest);
     else
-      fail(shown(field), "is no field of a metric",
+      fail(shown(field), "is not a field of a metric",
            base::did_you_mean(shown(field), fields, "the fields are unit, formula, range and prose"));
   }
   Metrics finish() && {
@@ -85,10 +85,10 @@ private:
   void begin(std::string_view name) {
     complete();
     if (!good_name(name))
-      fail("metric", "\"" + shown(name) + "\" is no name: it takes small letters, digits and -");
-    if (name == seconds) fail("metric", "seconds is the wall time, in every formula");
+      fail("metric", "\"" + shown(name) + "\" is not a valid name: use lower-case letters, digits and -");
+    if (name == seconds) fail("metric", "the name seconds is reserved for the wall time");
     if (const Metric* const there = find(metrics_, name))
-      fail("metric", shown(name) + " is defined in line " + std::to_string(there->line) + " already");
+      fail("metric", shown(name) + " is already defined in line " + std::to_string(there->line));
     if (metrics_.size() == most_metrics)
       fail("metric", "there are more than " + std::to_string(most_metrics));
     Metric& metric = metrics_.emplace_back();
@@ -96,7 +96,7 @@ private:
     metric.file = file_;
     metric.line = line_;
   }
-  /// What the metric that ends here must have.
+  /// Checks the mandatory fields of the metric.
   void complete() const {
     if (metrics_.empty()) return;
     const Metric& m = metrics_.back();
@@ -124,7 +124,7 @@ private:
     if (!made.named.fault.empty())
       fail("formula", made.named.fault + " (column " + std::to_string(made.named.fault_at + 1) + " of \"" +
                           shown(text) + "\")");
-    if (made.events().empty()) fail("formula", "names no event and no preset");
+    if (made.events().empty()) fail("formula", "contains no event and no preset");
     formulas.push_back(std::move(made));
   }
   void range(std::string_view text) {
@@ -133,13 +133,13 @@ private:
     metric.least = number(first_word(text));
     metric.most = number(first_word(text));
     if (!text.empty()) fail("range", "takes two numbers");
-    if (*metric.least >= *metric.most) fail("range", "the first number is not below the second");
+    if (*metric.least >= *metric.most) fail("range", "the first number is not less than the second");
   }
   double number(std::string_view word) const {
     double value = 0;
     const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (wrong != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-      fail("range", "takes two numbers, and \"" + shown(word) + "\" is none");
+      fail("range", "takes two numbers; \"" + shown(word) + "\" is not a number");
     return value;
   }
 

@@ -25,19 +25,19 @@ Count difference(const Count& after, const Count& before) {
     delta.reason = std::move(reason);
     return delta;
   };
-  // A counter with no value yet because it had not been started has counted nothing: its zero is known.
+  // A counter with no value yet because it had not been started counted 0.
   const bool fresh = before.enabled_ns == 0 && before.running_ns == 0;
   if (!after.value) return not_counted(after.reason);
   if (!before.value && !fresh) return not_counted(before.reason);
   const std::uint64_t from = before.value.value_or(0);
   if (*after.value < from || after.enabled_ns < before.enabled_ns || after.running_ns < before.running_ns ||
       after.lost < before.lost)
-    return not_counted("the counter went backwards: it was reset in between");
+    return not_counted("the counter decreased: it was reset between two reads");
   delta.enabled_ns = after.enabled_ns - before.enabled_ns;
   delta.running_ns = after.running_ns - before.running_ns;
   delta.lost = after.lost - before.lost;
   if (delta.enabled_ns > 0 && delta.running_ns == 0)
-    return not_counted("the counter was given to others all the time");
+    return not_counted("never scheduled: the counter was in use by others");
   delta.value = *after.value - from;
   return delta;
 }

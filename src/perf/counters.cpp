@@ -1,4 +1,4 @@
-// Any number of events, over as few groups as they fit in.
+// Any number of events, in as few groups as possible.
 #include <recount/group.hpp>
 
 #include "perf/split.hpp"
@@ -26,7 +26,7 @@ std::vector<Event> encode_each_of(const std::vector<std::string>& names, Domain 
 
 Counters::Counters(std::vector<Event> events, const GroupOptions& options)
     : parts_(std::make_unique<Parts>(Parts{perf::Split(options), {}})) {
-  if (events.empty()) throw bad_input("counters", "there is no event to count");
+  if (events.empty()) throw bad_input("counters", "needs at least one event");
   for (const Event& event : events)
     parts_->split.add(event);
   parts_->counts.resize(events.size());

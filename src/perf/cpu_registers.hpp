@@ -1,4 +1,4 @@
-// This CPU's counter registers and the clock that the kernel's page refers to, inline.
+// Inline reads of the counter registers and of the clock used by the kernel's page.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ inline std::uint64_t cpu_clock() noexcept {
   return value;
 }
 
-#else // no register that may be read in user mode is known: the page never says that one may
+#else // no user-readable register known: the page never reports one
 
 inline std::uint64_t cpu_counter(std::uint32_t) noexcept {
   return 0;

@@ -1,4 +1,4 @@
-// Whether what a process started has ended with it.
+// Whether the descendants of a process have ended.
 #pragma once
 
 #include "process/fd.hpp"
@@ -8,8 +8,8 @@
 
 namespace recount::perf {
 
-/// An event that counts nothing, which all that a process starts inherits: poll(2) tells when the last task
-/// has ended that holds it. Movable.
+/// A dummy event inherited by all descendants of a process: poll(2) reports the end of the last task that holds
+/// it. Movable.
 class Descendants {
 public:
   explicit Descendants(pid_t pid);
@@ -17,8 +17,7 @@ public:
       : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
   Descendants& operator=(Descendants&&) = delete;
   ~Descendants();
-  /// Whether the process, or one that it started since, still runs. False also where this cannot be told: the
-  /// event could not be opened, or Linux dropped it at an exec that gained privileges.
+  /// Whether the process or a descendant still runs. False also if unknown: the event could not be opened, or Linux dropped it at an exec that gained privileges.
   [[nodiscard]] bool any() const;
 
 private:
@@ -26,8 +25,8 @@ private:
   void* page_ = nullptr;
 };
 
-/// What is to be told when there are any after the end of a command.
+/// Note for descendants that outlive a command.
 inline constexpr const char* outlived =
-    "incomplete: processes that the command started were still running when it ended";
+    "incomplete: child processes of the command were still running when it ended";
 
 } // namespace recount::perf

@@ -48,7 +48,7 @@ bool opens_alone(const Event& event, const GroupOptions& options) {
 
 Error hint(const Situation& situation, int error) {
   for (const Hint& row : hints()) {
-    if (row.number != error || row.stage != situation.stage) continue;
+    if (row.number != error || row.operation != situation.operation) continue;
     if (row.when != nullptr && !row.when(situation)) continue;
     return {row.kind,
             {situation.event.name, fmt::format("{} ({})", filled(row.cause, situation), errno_name(error)),
@@ -59,13 +59,13 @@ Error hint(const Situation& situation, int error) {
 
 Error open_error(const Event& event, int error, const GroupOptions& options,
                  std::vector<std::string> beside) {
-  Situation situation{Stage::open, event, options, std::move(beside), false, has_core_pmu()};
+  Situation situation{Operation::open, event, options, std::move(beside), false, has_core_pmu()};
   if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
   return hint(situation, error);
 }
 
-Error call_error(Stage stage, const Event& event, int error, const std::string& call) {
-  const Error known = hint({stage, event}, error);
+Error call_error(Operation operation, const Event& event, int error, const std::string& call) {
+  const Error known = hint({operation, event}, error);
   Problem problem = known.problem();
   problem.cause = call + ": " + problem.cause;
   return {known.kind(), problem};
@@ -74,22 +74,22 @@ Error call_error(Stage stage, const Event& event, int error, const std::string& 
 Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
   const std::string setting = show(Setting::watchdog);
   if (beside.empty())
-    return unavailable(event.name, "it opens but is never put on the PMU: the counters are taken", setting,
-                       "end other users of the PMU (perf, a profiler); the NMI watchdog holds a counter too: "
+    return unavailable(event.name, "opened but never scheduled: all counters are in use", setting,
+                       "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
                        "sysctl -w kernel.nmi_watchdog=0 (as root)");
   return unavailable(
       event.name,
-      fmt::format("with it the group of {} opens but is never put on the PMU: too few counters are free",
+      fmt::format("the event group with {} opened but was never scheduled: too few free counters",
                   fmt::join(beside, ", ")),
-      setting, "count it in another group: class Counters splits events over groups by itself");
+      setting, "count it in another group: class Counters splits events into groups");
 }
 
 Error absent_error(const Event& event) {
   return unavailable(
       event.name,
-      fmt::format("{} is not a PMU of this machine ({}), where its code would count something else",
+      fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here",
                   event.pmu, host::this_machine().cpu.name),
-      show(Setting::pmus), "recount events lists what can be counted here");
+      show(Setting::pmus), "recount events lists the available events");
 }
 
 } // namespace recount::perf

@@ -1,4 +1,4 @@
-// From an errno of perf_event_open(2) and its companions to what the user can do about it.
+// Maps errors of perf_event_open(2) and related calls to causes and fixes.
 #pragma once
 
 #include <recount/error.hpp>
@@ -10,12 +10,12 @@
 
 namespace recount::perf {
 
-/// Which call failed.
-enum class Stage { open, map, read, control };
+/// The failed operation.
+enum class Operation { open, map, read, control };
 
-/// What is known when a call fails.
+/// Context of a failed call.
 struct Situation {
-  Stage stage = Stage::open;
+  Operation operation = Operation::open;
   const Event& event;
   GroupOptions options = {};
   std::vector<std::string> beside = {}; ///< names of the events already in the group
@@ -23,7 +23,7 @@ struct Situation {
   bool core_pmu = true;                 ///< sysfs has a core PMU
 };
 
-/// A setting whose value stands in the message, read when the error is made.
+/// A setting whose value is part of the message, read when the error is created.
 enum class Setting {
   none,
   paranoid,
@@ -40,15 +40,15 @@ enum class Setting {
 };
 [[nodiscard]] std::string show(Setting setting);
 
-/// The cause that holds for each event of the core PMU alike; the errno's name follows.
+/// The common cause for all events of the core PMU; the name of the errno follows.
 inline constexpr const char* no_core_pmu =
-    "this kernel has no core PMU: a virtual machine without one, or a CPU that Linux does not know";
+    "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
-/// One row: the first whose number, stage and condition fit is the answer. In `cause` and `remedy`, {event},
-/// {pmu}, {beside}, {cpu} and {pid} are filled in.
+/// One row: the first whose number, operation and condition match is used. In `cause` and `remedy`, {event},
+/// {pmu}, {beside}, {cpu} and {pid} are replaced.
 struct Hint {
   int number;
-  Stage stage;
+  Operation operation;
   bool (*when)(const Situation&); ///< nullptr: always
   ErrorKind kind;
   const char* cause;
@@ -59,21 +59,20 @@ struct Hint {
 /// without condition.
 [[nodiscard]] std::span<const Hint> hints();
 
-/// The whole message: event, cause with the errno's name, setting and value, remedy. An errno that no row
-/// knows gives the system's own words.
+/// The whole message: event, cause with the errno's name, setting and value, remedy. An errno without
+/// a row uses strerror(3).
 [[nodiscard]] Error hint(const Situation& situation, int error);
 
-/// For an event that could not be opened; finds out about the core PMU, and whether it opens alone when
-/// there are others beside it.
+/// For an event that could not be opened; checks for a core PMU and, in a group, whether it opens alone.
 [[nodiscard]] Error open_error(const Event& event, int error, const GroupOptions& options = {},
                                std::vector<std::string> beside = {});
 /// For a later call on an open event; `call` names it ("mmap").
-[[nodiscard]] Error call_error(Stage stage, const Event& event, int error, const std::string& call);
+[[nodiscard]] Error call_error(Operation operation, const Event& event, int error, const std::string& call);
 
-/// For an event with which a group, or which alone when `beside` is empty, opens but is never put on the PMU.
+/// For an event that opens, alone or in a group with `beside`, but is never scheduled.
 [[nodiscard]] Error never_runs_error(const Event& event, const std::vector<std::string>& beside);
 
-/// For an event that is not of this machine (Event::present).
+/// For an event of another machine (Event::present).
 [[nodiscard]] Error absent_error(const Event& event);
 
 } // namespace recount::perf

@@ -37,7 +37,7 @@ void join(perf::OpenGroup& group, const Event& event) {
 
 Group::Group(std::vector<Event> events, const GroupOptions& options)
     : open_(std::make_unique<perf::OpenGroup>(options)) {
-  if (events.empty()) throw bad_input("group", "a group has at least one event");
+  if (events.empty()) throw bad_input("group", "needs at least one event");
   for (const Event& event : events)
     join(*open_, event);
 }

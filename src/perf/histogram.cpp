@@ -25,15 +25,15 @@ std::uint16_t draw_16(std::uint64_t& state) {
 }
 
 void demand(const std::vector<HistogramRange>& ranges, unsigned bits) {
-  if (ranges.empty()) throw bad_input("histogram", "has no range of addresses");
+  if (ranges.empty()) throw bad_input("histogram", "needs a range of addresses");
   for (const HistogramRange& range : ranges) {
     if (range.buckets == 0) throw bad_input("histogram", "a range without buckets");
     if (range.scale == 0 || range.scale > most_scale)
       throw bad_input("histogram", "a scale of " + std::to_string(range.scale),
-                      "take 1 to 131072 (a bucket a byte)");
+                      "use 1 to 131072 (one bucket per byte)");
   }
   if (bits != 16 && bits != 32 && bits != 64)
-    throw bad_input("histogram", "buckets of " + std::to_string(bits) + " bits", "take 16, 32 or 64");
+    throw bad_input("histogram", "buckets of " + std::to_string(bits) + " bits", "use 16, 32 or 64");
 }
 
 } // namespace
@@ -97,9 +97,9 @@ void Histogram::add(std::uint64_t address, std::uint64_t excess, std::uint64_t t
         const std::uint64_t more = increase(bucket, excess, threshold);
         if (more == 0) return;
         ++totals_.counted;
-        const std::uint64_t room = std::numeric_limits<Bucket>::max() - bucket;
-        totals_.saturated += more > room ? 1U : 0U;
-        bucket = static_cast<Bucket>(bucket + std::min(more, room));
+        const std::uint64_t headroom = std::numeric_limits<Bucket>::max() - bucket;
+        totals_.saturated += more > headroom ? 1U : 0U;
+        bucket = static_cast<Bucket>(bucket + std::min(more, headroom));
       },
       buckets_);
 }

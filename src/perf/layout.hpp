@@ -1,4 +1,4 @@
-// What read(2) gives for a group, taken apart by named places. Pure.
+// Layout of read(2) for a group, as named offsets. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct Times {
   std::uint64_t enabled = 0, running = 0;
 };
 
-/// Where things stand, in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
+/// Offsets in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
 class Layout {
 public:
   explicit Layout(std::uint64_t read_format = 0) noexcept;
-  /// Words that a group of `events` takes.
+  /// Number of words of a group of `events`.
   [[nodiscard]] std::size_t words(std::size_t events) const noexcept { return header_ + events * stride_; }
   /// Sorts what was read into `out`, which is in the order of `ids`: the kernel's own order may differ.
   /// Without PERF_FORMAT_ID it is taken in the order of opening. False when the words are not those of
@@ -42,7 +42,7 @@ public:
   /// Puts the events' words into the order of `ids`. False when they are not those of this group.
   [[nodiscard]] bool put_in_order(std::span<std::uint64_t> words, std::span<const std::uint64_t> ids) const;
 
-  // Where things stand, for a read_format with both times.
+  // Offsets for a read_format with both times.
   [[nodiscard]] std::size_t enabled() const noexcept { return enabled_; }
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] std::size_t value(std::size_t event) const noexcept { return header_ + event * stride_; }
@@ -52,7 +52,7 @@ public:
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != none; }
 
 private:
-  static constexpr std::size_t none = 0; // word 0 is the number of events, so no field ever stands there
+  static constexpr std::size_t none = 0; // word 0 is the number of events, never one of these fields
   std::size_t enabled_ = none, running_ = none, header_ = 1;
   std::size_t id_ = none, lost_ = none, stride_ = 1; // within an event's words, whose first is the value
 };

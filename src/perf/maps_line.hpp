@@ -8,7 +8,7 @@
 
 namespace recount::perf {
 
-/// None when the line is no such line; the mapping's file is a view into it, "//anon" where there is none.
+/// Nothing if the line is invalid; the file name is a view into it, "//anon" where there is none.
 [[nodiscard]] std::optional<Mapping> parse_maps_line(std::string_view line);
 
 } // namespace recount::perf

@@ -23,7 +23,7 @@ void Merge::begin() {
 
 std::span<const std::uint64_t> Merge::next(std::uint64_t horizon) {
   if (open_ != none) {
-    rings_[open_].ring->release(); // what was given out before is done with
+    rings_[open_].ring->release(); // earlier records are no longer used
     push(open_);
     open_ = none;
   }

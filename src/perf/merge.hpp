@@ -9,8 +9,8 @@
 
 namespace recount::perf {
 
-/// Goes over what the rings hold at the time of begin(). Records stay in their rings until they are dropped,
-/// so nothing is copied or kept elsewhere. Allocates nothing after construction.
+/// Iterates over the records in the rings at the time of begin(). Records stay in their rings until dropped;
+/// nothing is copied. Allocates nothing after construction.
 class Merge {
 public:
   explicit Merge(const OpenSampling& open) : rings_(open.rings), type_(open.format.sample_type) {
@@ -21,7 +21,7 @@ public:
   /// The earliest record that is no younger than `horizon`, already dropped from its ring but valid until
   /// the next call; empty when there is none.
   [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon);
-  /// Gives the room of all that was dropped back to the kernel.
+  /// Returns the space of dropped records to the kernel.
   void release() noexcept;
 
 private:
@@ -31,7 +31,7 @@ private:
   const std::vector<CpuRing>& rings_;
   std::uint64_t type_;
   std::vector<Entry> heap_;
-  std::size_t open_ = none; ///< the ring whose record was given out last
+  std::size_t open_ = none; ///< the ring of the last returned record
   static constexpr std::size_t none = ~std::size_t{0};
 };
 

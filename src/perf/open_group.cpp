@@ -13,13 +13,13 @@
 namespace recount::perf {
 namespace {
 
-/// Several turns of the kernel's rotation among groups (perf_event_mux_interval_ms, 4 ms unless changed).
+/// Several periods of the kernel's rotation among groups (perf_event_mux_interval_ms, 4 ms unless changed).
 constexpr std::chrono::milliseconds patience{20};
 
 constexpr auto not_started = "not started";
-constexpr auto never_ran = "the group was never put on the PMU while it was enabled: its counters were taken "
-                           "(by the NMI watchdog, a pinned group) or it needs more than there are";
-constexpr auto pinned_out = "the pinned group could not be put on the PMU: its counters were taken";
+constexpr auto never_ran = "the event group was never scheduled while enabled: its counters were in use "
+                           "(by the NMI watchdog, a pinned group), or it needs more counters than exist";
+constexpr auto pinned_out = "the pinned group could not be scheduled: its counters were in use";
 
 } // namespace
 
@@ -90,7 +90,7 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
   return joined;
 }
 
-// fetch() and deliver() are what every read executes: taken into it.
+// fetch() and deliver() are inlined into every read.
 [[gnu::always_inline]] inline bool OpenGroup::fetch() {
   const ssize_t got = ::read(fds_.front().get(), now_.data(), now_.size() * sizeof now_.front());
   if (static_cast<std::size_t>(got) != now_.size() * sizeof now_.front() ||
@@ -101,10 +101,10 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
 }
 
 bool OpenGroup::runs() {
-  // Nothing can be said while the target is not known to be running: another process, or another CPU.
+  // Undecidable unless the target is known to run: another process, or another CPU.
   const bool self = options_.pid == 0 && options_.cpu < 0;
   if (!self && options_.pid >= 0) return true;
-  const auto before = read_total(); // the group as it was has times already
+  const auto before = read_total(); // the existing group has times already
   const auto end = std::chrono::steady_clock::now() + patience;
   for (auto total = before;; total = read_total()) {
     if (!total) return false; // pinned, and in error
@@ -115,7 +115,7 @@ bool OpenGroup::runs() {
 
 void OpenGroup::control(unsigned long request, const char* what) {
   if (ioctl(fds_.front().get(), request, 0) == 0) return;
-  throw call_error(Stage::control, events_.front(), errno, what);
+  throw call_error(Operation::control, events_.front(), errno, what);
 }
 
 void OpenGroup::enable() {
@@ -140,11 +140,11 @@ void OpenGroup::stop() {
 
 bool OpenGroup::fetched(ssize_t got) {
   settled_ = false;
-  if (got < 0) throw call_error(Stage::read, events_.front(), errno, "read");
+  if (got < 0) throw call_error(Operation::read, events_.front(), errno, "read");
   if (got == 0) return false;
   const auto words = std::span(now_).first(static_cast<std::size_t>(got) / sizeof now_.front());
   if (!layout_.put_in_order(words, ids_))
-    throw unavailable(events_.front().name, "the kernel gave other events than those of the group");
+    throw unavailable(events_.front().name, "the kernel returned events that are not in the group");
   return true;
 }
 
@@ -154,8 +154,8 @@ std::optional<OpenGroup::Total> OpenGroup::read_total() {
 }
 
 void OpenGroup::reset() {
-  // Not PERF_EVENT_IOC_RESET, which leaves the times and what ended children counted: remembering is
-  // exact for all three, and no call at all where nothing has run since the last read().
+  // Not PERF_EVENT_IOC_RESET, which leaves the times and what ended children counted: a baseline is
+  // exact for all three, and needs no system call if nothing has run since the last read().
   if (settled_ || fetch()) count_from_now();
 }
 
@@ -168,7 +168,7 @@ void OpenGroup::count_from_now() noexcept {
   const std::uint64_t *now = now_.data(), *base = base_.data();
   const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
   const std::uint64_t running = now[layout_.running()] - base[layout_.running()];
-  if (running == 0) { // seldom, so that the common way is short
+  if (running == 0) { // rare
     if (enabled > 0) return deliver_reason(never_ran, enabled, running);
     if (!started_ && !options_.enable_on_exec) return deliver_reason(not_started, enabled, running);
   }

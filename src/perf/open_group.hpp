@@ -1,4 +1,4 @@
-// An open kernel group: descriptors, the buffer it is read into, and whether it ever runs.
+// An open kernel group: descriptors, read buffer, and whether it is scheduled.
 #pragma once
 
 #include "perf/layout.hpp"
@@ -18,20 +18,20 @@ class OpenGroup {
 public:
   explicit OpenGroup(const GroupOptions& options, OpenCall call = open_call);
 
-  /// What became of an event that was to join.
+  /// Result of adding an event.
   struct Joined {
     enum class How {
       joined,
       refused,   ///< the kernel did not open it: `error`
-      never_runs ///< it opened, but the group is never put on the PMU since; the event was closed again
+      never_runs ///< it opened, but the group was then never scheduled; the event was closed again
     } how = How::joined;
     int error = 0;
     [[nodiscard]] bool ok() const { return how == How::joined; }
   };
   /// Opens the event as a sibling (the first: as leader). The leader is enabled meanwhile: next to a
-  /// disabled one, drivers leave it out when they check whether all fit (armpmu's validate_group()), and a
-  /// group one too large would open and then never run. Where the calling thread counts itself, or a CPU
-  /// is counted, it is also waited for the group to run.
+  /// disabled one, drivers ignore it when they check whether all events fit (armpmu's validate_group()), and a
+  /// group that is too large would open but never be scheduled. Where the calling thread counts itself, or a CPU
+  /// is counted, it also waits until the group is scheduled.
   Joined add(const Event& event);
 
   void start();
@@ -40,7 +40,7 @@ public:
   const std::vector<Count>& read();
   const std::vector<Count>& read_and_reset();
 
-  /// What the kernel states, not since reset() but since opening.
+  /// Kernel counts since opening, not since reset().
   struct Total {
     std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
   };
@@ -49,7 +49,7 @@ public:
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
   [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i).get(); }
-  /// As fd(), for somebody who may start and stop the events by it.
+  /// As fd(), for callers that start and stop the events through it.
   [[nodiscard]] int lend(std::size_t i) {
     lent_ = true;
     settled_ = false;
@@ -80,12 +80,12 @@ private:
   std::vector<std::uint64_t> ids_;
   std::uint64_t read_format_ = 0;
   Layout layout_;
-  /// What read(2) gave last, in the order of ids_, and what it had given at the last reset().
+  /// The last read(2), in the order of ids_, and that of the last reset().
   std::vector<std::uint64_t> now_, base_;
   std::vector<Count> counts_;
   bool reasons_ = false; ///< counts_ hold reasons in place of values
   bool started_ = false, running_ = false, lent_ = false;
-  bool settled_ = false; ///< stopped when now_ was read: reading again would give the same
+  bool settled_ = false; ///< stopped when now_ was read: another read would return the same
 };
 
 } // namespace recount::perf

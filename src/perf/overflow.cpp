@@ -23,18 +23,18 @@ public:
 namespace {
 
 void demand_possible(const std::vector<OverflowEvent>& events, const OverflowOptions& options) {
-  if (events.empty()) throw bad_input("overflow", "there is no event", "name at least one");
+  if (events.empty()) throw bad_input("overflow", "needs at least one event", "add an event");
   if (events.size() > perf::most_overflow_events)
-    throw bad_input("overflow", "has more than 64 events", "take several objects");
+    throw bad_input("overflow", "has more than 64 events", "use several objects");
   if (options.delivery == Delivery::signal && (options.pid != 0 || options.inherit))
-    throw bad_input("overflow", "a signal is delivered to the thread that counts itself, and to no other",
-                    "take Delivery::thread for other processes");
-  if (options.interval.count() <= 0) throw bad_input("overflow", "the interval of its timer is not above 0");
+    throw bad_input("overflow", "signals are delivered only to a thread that counts itself",
+                    "use Delivery::thread for other processes");
+  if (options.interval.count() <= 0) throw bad_input("overflow", "the timer interval must be greater than 0");
 }
 
 void demand_threshold(const Event& event, std::uint64_t threshold) {
   if (threshold == 0)
-    throw bad_input(event.name, "an overflow threshold of 0", "take 1 for every occurrence");
+    throw bad_input(event.name, "an overflow threshold of 0", "use 1 for every occurrence");
 }
 
 perf::OverflowPlan plan(std::vector<OverflowEvent> events, OverflowCallback callback,
@@ -73,7 +73,7 @@ void Overflow::stop() {
   state_->engine->stop();
 }
 void Overflow::set_threshold(std::size_t event, std::uint64_t threshold) {
-  if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "take 1 for every occurrence");
+  if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "use 1 for every occurrence");
   state_->engine->set_threshold(event, threshold);
 }
 bool Overflow::emulated(std::size_t event) const {

@@ -10,21 +10,20 @@ namespace recount::perf {
 
 inline constexpr std::size_t most_overflow_events = 64; ///< the bits of OverflowCall::events
 
-/// Thresholds passed by an event that somebody looks at now and then. Pure.
+/// Thresholds passed by a polled event. Pure.
 class Ticks {
 public:
   explicit Ticks(std::uint64_t threshold = 1) : threshold_(threshold) {}
-  /// How many thresholds were passed since the last time, and what is beyond; times 0: none. A count that
-  /// went back starts anew.
+  /// Thresholds passed since the last call, and the excess; times 0: none. A decreased count restarts.
   [[nodiscard]] Overflowed at(std::uint64_t count) noexcept;
-  /// Another threshold, counted from here.
+  /// Sets a new threshold, starting now.
   void change(std::uint64_t threshold, std::uint64_t count) noexcept;
 
 private:
   std::uint64_t threshold_, base_ = 0;
 };
 
-/// Gathers what belongs to one call: samples of different events that follow one another at one place of one
+/// Collects the samples of one call: samples of different events that follow one another at one place of one
 /// thread are one overflow of several events.
 class OverflowCalls {
 public:
@@ -34,11 +33,11 @@ public:
   void add(std::size_t event, const Sample& sample);
   /// Thresholds of an emulated event, seen by the sample of a timer.
   void add(const Overflowed& emulated, const Sample& timer);
-  /// Makes the call for what is gathered, if anything.
+  /// Makes the pending call, if any.
   void flush();
 
   void set_context(ucontext_t* context) noexcept { call_.context = context; }
-  /// How many thresholds of each event were told.
+  /// Reported thresholds per event.
   [[nodiscard]] const std::array<std::uint64_t, most_overflow_events>& told() const noexcept { return told_; }
 
 private:
@@ -47,7 +46,7 @@ private:
   OverflowCallback callback_;
   OverflowCall call_;
   std::array<Overflowed, most_overflow_events> overflowed_{};
-  std::array<std::uint64_t, 64> registers_{}; ///< a sample's are gone when the next one comes
+  std::array<std::uint64_t, 64> registers_{}; ///< those of a sample are invalid after the next one
   std::size_t gathered_ = 0;
   std::array<std::uint64_t, most_overflow_events> told_{};
 };

@@ -8,7 +8,7 @@
 
 namespace recount::perf {
 
-/// What an Overflow asks of whoever delivers.
+/// Interface of overflow delivery.
 class OverflowEngine {
 public:
   virtual ~OverflowEngine() = default;
@@ -19,7 +19,7 @@ public:
   virtual std::uint64_t missed() = 0;
 };
 
-/// The events of an Overflow, sorted by how they are noticed; the indices are those of the whole.
+/// The events of an Overflow by detection method; indices refer to the full list.
 struct OverflowPlan {
   std::vector<OverflowEvent> events;
   std::vector<std::size_t> interrupting, emulated;
@@ -27,7 +27,7 @@ struct OverflowPlan {
   OverflowOptions options;
 };
 
-/// The clock that looks at emulated events: of the thread's processor time, in the kernel too where that is
+/// The timer that polls emulated events: of the thread's processor time, in the kernel too where that is
 /// allowed.
 [[nodiscard]] SampledEvent overflow_timer(const OverflowPlan& plan);
 

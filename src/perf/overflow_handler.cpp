@@ -38,7 +38,7 @@ bool free(const struct sigaction& now) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
 }
 
-/// Stays installed to the end: a signal that is still on its way must not find the default, which is death.
+/// Stays installed to the end: the default action for a pending signal would kill the process.
 bool install(int number) {
   struct sigaction action {};
   action.sa_sigaction = handle_overflow;
@@ -53,19 +53,19 @@ void serve(SignalOverflow& overflow, int number) {
   struct sigaction now {};
   const bool known = sigaction(number, nullptr, &now) == 0;
   if (known && !ours(now) && !free(now))
-    throw bad_input(fmt::format("signal {}", number), "has a handler of the program's already",
-                    "give another one to OverflowOptions::signal, SIGRTMIN to SIGRTMAX");
+    throw bad_input(fmt::format("signal {}", number), "already has a handler installed by the program",
+                    "set OverflowOptions::signal to another one, SIGRTMIN to SIGRTMAX");
   if (!known || (!ours(now) && !install(number)))
-    throw bad_input(fmt::format("signal {}", number), "is no signal that can be handled",
-                    "take one from SIGRTMIN to SIGRTMAX");
+    throw bad_input(fmt::format("signal {}", number), "cannot be handled",
+                    "use one from SIGRTMIN to SIGRTMAX");
   sigaction(SIGIO, nullptr, &now);
   if (free(now)) install(SIGIO);
   for (auto& slot : served) {
     SignalOverflow* nobody = nullptr;
     if (slot.compare_exchange_strong(nobody, &overflow)) return;
   }
-  throw unavailable("overflow", fmt::format("{} objects deliver by signal already", served.size()), {},
-                    "end some of them, or take Delivery::thread");
+  throw unavailable("overflow", fmt::format("{} objects already deliver by signal", served.size()), {},
+                    "destroy some of them, or use Delivery::thread");
 }
 
 void forget(SignalOverflow& overflow) noexcept {

@@ -89,7 +89,7 @@ void SignalOverflow::start() {
 
 void SignalOverflow::stop() {
   running_ = false;
-  each_fd(PERF_EVENT_IOC_DISABLE); // what has overflowed was signalled by the time that this returns
+  each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns
 }
 
 bool SignalOverflow::concerns(int fd, pid_t tid) const noexcept {
@@ -101,7 +101,7 @@ bool SignalOverflow::concerns(int fd, pid_t tid) const noexcept {
 }
 
 void SignalOverflow::handle(ucontext_t* context) {
-  if (running_) each_fd(PERF_EVENT_IOC_DISABLE); // what the callback does is not the program's doing
+  if (running_) each_fd(PERF_EVENT_IOC_DISABLE); // exclude the callback from the counts
   calls_.set_context(context);
   context_ = context;
   Ring& ring = *open_.rings.front().ring;

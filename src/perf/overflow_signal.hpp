@@ -51,7 +51,7 @@ private:
   bool running_ = false;
 };
 
-/// Installs the handler of a signal and enters the object into what it serves. Throws Error (bad_input) when
+/// Installs the handler of a signal and registers the object. Throws Error (bad_input) when
 /// the signal has another handler already, unavailable when there are too many.
 void serve(SignalOverflow& overflow, int signal);
 void forget(SignalOverflow& overflow) noexcept;

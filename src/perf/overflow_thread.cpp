@@ -43,7 +43,7 @@ public:
   }
 
   void start() override {
-    join(); // one that the callback stopped
+    join(); // stopped by the callback
     const std::lock_guard lock(mutex_);
     end_ = false;
     if (timer_) timer_->start();

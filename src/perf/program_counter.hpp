@@ -1,4 +1,4 @@
-// Where user mode was when the kernel interrupted it.
+// The user-mode program counter at an interrupt.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::uint64_t program_counter(const ucontext_t& context) {
   return context.uc_mcontext.pc;
 }
 #else
-inline constexpr std::uint64_t pc_register = 0; ///< not known: the sample's own address is taken
+inline constexpr std::uint64_t pc_register = 0; ///< unknown: the address of the sample is used
 inline std::uint64_t program_counter(const ucontext_t&) {
   return 0;
 }

@@ -1,5 +1,5 @@
-// The arithmetic of user-space reads, after the comment in linux/perf_event.h. A template over where
-// registers come from, so that the real ones are read without a call.
+// The arithmetic of user-space reads, after the comment in linux/perf_event.h. A template over the
+// source of registers, so that real registers are read inline.
 #pragma once
 
 #include <recount/user_read.hpp>
@@ -8,8 +8,8 @@
 
 namespace recount::perf {
 
-/// The kernel writes the page on the CPU of the reading thread, so the compiler alone has to be kept in
-/// order.
+/// The kernel writes the page on the CPU of the reading thread, so a compiler barrier
+/// suffices.
 inline void page_barrier() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -35,7 +35,7 @@ inline std::int64_t page_extend(std::uint64_t value, unsigned width) noexcept {
   return static_cast<std::int64_t>(value << spare) >> spare;
 }
 
-/// Whether the page stayed as it was since `sequence` was read.
+/// Whether the page is unchanged since `sequence` was read.
 inline bool page_settled(const perf_event_mmap_page& page, std::uint32_t sequence) noexcept {
   page_barrier();
   return page_once(page.lock) == sequence && (sequence & 1) == 0;
@@ -49,7 +49,7 @@ template <class Counter>
          static_cast<std::uint64_t>(page_extend(counter(index - 1), page_once(page.pmc_width)));
 }
 
-/// What recount::read_page() does; false where it gives none. `counter(index)`, `clock()`: std::uint64_t.
+/// Implements recount::read_page(); false if there is no value. `counter(index)`, `clock()`: std::uint64_t.
 template <class Counter, class Clock>
 [[gnu::always_inline]] inline bool read_page_by(const perf_event_mmap_page& page, Counter counter,
                                                 Clock clock, PageReading& reading) noexcept {
@@ -74,7 +74,7 @@ template <class Counter, class Clock>
   }
 }
 
-/// The value alone, where the event has been on the PMU all the time that it was enabled; false where not,
+/// The value alone, where the event has been scheduled for its whole enabled time; false where not,
 /// and where read_page_by() is false.
 template <class Counter>
 [[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, Counter counter,
@@ -83,7 +83,7 @@ template <class Counter>
     const std::uint32_t sequence = page_once(page.lock);
     page_barrier();
     const std::uint32_t index = page_once(page.index);
-    // Both times stand still in the page while the event is on the PMU.
+    // Both times in the page are constant while the event is scheduled.
     if (!page.cap_user_rdpmc || index == 0 || page_once(page.time_enabled) != page_once(page.time_running))
         [[unlikely]] {
       if (page_settled(page, sequence)) return false;

@@ -21,7 +21,7 @@ std::uint32_t high(std::uint64_t word) {
   return half[1];
 }
 
-/// Takes words from the front; once it has run short, everything is empty.
+/// Consumes words from the front; after an underrun, all results are empty.
 class Cursor {
 public:
   explicit Cursor(Words words) : left_(words) {}
@@ -52,7 +52,7 @@ std::string_view text(Words words) {
   return all.substr(0, all.find('\0'));
 }
 
-/// What stands at the end of every record that is no sample.
+/// The trailer of every record except samples.
 struct Trailer {
   std::uint64_t time = 0, id = 0;
 };
@@ -88,7 +88,7 @@ Words reading(Cursor& at, std::uint64_t format) {
   return at.words(1 + times + events * each);
 }
 
-/// Registers, whose number follows from the mask: none when the thread had no such mode to tell of.
+/// Registers, whose number follows from the mask: none if the thread has no user mode.
 Words registers(Cursor& at, std::uint64_t mask) {
   const std::uint64_t abi = at.word();
   return abi == PERF_SAMPLE_REGS_ABI_NONE ? Words{}
@@ -126,7 +126,7 @@ bool sample(Cursor at, const RecordFormat& format, std::uint16_t misc, Decoded& 
   return !at.ran_short();
 }
 
-/// A build id stands where device and inode do otherwise: its length, three bytes of nothing, 20 bytes.
+/// A build id replaces device and inode: its length, three bytes of padding, 20 bytes.
 void identity(Words words, bool build_id, Mapping& m) {
   if (!build_id) {
     m.device = makedev(low(words[0]), high(words[0]));
@@ -179,7 +179,7 @@ Understood other(std::uint32_t type, std::uint16_t misc, Cursor at, const Traile
   case PERF_RECORD_FORK:
   case PERF_RECORD_EXIT: return understood(task(at, type, end.time, record));
   case PERF_RECORD_LOST: {
-    at.word(); // the id of the event whose record found no room: others may be lost with it
+    at.word(); // the id of the event whose record did not fit: records of others may be lost, too
     record = Loss{end.time, at.word()};
     return understood(!at.ran_short());
   }

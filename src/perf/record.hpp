@@ -1,4 +1,4 @@
-// One record of a ring buffer, taken apart (perf_event_open(2), "MMAP layout"). Pure; any bytes.
+// Parser of ring-buffer records (perf_event_open(2), "MMAP layout"). Pure; accepts any bytes.
 #pragma once
 
 #include <recount/sampling.hpp>
@@ -30,11 +30,11 @@ struct Decoded {
 
 enum class Understood {
   yes,
-  other, ///< a well-formed record of a kind that is not asked for
-  no     ///< its lengths contradict one another
+  other, ///< a well-formed record of another type
+  no     ///< inconsistent lengths
 };
 
-/// Takes a record apart, header included; `into` holds views of `words`. Without sample_id_all (a
+/// Parses a record, header included; `into` holds views of `words`. Without sample_id_all (a
 /// sample_type of 0) records other than samples have no time and no id.
 [[nodiscard]] Understood decode(std::span<const std::uint64_t> words, const RecordFormat& format,
                                 Decoded& into);
@@ -42,7 +42,7 @@ enum class Understood {
 /// The id of the event that made a record (PERF_SAMPLE_IDENTIFIER, which all of a ring must have) without
 /// knowing its format; 0 when it is too short.
 [[nodiscard]] std::uint64_t id_of(std::span<const std::uint64_t> words) noexcept;
-/// The time of a record without taking the rest apart; 0 where it has none.
+/// The time of a record without parsing the rest; 0 if it has none.
 [[nodiscard]] std::uint64_t time_of(std::span<const std::uint64_t> words, std::uint64_t sample_type) noexcept;
 
 } // namespace recount::perf

@@ -24,14 +24,14 @@ bool removed(nanoseconds enabled, nanoseconds used) {
 
 std::string removed_reason(nanoseconds enabled, nanoseconds used) {
   return fmt::format(
-      "Linux removed the counters after {} of {} of processor time, since a program was executed "
+      "Linux removed the counters after {} of {} of processor time, because it executed a program "
       "that is set-user-ID or set-group-ID, has capabilities, or may not be read",
       milliseconds(enabled), milliseconds(used));
 }
 
 std::string removed_in_part(nanoseconds enabled, nanoseconds used) {
   if (times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
-  return fmt::format("incomplete: counted in {} of {} of processor time; Linux counts no programs that are "
+  return fmt::format("incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
                      "set-user-ID or set-group-ID, have capabilities, or may not be read",
                      milliseconds(enabled), milliseconds(used));
 }

@@ -24,7 +24,7 @@ std::span<const std::uint64_t> data_of(const perf_event_mmap_page* page, std::si
 } // namespace
 
 void* Ring::map(int fd) {
-  // Writable, so that the kernel keeps to the tail and never overwrites what was not read.
+  // Writable, so that the kernel respects the tail and never overwrites unread records.
   void* at = mmap(nullptr, page_bytes() + bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (at != MAP_FAILED) return at;
   error_ = errno;

@@ -10,20 +10,20 @@
 
 namespace recount::perf {
 
-/// The ring of one event, into which others may write as well (PERF_EVENT_IOC_SET_OUTPUT). Reading is
+/// The ring of one event, shared with others by (PERF_EVENT_IOC_SET_OUTPUT). Reading is
 /// async-signal-safe. Not thread-safe.
 class Ring {
 public:
   /// Maps `bytes` (a power of two of pages) and the page before it. On failure usable() is false and error()
-  /// tells.
+  /// is the errno.
   Ring(int fd, std::size_t bytes);
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
   ~Ring();
   [[nodiscard]] int error() const noexcept { return error_; }
 
-  void look() noexcept;    ///< takes note of what the kernel has written
-  void release() noexcept; ///< gives the room of the dropped records back to the kernel
+  void look() noexcept;    ///< reads the head of the kernel
+  void release() noexcept; ///< returns the space of dropped records to the kernel
   [[nodiscard]] RingCursor& records() noexcept { return cursor_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 

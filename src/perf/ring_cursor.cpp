@@ -16,8 +16,8 @@ void RingCursor::set_head(std::uint64_t head) noexcept {
     least_free_ = std::min<std::uint64_t>(least_free_, data_.size_bytes() - (head - tail_));
     return;
   }
-  ++damaged_; // no kernel writes beyond the tail or goes back; whatever did, nothing in between can be
-              // trusted
+  ++damaged_; // the kernel never writes beyond the tail or moves back: the bytes in between are
+              // invalid
   head_ = head - head % word;
   tail_ = head_;
   front_ = 0;

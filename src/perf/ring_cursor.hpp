@@ -1,4 +1,4 @@
-// Walking over the records of a ring buffer. Pure: over any words, with any head.
+// Iterates over the records of a ring buffer. Pure: accepts any words and any head.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace recount::perf {
 
-/// Steps from record to record between tail and head. A record that wraps around the end of the data is put
-/// together in a buffer of the cursor's own; all others are seen where they lie. Allocates nothing;
+/// Steps from record to record between tail and head. A record that wraps around the end of the data is copied
+/// into a buffer of the cursor; all others are views into the ring. Allocates nothing;
 /// async-signal-safe. Not copyable, since records may lie inside.
 class RingCursor {
 public:
@@ -18,17 +18,17 @@ public:
   RingCursor(const RingCursor&) = delete;
   RingCursor& operator=(const RingCursor&) = delete;
 
-  /// Takes note of how far the writer got, in bytes since the beginning of time.
+  /// Sets the position of the writer, in bytes since the start.
   void set_head(std::uint64_t head) noexcept;
   /// The record at the tail, header included; empty when there is none. The same until drop().
   [[nodiscard]] std::span<const std::uint64_t> front() noexcept;
-  /// Goes past the record that front() gave.
+  /// Skips the record returned by front().
   void drop() noexcept;
-  /// Bytes that were read since the beginning of time: what the writer may overwrite.
+  /// Bytes read since the start: what the writer may overwrite.
   [[nodiscard]] std::uint64_t tail() const noexcept { return tail_; }
-  /// Times that a record's length, or the head, made no sense; everything up to the head was skipped then.
+  /// Number of invalid record lengths or heads; each time everything up to the head was skipped.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
-  /// Whether ever so little was free that the largest record seen would not have found room.
+  /// Whether the free space was ever too small for the largest record seen.
   [[nodiscard]] bool full() const noexcept { return least_free_ < largest_ * sizeof(std::uint64_t); }
 
 private:
@@ -37,7 +37,7 @@ private:
 
   std::span<const std::uint64_t> data_;
   std::uint64_t head_ = 0, tail_ = 0, damaged_ = 0, least_free_ = ~std::uint64_t{0};
-  std::size_t front_ = 0; ///< words of the record at the tail; 0: not looked at yet
+  std::size_t front_ = 0; ///< words of the record at the tail; 0: unknown yet
   std::size_t largest_ = 0;
   std::array<std::uint64_t, most> joined_; ///< not initialised: written before it is read
 };

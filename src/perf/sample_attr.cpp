@@ -25,7 +25,7 @@ bool opens(const perf_event_attr& attr, OpenCall call) {
   return static_cast<bool>(open_sized(attr, {}, call).fd);
 }
 
-/// What every event of a ring has in common.
+/// Common fields of all events of a ring.
 void common(perf_event_attr& attr, const SamplingOptions& options, const RecordFormat& format,
             std::size_t ring) {
   attr.sample_type = format.sample_type;
@@ -57,9 +57,9 @@ void check_sampled(const std::vector<SampledEvent>& events) {
   const auto samples = [](const SampledEvent& e) { return e.period != 0 || e.frequency != 0; };
   for (const SampledEvent& e : events)
     if (e.period != 0 && e.frequency != 0)
-      throw bad_input(e.event.name, "has a sampling period and a frequency", "give one of the two");
+      throw bad_input(e.event.name, "has both a sampling period and a frequency", "use one of them");
   if (std::ranges::none_of(events, samples))
-    throw bad_input("sampling", "no event has a period or a frequency", "give one to at least one event");
+    throw bad_input("sampling", "no event has a period or a frequency", "set one for at least one event");
 }
 
 RecordFormat record_format(const SamplingOptions& options, const Features& has, bool frequency) {

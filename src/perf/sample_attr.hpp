@@ -1,4 +1,4 @@
-// From an event to sample and the options to what perf_event_open(2) takes.
+// Converts an event to sample and its options to perf_event_attr.
 #pragma once
 
 #include "perf/record.hpp"
@@ -8,7 +8,7 @@
 
 namespace recount::perf {
 
-/// What this kernel knows beyond the least (Linux 4.12): tried once, on an event that counts nothing.
+/// Kernel features beyond Linux 4.12, probed once with a dummy event.
 struct Features {
   bool lost = false;      ///< PERF_FORMAT_LOST, Linux 6.0
   bool build_ids = false; ///< perf_event_attr.build_id, Linux 5.12
@@ -18,8 +18,8 @@ struct Features {
 /// Throws Error (bad_input): no events, an event with both period and frequency, nothing that samples.
 void check_sampled(const std::vector<SampledEvent>& events);
 
-/// The record format of an event. All of a sampling's share what stands before the period in a sample and at
-/// the end of other records.
+/// The record format of an event. All events of a sampling share the fields before the period of a sample and
+/// the trailer of other records.
 [[nodiscard]] RecordFormat record_format(const SamplingOptions& options, const Features& has, bool frequency);
 
 /// The attr of an event, disabled; that of a group's sibling is enabled with its leader. `ring` is the bytes
@@ -27,7 +27,7 @@ void check_sampled(const std::vector<SampledEvent>& events);
 [[nodiscard]] perf_event_attr sampling_attr(const SampledEvent& event, const SamplingOptions& options,
                                             const RecordFormat& format, std::size_t ring, bool sibling);
 
-/// The attr of the event that counts nothing and carries Mapping, Name, Fork and End, enabled from the start.
+/// The attr of the dummy event that records Mapping, Name, Fork and End, enabled from the start.
 [[nodiscard]] perf_event_attr following_attr(const SamplingOptions& options, const RecordFormat& format,
                                              const Features& has, std::size_t ring);
 

@@ -1,4 +1,4 @@
-// From the kernel's id of an event to which of ours it is.
+// Maps kernel event ids to events.
 #pragma once
 
 #include "perf/sample_open.hpp"
@@ -9,7 +9,7 @@
 
 namespace recount::perf {
 
-/// Where an id was given: the context and the event, both as indices.
+/// Context and event of an id, as indices.
 struct Placed {
   std::uint64_t id = 0;
   std::size_t context = 0, event = 0;

@@ -37,8 +37,7 @@ bool too_precise(int error) {
   return error == EOPNOTSUPP || error == EINVAL || error == ENODEV;
 }
 
-/// Every event takes a descriptor a thread and CPU: as many as the administrator allows, rather than as many
-/// as the shell happens to.
+/// Every event needs one descriptor per thread and CPU: raise the soft limit to the hard limit.
 bool more_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
@@ -82,7 +81,7 @@ private:
   static std::uint64_t id_of(int fd, const Event& event) {
     std::uint64_t id = 0;
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
-      throw call_error(Stage::control, event, errno, "PERF_EVENT_IOC_ID");
+      throw call_error(Operation::control, event, errno, "PERF_EVENT_IOC_ID");
     return id;
   }
 
@@ -92,12 +91,12 @@ private:
     if (attempt.fd || attempt.error == ESRCH) return std::move(attempt.fd);
     if (into_.options.group && into_.options.inherit && attempt.error == EINVAL)
       throw unavailable(event.name,
-                        "this kernel cannot read a group in the samples of what is inherited (EINVAL)", {},
-                        "sample one thread without inherit, or take Linux 6.12 or later");
+                        "this kernel cannot read a group in the samples of inherited events (EINVAL)", {},
+                        "sample one thread without inherit, or use Linux 6.12 or later");
     if (!can_interrupt(event))
       throw unavailable(
-          event.name, "PMU " + event.pmu + " counts it but cannot sample it: it raises no interrupt", {},
-          "count it; or sample perf::CPU-CLOCK in a group with it, which reads it at every sample");
+          event.name, "PMU " + event.pmu + " cannot sample it: the PMU raises no overflow interrupt", {},
+          "count it, or sample perf::CPU-CLOCK in an event group with it");
     GroupOptions options;
     options.pid = context.tid;
     options.cpu = context.cpu;
@@ -124,7 +123,7 @@ private:
     if (ring == into_.rings.end()) {
       int error = 0;
       auto mapped = map_ring(context.first_fd(), bytes_, error);
-      if (!mapped) throw call_error(Stage::map, into_.events.front().event, error, "mmap");
+      if (!mapped) throw call_error(Operation::map, into_.events.front().event, error, "mmap");
       into_.rings.push_back({std::move(mapped), context.cpu, context.first_fd()});
       ring = into_.rings.end() - 1;
     }
@@ -135,7 +134,7 @@ private:
 
   void send(int fd, int owner) {
     if (fd != owner && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, owner) != 0)
-      throw call_error(Stage::control, into_.events.front().event, errno, "PERF_EVENT_IOC_SET_OUTPUT");
+      throw call_error(Operation::control, into_.events.front().event, errno, "PERF_EVENT_IOC_SET_OUTPUT");
   }
 
   OpenSampling& into_;
@@ -168,14 +167,14 @@ void control(const OpenSampling& open, unsigned long request, const char* what) 
   for (const auto& context : open.contexts)
     for (std::size_t e = 0; e < (open.options.group ? 1 : context.fds.size()); ++e)
       if (ioctl(context.fds[e].get(), request, 0) != 0)
-        throw call_error(Stage::control, open.events[e].event, errno, what);
+        throw call_error(Operation::control, open.events[e].event, errno, what);
 }
 
 void set_period(OpenSampling& open, std::size_t event, std::uint64_t period) {
   SampledEvent& sampled = open.events.at(event);
   for (const auto& context : open.contexts)
     if (ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
-      throw call_error(Stage::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
+      throw call_error(Operation::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
   (sampled.frequency != 0 ? sampled.frequency : sampled.period) = period;
 }
 
@@ -201,7 +200,7 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
     const auto size = [](const CpuRing& r) { return r.ring->bytes(); };
     const std::size_t got = size(*std::ranges::min_element(made.rings, {}, size));
     if (got == bytes) return made;
-    bytes = got; // less may be locked in memory: again, so that the watermark suits the size
+    bytes = got; // less memory may be locked: repeat with a watermark for the new size
     made.rings.clear();
     made.contexts.clear();
   }

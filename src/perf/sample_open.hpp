@@ -1,4 +1,4 @@
-// Opening what a Sampling samples: events on threads and CPUs, and the rings that they write to.
+// Opens the events of a Sampling on threads and CPUs, and their rings.
 #pragma once
 
 #include "perf/ring.hpp"
@@ -19,7 +19,7 @@ struct Context {
   process::Fd follower; ///< only with SamplingOptions::follow
   std::uint64_t follower_id = 0;
   std::vector<process::Fd> fds;
-  std::vector<std::uint64_t> ids; ///< the kernel's, in step with fds
+  std::vector<std::uint64_t> ids; ///< the kernel's, parallel to fds
   [[nodiscard]] int first_fd() const { return follower ? follower.get() : fds.front().get(); }
 };
 
@@ -27,11 +27,11 @@ struct Context {
 struct CpuRing {
   std::unique_ptr<Ring> ring;
   int cpu = -1;
-  int owner = -1; ///< the descriptor that others send their output to
+  int owner = -1; ///< the descriptor to which others redirect their output
 };
 
 struct OpenSampling {
-  std::vector<SampledEvent> events; ///< `precise` lowered to what was granted
+  std::vector<SampledEvent> events; ///< `precise` lowered to the granted level
   SamplingOptions options;
   Features has;
   RecordFormat format, with_period; ///< of events with a fixed period, and with a frequency

@@ -1,4 +1,4 @@
-// Reading back what sampled events counted and lost.
+// Reads the counts and lost samples of sampled events.
 #pragma once
 
 #include "perf/sample_open.hpp"
@@ -10,7 +10,7 @@
 namespace recount::perf {
 
 /// Fills in occurrences, times and lost of each event, summed over the contexts; the rest of `into`, which
-/// has an element for each event, stays. Gives the records that followers lost. Throws Error when the kernel
+/// has one element per event, is unchanged. Returns the records lost by followers. Throws Error when the kernel
 /// refuses.
 std::uint64_t read_counts(const OpenSampling& open, std::vector<SampledCount>& into);
 

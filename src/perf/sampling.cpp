@@ -19,13 +19,13 @@ std::uint64_t nanoseconds(clockid_t clock) {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Adds the processor time of this thread while it lives.
-class Paid {
+/// Adds the processor time of this thread during its lifetime.
+class CpuTimer {
 public:
-  explicit Paid(std::uint64_t& total) : total_(total), from_(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) {}
-  Paid(const Paid&) = delete;
-  Paid& operator=(const Paid&) = delete;
-  ~Paid() { total_ += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - from_; }
+  explicit CpuTimer(std::uint64_t& total) : total_(total), from_(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) {}
+  CpuTimer(const CpuTimer&) = delete;
+  CpuTimer& operator=(const CpuTimer&) = delete;
+  ~CpuTimer() { total_ += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - from_; }
 
 private:
   std::uint64_t& total_;
@@ -39,9 +39,9 @@ constexpr std::uint64_t everything = ~std::uint64_t{0};
 struct Sampling::State {
   explicit State(perf::OpenSampling opened)
       : open(std::move(opened)), ids(open), merge(open), layout(open.format.read_format) {
-    told.events.resize(open.events.size());
-    told.rings = open.rings.size();
-    told.ring_bytes = open.rings.front().ring->bytes();
+    report.events.resize(open.events.size());
+    report.rings = open.rings.size();
+    report.ring_bytes = open.rings.front().ring->bytes();
     values.resize(open.events.size());
     raw.resize(open.events.size());
     for (const auto& context : open.contexts)
@@ -53,7 +53,7 @@ struct Sampling::State {
   perf::Merge merge;
   perf::Layout layout;
   perf::Decoded decoded;
-  SamplingReport told;
+  SamplingReport report;
   std::vector<std::uint64_t> values;
   std::vector<perf::Raw> raw;
   std::vector<int> polled;
@@ -65,7 +65,7 @@ struct Sampling::State {
   bool complete(Sample& sample, const perf::Placed& placed);
 };
 
-/// Fills in what only the sampling knows: which event, the values in the order of the events.
+/// Sets the event and the values in the order of the events.
 bool Sampling::State::complete(Sample& sample, const perf::Placed& placed) {
   sample.event = placed.event;
   const SampledEvent& event = open.events[placed.event];
@@ -76,7 +76,7 @@ bool Sampling::State::complete(Sample& sample, const perf::Placed& placed) {
     std::ranges::transform(raw, values.begin(), &perf::Raw::value);
     sample.values = values;
   }
-  SampledCount& count = told.events[placed.event];
+  SampledCount& count = report.events[placed.event];
   ++count.samples;
   count.weight += sample.period;
   return true;
@@ -87,9 +87,9 @@ bool Sampling::State::complete(Record& record, const perf::Placed* placed) {
   if (auto* throttle = std::get_if<Throttle>(&record)) {
     if (placed == nullptr) return false;
     throttle->event = placed->event;
-    told.events[placed->event].throttled += throttle->stopped ? 1U : 0U;
+    report.events[placed->event].throttled += throttle->stopped ? 1U : 0U;
   } else if (const auto* loss = std::get_if<Loss>(&record)) {
-    told.lost_records += loss->records;
+    report.lost_records += loss->records;
   }
   return true;
 }
@@ -106,13 +106,13 @@ void Sampling::State::deliver(const Sink& sink, std::uint64_t horizon) {
     const auto understood = perf::decode(words_of, format, decoded);
     if (understood == perf::Understood::other) continue;
     if (understood == perf::Understood::no || !complete(decoded.record, placed)) {
-      ++told.damaged;
+      ++report.damaged;
       continue;
     }
-    ++told.records;
-    told.bytes += words_of.size_bytes();
+    ++report.records;
+    report.bytes += words_of.size_bytes();
     const std::uint64_t time = std::visit([](const auto& r) { return r.time; }, decoded.record);
-    told.late += time < latest ? 1U : 0U;
+    report.late += time < latest ? 1U : 0U;
     latest = std::max(latest, time);
     if (sink) sink(decoded.record);
   }
@@ -142,7 +142,7 @@ void Sampling::set_period(std::size_t event, std::uint64_t period) {
 }
 
 bool Sampling::wait(std::chrono::milliseconds limit) {
-  const Paid paid(state_->told.reader_ns);
+  const CpuTimer timer(state_->report.reader_ns);
   auto& polls = state_->polls;
   polls.clear();
   for (const int fd : state_->polled)
@@ -157,7 +157,7 @@ bool Sampling::wait(std::chrono::milliseconds limit) {
 }
 
 void Sampling::read(const Sink& sink) {
-  const Paid paid(state_->told.reader_ns);
+  const CpuTimer timer(state_->report.reader_ns);
   constexpr std::uint64_t settled = 1'000'000;
   const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
   const std::uint64_t horizon = std::min(state_->previous_read, now - settled);
@@ -166,7 +166,7 @@ void Sampling::read(const Sink& sink) {
 }
 
 void Sampling::finish(const Sink& sink) {
-  const Paid paid(state_->told.reader_ns);
+  const CpuTimer timer(state_->report.reader_ns);
   state_->deliver(sink, everything);
 }
 
@@ -179,9 +179,9 @@ const std::vector<int>& Sampling::descriptors() const noexcept {
 }
 
 SamplingReport Sampling::report() {
-  SamplingReport& told = state_->told;
-  told.lost_followed = perf::read_counts(state_->open, told.events);
-  SamplingReport out = told;
+  SamplingReport& report = state_->report;
+  report.lost_followed = perf::read_counts(state_->open, report.events);
+  SamplingReport out = report;
   for (const auto& r : state_->open.rings) {
     out.damaged += r.ring->records().damaged();
     out.full += r.ring->records().full() ? 1U : 0U;

@@ -1,4 +1,4 @@
-// The values of the settings that an error is about, read at the moment of the error.
+// Current values of the settings named in errors.
 #include "perf/errno_hints.hpp"
 
 #include "event/sysfs.hpp"
@@ -16,10 +16,10 @@ namespace {
 /// What a level means to a user without capabilities (kernel.perf_event_paranoid in
 /// Documentation/admin-guide/sysctl/kernel.rst of Linux; level 3 is Debian's and Android's own).
 const char* meaning(long long level) {
-  if (level < 0) return "everything is allowed";
+  if (level < 0) return "no restrictions";
   if (level == 0) return "all but raw tracepoints without CAP_PERFMON";
   if (level == 1) return "own processes, user and kernel, without CAP_PERFMON";
-  if (level == 2) return "own processes, user mode alone, without CAP_PERFMON";
+  if (level == 2) return "own processes, user mode only, without CAP_PERFMON";
   return "nothing without CAP_PERFMON, where the kernel knows this level";
 }
 
@@ -40,7 +40,7 @@ std::string pmus() {
   std::string names;
   for (const host::Pmu& pmu : event::pmus())
     names += " " + pmu.name;
-  return "/sys/bus/event_source/devices holds" + (names.empty() ? " nothing" : names);
+  return "/sys/bus/event_source/devices contains" + (names.empty() ? " nothing" : names);
 }
 
 std::string confinement() {
@@ -65,7 +65,7 @@ std::string show(Setting setting) {
 #if defined(__x86_64__) || defined(__i386__)
   case Setting::breakpoints: return "debug registers of an x86 CPU = 4";
 #else
-  case Setting::breakpoints: return {}; // differs by CPU, and Linux does not tell
+  case Setting::breakpoints: return {}; // depends on the CPU, and Linux does not report it
 #endif
   case Setting::frequency: return host::show_setting("kernel.perf_event_max_sample_rate");
   case Setting::stack: return host::show_setting("kernel.perf_event_max_stack");

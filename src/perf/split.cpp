@@ -29,7 +29,7 @@ void Split::add(const Event& event) {
 }
 
 void Split::open_further(const Event& event) {
-  // What the groups refused may be the fault of the event itself: alone, the kernel tells.
+  // The event itself may be the cause: open it alone for the kernel's errno.
   OpenGroup group(options_, call_);
   const auto joined = group.add(event);
   if (joined.how == OpenGroup::Joined::How::never_runs) throw never_runs_error(event, {});
@@ -44,8 +44,8 @@ std::string Split::note(const Event& event) const {
   for (const OpenGroup& group : groups_)
     others += (others.empty() ? "" : ", nor with ") + names(group.events());
   return fmt::format(
-      "{} does not fit into one group with {}: it is counted in another group, in turns with the "
-      "others where counters are short",
+      "{} does not fit into one event group with {}: counted in another group, multiplexed "
+      "if counters are scarce",
       event.name, others);
 }
 

@@ -1,4 +1,4 @@
-// Events over as few kernel groups as they fit in.
+// Splits events into as few kernel groups as possible.
 #pragma once
 
 #include "perf/open_group.hpp"
@@ -11,7 +11,7 @@
 
 namespace recount::perf {
 
-/// First fit: each event goes into the first group that takes it, else into a new one. Not thread-safe.
+/// First fit: each event is added to the first group that accepts it, else to a new one. Not thread-safe.
 class Split {
 public:
   explicit Split(const GroupOptions& options, OpenCall call = open_call) : options_(options), call_(call) {}
@@ -23,7 +23,7 @@ public:
   /// The indices of each group's events, in the order of add().
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& members() const noexcept { return members_; }
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
-  /// A line for each group but the first: which event opened it and what it did not fit with.
+  /// One line per group after the first: its first event, and the events it did not fit with.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
 private:

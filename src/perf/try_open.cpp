@@ -49,7 +49,7 @@ Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
   for (const std::uint64_t format : read_formats) {
     if (attr.sample_period == 0 && (format & PERF_FORMAT_LOST) != 0)
-      continue; // none to lose, and each read pays
+      continue; // avoids the cost per read where no samples can be lost
     attr.read_format = format;
     attempt = open_sized(attr, target, call);
     if (attempt.error != EINVAL) break;

@@ -1,4 +1,4 @@
-// perf_event_open(2), and coming down step by step to what an older kernel knows.
+// perf_event_open(2) with stepwise fallback for older kernels.
 #pragma once
 
 #include "process/fd.hpp"
@@ -9,26 +9,26 @@
 
 namespace recount::perf {
 
-/// The system call's signature; a descriptor, or -1 with errno. Replaceable, so that tests can be a kernel.
+/// The system call's signature; a descriptor, or -1 with errno. Replaceable for tests.
 using OpenCall = int (*)(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 
-/// On whom an event is opened.
+/// Target of an event.
 struct Target {
   pid_t pid = 0;
   int cpu = -1;
   int group_fd = -1;
 };
 
-/// How an attempt ended: a descriptor, or an errno.
+/// Result of an attempt: a descriptor, or an errno.
 struct Attempt {
   process::Fd fd;
   int error = 0;
-  perf_event_attr attr{}; ///< as it was opened at last
+  perf_event_attr attr{}; ///< as finally opened
 };
 
 /// Opens with the size that the kernel knows: after E2BIG once more with the size that it wrote back, unless
-/// that would cut off something that was asked for.
+/// that would drop a requested field.
 [[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
 /// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both

@@ -12,8 +12,8 @@
 namespace recount {
 namespace {
 
-/// The first page of an event's mapping, read-only. Absent when the kernel gives none: read(2) serves as
-/// well.
+/// The first page of an event's mapping, read-only. Absent if the kernel provides none: then
+/// read(2) is used.
 class Page {
 public:
   explicit Page(int fd) : length_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -42,7 +42,7 @@ Event readable(Event event) {
   return event;
 }
 
-// Objects and not functions, so that the templates below take them in.
+// Objects instead of functions, so that the templates below inline them.
 constexpr auto counter_here = [](std::uint32_t index) { return perf::cpu_counter(index); };
 constexpr auto clock_here = [] { return perf::cpu_clock(); };
 
@@ -68,14 +68,14 @@ struct UserRead::State {
   bool started = false;
   std::uint64_t direct = 0, calls = 0;
 
-  /// Totals since opening by the register; false where the kernel has to tell.
+  /// Totals since opening from the register; false if read(2) is needed.
   [[gnu::always_inline]] bool by_register(PageReading& reading) {
     if (page.get() == nullptr || !perf::read_page_by(*page.get(), counter_here, clock_here, reading))
       return false;
     ++direct;
     return true;
   }
-  /// The same by read(2). False: the event could not be put on the PMU.
+  /// The same by read(2). False: the event could not be scheduled.
   bool by_call(PageReading& reading) {
     ++calls;
     const auto total = group.read_total();
@@ -83,7 +83,7 @@ struct UserRead::State {
     reading = {total->value, total->enabled_ns, total->running_ns};
     return true;
   }
-  // What is out of the ordinary, so that the ordinary is short.
+  // The slow path.
   [[gnu::noinline]] Count other_count();
   [[gnu::noinline]] std::optional<std::uint64_t> other_value();
 };
@@ -92,7 +92,7 @@ Count UserRead::State::other_count() {
   Count count;
   PageReading total{};
   if (!by_register(total) && !by_call(total)) {
-    count.reason = "the event could not be put on the PMU";
+    count.reason = "the event could not be scheduled";
     return count;
   }
   count.enabled_ns = total.enabled_ns - base.enabled_ns;
@@ -100,7 +100,7 @@ Count UserRead::State::other_count() {
   if (!started)
     count.reason = "not started";
   else if (count.running_ns == 0 && count.enabled_ns > 0)
-    count.reason = "the event was never put on the PMU";
+    count.reason = "the event was never scheduled";
   else
     count.value = total.value - base.value;
   return count;

@@ -1,7 +1,9 @@
 #include "plot/output.hpp"
 
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "process/fd.hpp"
+#include "process/write_all.hpp"
 
 #include <recount/error.hpp>
 
@@ -11,8 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
-#include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 namespace recount::figure {
@@ -32,20 +32,12 @@ fs::path parent_of(const fs::path& target, bool into) {
 }
 
 void write_into(int fd, const std::string& bytes, const std::string& shown) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const auto n = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw cannot_write(shown, errno);
-    done += static_cast<std::size_t>(n);
-  }
+  if (!process::write_all(fd, bytes)) throw cannot_write(shown, errno);
 }
 } // namespace
 
 std::string file_contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
+  return host::read_file(path).value_or("");
 }
 
 Delivery::Delivery(const std::string& path) : shown_(path) {

@@ -1,12 +1,13 @@
+#include "base/text.hpp"
 #include "preset/load.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace recount {
 namespace {
@@ -38,17 +39,8 @@ constexpr auto name_a_table = "name a preset table such as /usr/share/papi/*/pap
 } // namespace
 
 std::string preset::read_file(const std::string& path, const std::string& remedy) {
-  const auto fail = [&](int error) {
-    return bad_input(path, std::string("cannot be read: ") + std::strerror(error), remedy);
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) throw fail(errno);
-  std::string text;
-  char buffer[1 << 16];
-  while (const std::size_t size = std::fread(buffer, 1, sizeof buffer, file.get()))
-    text.append(buffer, size);
-  if (std::ferror(file.get())) throw fail(errno); // a directory opens, and fails here
-  return text;
+  if (auto text = host::read_file(path)) return *std::move(text);
+  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), remedy);
 }
 
 void preset::demand_rows(const PresetTable& table) {

@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// One output on its way in.
+/// One output being read.
 struct Stream {
   Fd fd;
   std::string text;
@@ -62,7 +62,7 @@ Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, 
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
-  forget_signal_handlers(); // a test framework's or a sanitizer's would survive the crash we want to see
+  forget_signal_handlers(); // handlers of a test framework or a sanitizer would hide the crash
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::dup2(err, STDOUT_FILENO);
@@ -98,7 +98,7 @@ Captured capture(Spawn spawn, std::string_view input, std::optional<milliseconds
 Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
   Pipe out, err;
   const pid_t parent = ::getpid();
-  std::fflush(nullptr); // else the child would write our buffered text again
+  std::fflush(nullptr); // else the child would write the buffered text again
   pid_t pid = -1;
   {
     const SignalsBlocked blocked;

@@ -59,7 +59,7 @@ Child::Child(Child&& other) noexcept
       gate_(std::move(other.gate_)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
-  std::swap(pid_, other.pid_); // other's destructor ends what this one held
+  std::swap(pid_, other.pid_); // the destructor of other ends the previous child
   std::swap(own_group_, other.own_group_);
   std::swap(ended_, other.ended_);
   std::swap(used_, other.used_);
@@ -97,7 +97,7 @@ std::optional<Exit> Child::reap(bool block) {
   if (got == 0) return {};
   used_ = duration_of(used.ru_utime) + duration_of(used.ru_stime);
   if (got < 0)
-    ended_ = Exit{Exit::How::exited, 127}; // reaped behind our back (SIGCHLD ignored)
+    ended_ = Exit{Exit::How::exited, 127}; // already reaped (SIGCHLD ignored)
   else if (WIFSIGNALED(status))
     ended_ = Exit{Exit::How::signalled, WTERMSIG(status)};
   else

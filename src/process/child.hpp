@@ -1,4 +1,4 @@
-// Starting a program without a shell, and learning how it ended.
+// Starts a program without a shell, and returns how it ended.
 #pragma once
 
 #include "process/fd.hpp"
@@ -38,8 +38,8 @@ struct Spawn {
   bool held = false; ///< waits just before exec until Child::release(): something to attach events to
 };
 
-/// A program that could not be started, told apart as shells and env(1) tell it: 127 when there is no such
-/// program, 126 when it is there and cannot be run.
+/// A program that could not be started, distinguished as by shells and env(1): 127 if it does not
+/// exist, 126 if it cannot be run.
 class CannotRun : public Error {
 public:
   CannotRun(const Error& error, int status) : Error(error), status_(status) {}
@@ -49,7 +49,7 @@ private:
   int status_;
 };
 
-/// What the system accounts to a child and the descendants that it waited for (getrusage(2)).
+/// Resource usage of a child and the descendants that it waited for (getrusage(2)).
 struct Usage {
   double user_ns = 0, system_ns = 0;
   double max_rss = 0; ///< bytes, of the largest of these processes; that of the child before exec counts, too
@@ -81,12 +81,12 @@ public:
   Child& operator=(Child&& other) noexcept;
   ~Child();
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Lets a held child go on to its program; once.
+  /// Lets a held child execute its program; once.
   void release();
   /// Waits; with a limit, kills the group once it has passed. Afterwards the same Exit is returned again.
   Exit wait(std::optional<std::chrono::milliseconds> limit = {});
-  /// Waits at most so long, and kills nothing: no value when it still runs. Returns early, also without a
-  /// value, when a signal handler ran meanwhile, so that the caller can look at its flags.
+  /// Waits up to the limit and does not kill: no value if it still runs. Returns early, also without a value,
+  /// after a signal handler ran, so that the caller can check its flags.
   std::optional<Exit> wait_for(std::chrono::milliseconds limit);
   /// Processor time: while it runs, its own; once it has ended, also that of the descendants that it waited
   /// for.
@@ -105,7 +105,7 @@ private:
   std::chrono::nanoseconds used_{0}; ///< once it has ended
   Usage before_;                     ///< of a held child, until it waited
   std::string name_;                 ///< argv[0], for messages
-  Fd report_, gate_;                 ///< what exec says; what a held child waits for
+  Fd report_, gate_;                 ///< reports exec; a held child waits for the gate
 };
 
 /// Both outputs of a short-lived child, each cut at `most` bytes.
@@ -113,8 +113,8 @@ struct Captured {
   Exit exit;
   std::string out, err;
 };
-/// Runs to the end, feeding `input` to stdin and gathering both outputs without deadlock. What a grandchild
-/// writes after the child itself has ended is not waited for. Throws as Child does.
+/// Runs to the end, feeding `input` to stdin and gathering both outputs without deadlock. Does not wait for
+/// output of grandchildren after the end of the child. Throws as Child does.
 [[nodiscard]] Captured capture(Spawn spawn, std::string_view input = {},
                                std::optional<std::chrono::milliseconds> limit = {},
                                std::size_t most = 16 << 20);

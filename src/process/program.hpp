@@ -1,4 +1,4 @@
-// Where a program lies.
+// Finds programs.
 #pragma once
 
 #include <optional>

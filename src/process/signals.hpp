@@ -5,7 +5,7 @@
 
 namespace recount::process {
 
-/// Blocks every signal of this thread while it lives.
+/// Blocks every signal of this thread during its lifetime.
 class SignalsBlocked {
 public:
   SignalsBlocked() noexcept {

@@ -38,7 +38,7 @@ struct Report {
   Usage used = {}; ///< until a held child waits
 };
 
-/// Everything the child needs, made before fork because making it allocates.
+/// Data for the child, prepared before fork because it allocates.
 struct Prepared {
   std::string path;
   std::vector<char*> argv, environment;
@@ -51,7 +51,7 @@ Prepared prepare(const Spawn& spawn, int null) {
   Prepared p;
   if (spawn.argv.empty()) throw bad_input("(empty command)", "no program to run");
   const auto path = find_program(spawn.argv[0]);
-  // Without a file, exec is still tried on the name as given, for the errno that tells why.
+  // Without a file, exec is still tried with the given name, for its errno.
   p.path = path ? *path : spawn.argv[0];
   for (const auto& word : spawn.argv)
     p.argv.push_back(const_cast<char*>(word.c_str()));
@@ -136,13 +136,13 @@ bool become(const std::pair<uid_t, gid_t>& user) {
   return ::setgroups(0, nullptr) == 0 && ::setgid(user.second) == 0 && ::setuid(user.first) == 0;
 }
 
-/// The ends that the child needs of the pipes between it and us.
+/// The child's ends of the pipes to the parent.
 struct Ends {
   int report;    ///< written to when a step fails
   int gate = -1; ///< read from by a held child
 };
 
-/// Until the parent opens the gate; false when it has gone instead.
+/// Waits until the parent opens the gate; false if the parent has exited.
 bool wait_at(int gate) {
   char go = 0;
   ssize_t got = 0;
@@ -166,7 +166,7 @@ bool wait_at(int gate) {
   }
   if (spawn.die_with_parent) { // after setuid, which clears it
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127); // it died before we could ask
+    if (::getppid() != parent) ::_exit(127); // the parent died before prctl
   }
   forget_signal_handlers();
   if (spawn.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) give_up(report, Step::trace);
@@ -184,20 +184,20 @@ bool wait_at(int gate) {
   const std::string why = std::strerror(report.error);
   switch (report.step) {
   case Step::descriptors:
-    throw unavailable(name, "cannot hand over its descriptors: " + why, {}, "ulimit -n");
+    throw unavailable(name, "cannot pass its file descriptors: " + why, {}, "ulimit -n");
   case Step::cpu:
     throw unavailable(name, "cannot be pinned to CPU " + std::to_string(report.cpu) + ": " + why,
                       "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
   case Step::memory: throw unavailable(name, "cannot limit its memory: " + why, {}, "ulimit -v");
   case Step::user: throw unavailable(name, "cannot run it as another user: " + why, {}, "run as root");
-  case Step::trace: throw unavailable(name, "cannot be traced to its start: " + why);
+  case Step::trace: throw unavailable(name, "cannot be traced at its start: " + why);
   case Step::held:
-  case Step::hold: throw unavailable(name, "was held and never let go");
+  case Step::hold: throw unavailable(name, "was stopped before exec and never resumed");
   case Step::exec: break;
   }
   if (report.error == ENOENT && name.find('/') == std::string::npos)
     throw CannotRun(
-        unavailable(name, "program not found along PATH", {}, "install it, or add its folder to PATH"), 127);
+        unavailable(name, "program not found in PATH", {}, "install it, or add its directory to PATH"), 127);
   throw CannotRun(unavailable(name, "cannot be run: " + why), report.error == ENOENT ? 127 : 126);
 }
 } // namespace
@@ -213,7 +213,7 @@ Child::Child(const Spawn& spawn) {
   const Fd theirs(gate[1]);
   const pid_t parent = ::getpid();
   {
-    // A handler of ours must not run in the child: it would act on the parent's behalf.
+    // A handler of the parent must not run in the child.
     const SignalsBlocked blocked;
     pid_ = ::fork();
     if (pid_ == 0) {
@@ -228,7 +228,7 @@ Child::Child(const Spawn& spawn) {
   name_ = spawn.argv[0];
   report_ = std::move(pipe.read);
   pipe.write.reset();
-  await_report(); // a held one tells that it waits
+  await_report(); // a held child reports that it waits
 }
 
 void Child::release() {

@@ -19,7 +19,7 @@ HeldSignals::HeldSignals() {
 }
 
 HeldSignals::~HeldSignals() {
-  while (next().number != 0) { // what came late has done its work: it must not end us now
+  while (next().number != 0) { // discard late signals: they must not end recount now
   }
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -12,8 +12,7 @@
 
 namespace recount::process {
 
-/// Holds back SIGINT, SIGQUIT, SIGTERM and SIGHUP while it lives, so that they arrive where they are waited
-/// for.
+/// Blocks SIGINT, SIGQUIT, SIGTERM and SIGHUP during its lifetime and receives them through a descriptor.
 class HeldSignals {
 public:
   HeldSignals();
@@ -37,14 +36,14 @@ private:
 /// terminal sends reach its whole process group. The last number; 0: none came.
 int hand_on(const HeldSignals& signals, const Child* child);
 
-/// As a shell would put it: the status, or 128 and the signal's number.
+/// The exit status of a shell: the status, or 128 + the signal number.
 [[nodiscard]] int shell_status(const Exit& exit) noexcept;
 
-/// Tells when processes have ended.
+/// Reports the end of processes.
 class Processes {
 public:
   explicit Processes(const std::vector<pid_t>& pids);
-  /// Waits until one of them has ended, a signal has arrived or the time is over.
+  /// Waits until one of them has ended, a signal has arrived or the time is up.
   void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until);
   [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
 

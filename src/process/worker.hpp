@@ -11,8 +11,8 @@
 namespace recount::process {
 
 /// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF bytes
-/// a pipe, which holds so many at any setting (pipe(7)) and which no limit on file sizes concerns; else a file
-/// in memory (memfd_create(2)). Throws recount::Error (unavailable).
+/// a pipe, which holds that much at any setting (pipe(7)) and is not subject to RLIMIT_FSIZE; else a file in
+/// memory (memfd_create(2)). Throws recount::Error (unavailable).
 [[nodiscard]] Fd text_file(std::string_view text);
 
 /// Appends what a non-blocking descriptor holds now, keeping at most `most` bytes in `text` and dropping the
@@ -22,16 +22,19 @@ void drain(Fd& fd, std::string& text, std::size_t most);
 /// Owned by one thread; destroying it kills the child. Not usable in a forked child.
 class Worker {
 public:
-  /// Starts the program with the request as its input; its outputs are taken, core dumps are off. Throws as
+  /// Starts the program with the request as its input; its outputs are read, core dumps are off. Throws as
   /// Child does.
   Worker(Spawn spawn, std::string_view request);
 
-  /// Takes what both outputs hold; waits for more at most `wait_ms`.
+  /// Reads available bytes of both outputs; waits at most `wait_ms` for more.
   void read(int wait_ms = 0);
+  [[nodiscard]] int out() const { return out_.get(); } ///< for poll(2); -1 after its end
+  [[nodiscard]] int err() const { return err_.get(); }
   /// Whether an output is still open.
   [[nodiscard]] bool open() const { return out_ || err_; }
-  /// What it wrote to stdout and was not taken with lines().
+  /// Its stdout, without the lines removed by lines().
   [[nodiscard]] const std::string& answer() const { return answer_; }
+  [[nodiscard]] std::string& answer() { return answer_; }
   /// Removes the whole lines from the answer and returns them.
   [[nodiscard]] std::string lines();
   /// The last line of its stderr; empty when there is none.

@@ -1,4 +1,4 @@
-// write(2) to the end.
+// Complete writes.
 #pragma once
 
 #include <cerrno>

@@ -32,14 +32,7 @@ std::optional<std::string> source_text(const std::string& path) {
   constexpr std::size_t largest = 16 << 20;
   const process::Fd file = open_regular(path);
   if (!file) return {};
-  std::string text(largest, '\0');
-  std::size_t size = 0;
-  for (ssize_t n = 1; n > 0 && size < largest;) {
-    n = ::read(file.get(), text.data() + size, largest - size);
-    size += n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-  text.resize(size);
-  return text;
+  return host::read_all(file.get(), largest);
 }
 
 Annotation annotate_file(const std::string& file, const LineTallies& lines) {
@@ -52,7 +45,7 @@ Annotation annotate_file(const std::string& file, const LineTallies& lines) {
     const auto at = lines.find(number);
     made.lines.push_back({number, std::string(line), at != lines.end() ? at->second : std::vector<Tally>()});
   }
-  // Samples of lines that the text does not have, or of a text that is not there.
+  // Samples of lines beyond the text, or without a text.
   const int last = made.lines.empty() ? 0 : made.lines.back().number;
   for (auto at = lines.upper_bound(last); at != lines.end(); ++at)
     made.lines.push_back({at->first, "", at->second});

@@ -13,10 +13,10 @@ struct AnnotatedLine {
   std::string text;           ///< empty where the source cannot be read
   std::vector<Tally> tallies; ///< one for each event; empty: no samples
 };
-/// A part of a source file around the samples of the functions asked for.
+/// A part of a source file around the samples of the selected functions.
 struct Annotation {
   std::string file;                 ///< as the debug information names it
-  std::string trouble;              ///< why there is no text; empty: there is
+  std::string trouble;              ///< why there is no text; empty: text available
   std::vector<AnnotatedLine> lines; ///< in order; numbers that are missing are far from any sample
 };
 

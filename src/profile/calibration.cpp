@@ -9,7 +9,7 @@
 
 namespace recount::profile {
 namespace {
-constexpr std::size_t room = 64; ///< bytes for each function
+constexpr std::size_t slot = 64; ///< bytes per function
 constexpr unsigned char ret = 0xc3;
 
 /// First instructions by their bytes, `count` values from `first` on for the last of them.
@@ -56,13 +56,13 @@ std::span<const unsigned char> calibration_body(std::span<const unsigned char> c
 
 Calibration::Calibration(const std::vector<Site>& sites) {
 #if defined(__x86_64__)
-  std::vector<unsigned char> code(sites.size() * room, ret);
+  std::vector<unsigned char> code(sites.size() * slot, ret);
   process::Fd file(::memfd_create("recount-calibration", MFD_CLOEXEC));
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const auto body = calibration_body(sites[i].first);
-    std::ranges::copy(body, code.begin() + static_cast<std::ptrdiff_t>(i * room));
+    std::ranges::copy(body, code.begin() + static_cast<std::ptrdiff_t>(i * slot));
     Site site = sites[i];
-    site.offset = i * room;
+    site.offset = i * slot;
     if (site.exits && !site.exits->empty())
       site.exits = std::vector<std::uint64_t>{site.offset + body.size()};
     site.file = file.get();
@@ -89,7 +89,7 @@ Calibration::~Calibration() {
 }
 
 void Calibration::call(std::size_t site) const {
-  reinterpret_cast<void (*)()>(code_ + site * room)();
+  reinterpret_cast<void (*)()>(code_ + site * slot)();
 }
 
 } // namespace recount::profile

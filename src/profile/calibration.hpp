@@ -1,4 +1,4 @@
-// Functions that do nothing, to measure what probes on them cost.
+// Empty functions, to measure the overhead of probes.
 #pragma once
 
 #include "profile/sites.hpp"
@@ -9,9 +9,9 @@
 
 namespace recount::profile {
 
-/// Code for each of some sites: an instruction of the kind of the site's first one, and a return. What a
-/// uprobe costs depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
-/// (arch/x86/kernel/uprobes.c). Empty on other machines than x86-64, and where no memory may be executed.
+/// Code per site: an instruction of the same class as the first one of the site, and a return. The overhead of
+/// a uprobe depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
+/// (arch/x86/kernel/uprobes.c). Empty on architectures other than x86-64, and where memory may not be executable.
 class Calibration {
 public:
   explicit Calibration(const std::vector<Site>& sites);
@@ -28,7 +28,7 @@ private:
   unsigned char* code_ = nullptr;
 };
 
-/// The instruction that stands for the kind of the first one of `code`, and what undoes it. Pure.
+/// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
 [[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
 
 } // namespace recount::profile

@@ -1,4 +1,4 @@
-// From hits of probes to calls: which return belongs to which entry. Pure.
+// Matches probe hits to calls: entries to returns. Pure.
 #pragma once
 
 #include "profile/spread.hpp"
@@ -22,15 +22,15 @@ struct CallHit {
 
 /// The calls of one function in all threads, by these rules:
 ///  - A return belongs to the latest entry of its thread with the same stack pointer. Entries further in that
-///    have not returned never will: longjmp(3), an exception or an exit has gone past them ("unreturned").
-///  - An entry further out than earlier ones says the same of these.
+///    have not returned never will: they were left by longjmp(3), an exception or an exit ("unreturned").
+///  - An entry further out than earlier ones ends these in the same way.
 ///  - Several entries at one stack pointer are a function that calls itself in tail position, each of which
-///    returns at once with the others, or one that was left by longjmp and called again; what follows tells.
+///    returns at once with the others, or one that was left by longjmp and called again; later records decide.
 ///  - A return without entry ("stray") happens in a child that was forked within the call, and where Linux
 ///    lost records.
 ///  - A call that began on another CPU than it ended, or changed CPUs meanwhile, has no counts where counters
-///    are each CPU's own ("migrated"); it is a call all the same.
-///  - Counts are inclusive: they hold what the function called, itself as well. Totals add up outermost calls
+///    are per CPU ("migrated"); it still counts as a call.
+///  - Counts are inclusive: they include callees and recursive calls. Totals add up outermost calls
 ///    only, so that recursion counts once.
 /// Memory: 4096 calls under way in each thread, further ones are unreturned. Not thread-safe.
 class Calls {
@@ -39,9 +39,9 @@ public:
   Calls(std::size_t counters, bool by_cpu);
 
   void add(const CallHit& hit);
-  void forget();                      ///< records are missing here: no call under way can be told
+  void forget();                      ///< records were lost: pending calls are unknown
   void end_thread(std::uint32_t tid); ///< its calls will not return
-  void finish();                      ///< what is under way now will not be seen to return
+  void finish();                      ///< pending calls will not return
 
   std::uint64_t entries = 0, returns = 0;
   std::uint64_t completed = 0;  ///< entries whose return was seen
@@ -49,7 +49,7 @@ public:
   std::uint64_t stray = 0;      ///< returns whose entry was not seen
   std::uint64_t migrated = 0;   ///< of the completed: without counts
   std::uint64_t recursive = 0;  ///< entries within an earlier call of the same function in the same thread
-  std::uint64_t forgotten = 0;  ///< entries whose end is unknown for records that were lost
+  std::uint64_t forgotten = 0;  ///< entries with unknown end because records were lost
   Spread wall;                  ///< ns from entry to return, of completed calls
   std::vector<Spread> spreads;  ///< of each counter, of completed calls that did not migrate
   std::vector<std::uint64_t> totals; ///< of each counter, over outermost calls
@@ -66,7 +66,7 @@ private:
     std::vector<std::uint64_t> values; ///< of the entries, one after the other
     bool returned_last = false;
     std::uint64_t returned_stack = 0, returned_wall = 0; ///< of an outermost call that returned last
-    std::vector<std::uint64_t> returned_values;          ///< what of it stands in the totals
+    std::vector<std::uint64_t> returned_values;          ///< its part of the totals
   };
   void enter(Thread& thread, const CallHit& hit);
   void leave(Thread& thread, const CallHit& hit);

@@ -1,4 +1,4 @@
-// recount profile: where in a program events occur.
+// recount profile: samples by function, line and instruction.
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
@@ -32,29 +31,26 @@ struct ProfileOptions {
 
 void write_folded(const std::string& path, const Profile& p) {
   if (path.empty()) return;
-  const std::string text = profile::folded(p.recording.places, p.naming, 0);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
-  if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0)
+  if (!host::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
     throw host::cannot_write(path, errno);
 }
 
 void check(const ProfileOptions& o) {
   if ((o.calls || o.uretprobe) && o.functions.empty())
-    throw bad_input(o.calls ? "--calls" : "--uretprobe", "says how --function counts, and there is none",
+    throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function",
                     "add --function NAME");
   if (o.calls && o.uretprobe)
-    throw bad_input("--uretprobe", "watches returns, and --calls leaves them out", "give one of them");
+    throw bad_input("--uretprobe", "cannot be combined with --calls", "use one of them");
   if (o.command.empty() && o.pids.empty())
-    throw bad_input("recount profile", "there is nothing to profile",
+    throw bad_input("recount profile", "no command and no process to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
   check_outputs({.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
   if (o.cpu >= 0 && o.command.empty())
-    throw bad_input(fmt::format("--cpu {}", o.cpu), "there is no command to run on it");
+    throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
 }
 
-profile::Who who_of(const ProfileOptions& o) {
-  profile::Who who;
+profile::TargetOptions target_options(const ProfileOptions& o) {
+  profile::TargetOptions who;
   who.command = o.command;
   who.pids = parse_pids(o.pids);
   if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
@@ -65,15 +61,15 @@ std::string subject_of(const ProfileOptions& o) {
   return o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
 }
 
-/// The standard output is the command's, where there is one.
+/// Standard output belongs to the command, if there is one.
 std::FILE* stream_of(const ProfileOptions& o) {
   return o.command.empty() ? stdout : stderr;
 }
 
 profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
-  settings.events = profile::parse_asked(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
-  settings.who = who_of(o);
+  settings.events = profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  settings.who = target_options(o);
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -97,7 +93,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
     if (p.recording.not_counted.empty())
-      cli::print(stream, "no samples: nothing occurred, or not often enough for a single one\n");
+      cli::print(stream, "no samples: fewer occurrences than one sampling period\n");
     return;
   }
   for (const auto by : ways)
@@ -108,21 +104,21 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   flush(stream);
 }
 
-/// Call by call, where functions are named.
+/// --function: counts per call.
 int execute_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
-    throw bad_input("--function", "counts calls, and --output, --plot and --folded show samples",
-                    "take --json for a script");
+    throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
+                    "use --json for machine-readable output");
   profile::FunctionSettings settings;
   settings.names = list_words(o.functions);
-  for (const auto& asked : profile::parse_asked(
+  for (const auto& asked : profile::parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
     if (asked.period != 0 || asked.frequency != 0)
-      throw bad_input("-e " + asked.name, "needs no period: with --function it is read at each call",
-                      "leave it out");
+      throw bad_input("-e " + asked.name, "takes no period with --function: it is read at each call",
+                      "remove the period");
     settings.counters.push_back(asked.name);
   }
-  settings.who = who_of(o);
+  settings.who = target_options(o);
   settings.returns = !o.calls;
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;
@@ -159,34 +155,34 @@ int execute_profile(const ProfileOptions& o) {
 } // namespace
 
 Command profile_command() {
-  Command command{"profile", "show where in a program events occur: functions, lines, instructions", {}};
+  Command command{"profile", "sample events and attribute them to functions, lines, instructions", {}};
   command.transparent = true;
   command.declare = [](Options& options) -> std::function<int()> {
     auto o = std::make_shared<ProfileOptions>();
     options
         .list("-e,--event", o->events, "LIST",
-              "events, each with :period=N or :freq=F; default: cpu-clock, 1000 samples a second")
+              "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .list("--function", o->functions, "LIST",
-              "count the calls of functions, and the events (page-faults, task-clock) in each call")
-        .flag("--calls", o->calls, "with --function: count calls alone, leaving returns as they are")
+              "count calls of functions, and the events (page-faults, task-clock) per call")
+        .flag("--calls", o->calls, "with --function: count calls only, without returns")
         .flag("--uretprobe", o->uretprobe,
-              "with --function: see returns by replaced return addresses, at half the cost")
+              "with --function: trace returns by uretprobes, at half the cost")
         .list("--by", o->by, "LIST",
               "attribute to module, symbol, function (inlined ones apart), line, address; default: "
               "module,symbol,line")
-        .number("--top", o->top, "N", "rows of each table (15)", {1, 1'000'000})
-        .flag("--chains", o->chains, "gather call chains, by frame pointers, and show them")
-        .number("--frames", o->frames, "N", "of each call chain at most", {1, 1024})
-        .text("--folded", o->folded, "FILE", "write the call chains for a flame graph")
+        .number("--top", o->top, "N", "rows per table (default 15)", {1, 1'000'000})
+        .flag("--chains", o->chains, "record and show call chains (by frame pointers)")
+        .number("--frames", o->frames, "N", "maximum frames per call chain", {1, 1024})
+        .text("--folded", o->folded, "FILE", "write folded call chains for a flame graph")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
-        .text("--plot", o->plot, "FILE", "draw occurrences over addresses: .pdf, .svg, .png, ...")
-        .list("--annotate", o->annotate, "NAME", "show the source text of functions of this name")
-        .text("--debug-path", o->debug_path, "DIRS", "where debug files lie, besides /usr/lib/debug")
+        .text("--plot", o->plot, "FILE", "draw samples by address: .pdf, .svg, .png, ...")
+        .list("--annotate", o->annotate, "NAME", "show the annotated source of the function NAME")
+        .text("--debug-path", o->debug_path, "DIRS", "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
-        .flag("--json", o->json, "print everything as one JSON object, on stdout")
+        .flag("--json", o->json, "print the profile as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", export_help)
-        .program(o->command, "the program to run and profile");
+        .program(o->command, "program to run and profile");
     return [o] { return execute_profile(*o); };
   };
   return command;

@@ -1,4 +1,4 @@
-// Stopping a program where it begins: all its libraries are mapped, and nothing of it has run.
+// Stops a program at its entry point: its libraries are mapped, none of its code has run.
 #pragma once
 
 #include <sys/types.h>
@@ -6,8 +6,8 @@
 namespace recount::profile {
 
 /// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker
-/// up to the entry point of the program. It is then stopped there. False when it ended before, or where this
-/// is not known for the architecture: then it is stopped where it was.
+/// up to the entry point of the program, and stops it there. False if it ended before, or if the architecture is
+/// not supported: then it stays stopped where it was.
 bool run_to_entry(pid_t pid);
 
 } // namespace recount::profile

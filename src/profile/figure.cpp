@@ -47,7 +47,7 @@ struct Function {
   std::int64_t start = 0, end = 0;
   std::vector<double> shares;                            ///< of each event
   std::vector<std::map<std::int64_t, double>> addresses; ///< of each event: shares
-  double left = 0, right = 0;                            ///< where it stands on the axis, 0 to 1
+  double left = 0, right = 0;                            ///< its range on the axis, 0 to 1
   [[nodiscard]] double most() const { return *std::ranges::max_element(shares); }
 };
 
@@ -76,7 +76,7 @@ std::string attribution(const result::Results& results, const std::string& run) 
   return by == header->plan.end() ? "symbol" : by->second;
 }
 
-/// What a place belongs to. Only symbols have bounds of their own: other parts reach from the first to the
+/// The part that a place belongs to. Only symbols have bounds: other parts reach from the first to the
 /// last place with occurrences.
 struct Part {
   std::string name;
@@ -140,7 +140,7 @@ void keep_hottest(std::vector<Function>& functions) {
   });
 }
 
-/// As wide as their code is long, with a least width for the small.
+/// Widths proportional to code size, with a minimum width.
 void lay_out_functions(std::vector<Function>& functions) {
   double bytes = 0, all = 0;
   for (const auto& f : functions)
@@ -206,19 +206,19 @@ Panel panel_of(const Profiled& p, std::size_t event) {
 Sheet compose_over_addresses(const result::Results& results, const Choice& choice) {
   const auto first = std::ranges::find_if(results.observations, is_profile);
   if (first == results.observations.end())
-    throw bad_input("figure profile", "the results are not those of a profile",
-                    "recount profile -o FILE -- COMMAND makes them");
+    throw bad_input("figure profile", "the results are not from recount profile",
+                    "write them with recount profile -o FILE -- COMMAND");
   Profiled p = gather(results, first->run, choice);
   keep_hottest(p.functions);
   if (p.functions.empty())
     throw bad_input("figure profile", "no function with known bounds has samples",
-                    "recount profile --by address FILE shows what there is");
+                    "see recount profile --by address");
   lay_out_functions(p.functions);
   Sheet sheet;
   sheet.name = "profile";
   for (std::size_t e = 0; e < std::min(p.events.size(), most_events); ++e)
     sheet.panels.push_back(panel_of(p, e));
-  sheet.panels.back().x_title = "address in the file, what lies between these functions left out";
+  sheet.panels.back().x_title = "address in the file (gaps between these functions omitted)";
   sheet.caption = machine_names(results);
   sheet.caption.push_back(text(*first, "command").substr(0, 80));
   for (std::size_t i = 0; i < p.functions.size(); ++i) {
@@ -238,13 +238,13 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
       drawn += f.shares[e];
     rest.push_back(percent(std::max(0.0, 1 - drawn)) + " %");
   }
-  sheet.caption.push_back(fmt::format("elsewhere: {}", fmt::join(rest, ", ")));
+  sheet.caption.push_back(fmt::format("other addresses: {}", fmt::join(rest, ", ")));
   return sheet;
 }
 
 Figure profile_figure() {
-  return {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
-           "the results of recount profile"},
+  return {{"profile", "samples by address in the functions with most samples, one panel per event",
+           "results of recount profile"},
           compose_over_addresses,
           [](const auto& results, const auto&) {
             return std::ranges::any_of(results.observations, is_profile);

@@ -1,4 +1,4 @@
-// The figure of a profile: occurrences over addresses, with the bounds of functions.
+// The figure of a profile: samples by address, with the bounds of functions.
 #pragma once
 
 #include "plot/figure.hpp"
@@ -6,8 +6,7 @@
 
 namespace recount::figure {
 
-/// The functions with most occurrences side by side in the order of their addresses, what lies between them
-/// left out. Throws Error (bad_input) where there is no function with known bounds.
+/// The functions with most samples side by side in the order of their addresses, without the gaps. Throws Error (bad_input) where there is no function with known bounds.
 [[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);
 
 /// The figure "profile".

@@ -17,7 +17,7 @@ bool same_bytes(std::span<const unsigned char> a, std::span<const std::uint8_t> 
   return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-/// Why the file is not the one that was mapped; empty: it is.
+/// Why the file differs from the mapped one; empty: same file.
 std::string other_file(const symbol::MappedFile& mapped, const symbol::Module& module, ino_t inode) {
   const auto id = module.build_id();
   const bool another = !mapped.build_id.empty() ? !same_bytes(id, mapped.build_id)

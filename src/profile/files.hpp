@@ -1,4 +1,4 @@
-// The files that were mapped, opened while they are there.
+// The mapped files of a process, opened while they exist.
 #pragma once
 
 #include "process/fd.hpp"
@@ -12,12 +12,12 @@
 
 namespace recount::profile {
 
-/// Opens a regular file to read it, and nothing else: a device or a pipe of that name might do something.
+/// Opens a regular file for reading; not a device or a pipe, whose opening may have side effects.
 /// None with errno otherwise.
 [[nodiscard]] process::Fd open_regular(const std::string& path);
 
 /// Keeps up to 512 files open from the moment that they were mapped, so that those which are removed or
-/// replaced later, or lie in another mount namespace, are still there to be read. Not thread-safe.
+/// replaced later, or are in another mount namespace, can still be read. Not thread-safe.
 class Files {
 public:
   /// Opens what is new in `spaces`, as `pid` sees it.

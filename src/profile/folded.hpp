@@ -7,8 +7,8 @@
 
 namespace recount::profile {
 
-/// A line a chain, "main;work;inner 123": outermost first, functions with what was inlined into them, and the
-/// weight of an event's samples. This is what Brendan Gregg's flamegraph.pl and its kin read. Blanks and
+/// One line per chain, "main;work;inner 123": outermost first, including inlined functions, and the
+/// weight of an event's samples. This is the input format of Brendan Gregg's flamegraph.pl. Blanks and
 /// semicolons within names become '_' and ':'.
 [[nodiscard]] std::string folded(const Places& places, const Naming& naming, std::size_t event);
 

@@ -32,18 +32,18 @@ constexpr std::uint64_t stack_register = 0;
 constexpr std::uint64_t return_address = 0;
 #endif
 
-/// What a probe tells.
+/// The meaning of a probe hit.
 struct ProbeRole {
   std::size_t function = 0; ///< of those in its group
   bool leaves = false;      ///< at an exit or a return; else at the entry
-  bool returned = false;    ///< the return address is off the stack already
+  bool returned = false;    ///< the return address has been popped from the stack
 };
 
-/// Some functions, and the kernel group of counters and probes that tells of them.
+/// Some functions, and the kernel group of their counters and probes.
 class FunctionGroup {
 public:
   /// `events`: the counters, the migrations, then those of the roles.
-  FunctionGroup(std::span<FunctionSeen> functions, std::vector<SampledEvent> events,
+  FunctionGroup(std::span<FunctionCalls> functions, std::vector<SampledEvent> events,
                 const SamplingOptions& options, std::vector<ProbeRole> roles)
       : functions_(functions),
         roles_(std::move(roles)),
@@ -54,7 +54,7 @@ public:
   void read() { sampling_.read(sink()); }
   void finish() {
     sampling_.finish(sink());
-    for (FunctionSeen& f : functions_)
+    for (FunctionCalls& f : functions_)
       f.seen.finish();
     const SamplingReport report = sampling_.report();
     for (std::size_t r = 0; r < roles_.size(); ++r)
@@ -70,7 +70,7 @@ private:
   void take(const Record& record) {
     if (const auto* sample = std::get_if<Sample>(&record)) return take(*sample);
     if (std::holds_alternative<Loss>(record))
-      for (FunctionSeen& f : functions_)
+      for (FunctionCalls& f : functions_)
         f.seen.forget();
     if (const auto* end = std::get_if<End>(&record)) end_thread(end->tid);
     if (const auto* name = std::get_if<Name>(&record); name && name->exec) end_thread(name->tid);
@@ -91,11 +91,11 @@ private:
     functions_[role.function].seen.add(hit);
   }
   void end_thread(std::uint32_t tid) {
-    for (FunctionSeen& f : functions_)
+    for (FunctionCalls& f : functions_)
       f.seen.end_thread(tid);
   }
 
-  std::span<FunctionSeen> functions_;
+  std::span<FunctionCalls> functions_;
   std::vector<ProbeRole> roles_; ///< of the events behind the counters and the migrations
   std::size_t counters_;
   std::uint64_t forks_ = 0;
@@ -112,7 +112,7 @@ SamplingOptions function_options(pid_t pid, bool inherit) {
   return options;
 }
 
-/// Everything that is open on the target.
+/// All open events of the target.
 struct Open {
   ProbeEvents probes; ///< outlives the groups
   std::vector<std::unique_ptr<FunctionGroup>> groups;
@@ -145,15 +145,15 @@ void open_groups(Open& open, FunctionRecording& made, const Sites& sites, pid_t 
   }
 }
 
-/// Of this thread: others that run meanwhile are no cost of the probes.
+/// Of this thread: concurrent threads are not part of the overhead.
 double processor_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// Measures the probes in this thread, in groups as those of the target will be: each hit reads its whole
-/// group.
+/// Measures the probes in this thread, in groups of the same size as those of the target: each hit reads its
+/// whole group.
 void calibrate(FunctionRecording& made, const Sites& sites, Domain domain) {
   constexpr int calls = 100;
   const Calibration code(sites.all);
@@ -179,7 +179,7 @@ void calibrate(FunctionRecording& made, const Sites& sites, Domain domain) {
     for (std::size_t f = 0; f < took.size(); ++f)
       made.functions[f].cost =
           ProbeCost{trial.functions[f].seen.wall, trial.functions[f].seen.spreads, took[f]};
-  } catch (const Error& error) { // the counts are as good without
+  } catch (const Error& error) { // the counts do not depend on it
     made.notes.push_back("the cost of probes is unknown: " + error.problem().cause);
   }
 }
@@ -210,14 +210,14 @@ void conclude(FunctionRecording& made, Open& open) {
   }
   if (!open.probes.inheritable() && forks > 0)
     made.notes.push_back(
-        fmt::format("{} threads or processes began meanwhile in which nothing is counted: without a "
-                    "tracing file system probes are not inherited",
+        fmt::format("{} threads or processes started during the measurement are not counted: without a "
+                    "tracefs, probes are not inherited",
                     forks));
-  for (const FunctionSeen& f : made.functions)
+  for (const FunctionCalls& f : made.functions)
     if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
       made.notes.push_back(
-          f.name + ": the command was aborted within it. A C++ exception cannot pass a function whose "
-                   "return address is replaced; --calls leaves it alone");
+          f.name + ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
+                   "return address is replaced; use --calls");
 }
 } // namespace
 
@@ -227,7 +227,7 @@ std::uint64_t probe_limit(const Spread& cost) {
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
   if (settings.who.pids.size() > 1)
-    throw bad_input("--function", "counts the calls in one process at a time", "name one process with -p");
+    throw bad_input("--function", "counts calls in one process only", "name one process with -p");
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
   FunctionRecording made;
@@ -236,7 +236,7 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
   Open open;
   for (Site& site : sites.all) {
     if (settings.uretprobe && !site.moving_stack) site.exits.reset();
-    FunctionSeen f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
+    FunctionCalls f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
     f.returns = settings.returns && stack_register != 0 && (site.exits || !site.moving_stack);
     f.replaced = f.returns && !site.exits;
     f.asked = settings.uretprobe;

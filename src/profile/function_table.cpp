@@ -2,19 +2,18 @@
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/located.hpp"
-#include "command/json_text.hpp"
-
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 
 namespace recount::cli {
 using profile::FunctionRecording;
-using profile::FunctionSeen;
+using profile::FunctionCalls;
 using profile::Spread;
 
 namespace {
-/// What a reader of the counts must know, a line each.
-std::vector<std::string> doubts(const FunctionSeen& f) {
+/// Limitations of the counts, one line each.
+std::vector<std::string> warnings(const FunctionCalls& f) {
   std::vector<std::string> lines;
   const auto tell = [&](std::uint64_t number, const char* what) {
     if (number > 0) lines.push_back(fmt::format("{} {}", number, what));
@@ -24,17 +23,17 @@ std::vector<std::string> doubts(const FunctionSeen& f) {
     lines.push_back(fmt::format("the records of {} calls were lost", f.calls - seen.entries));
   if (!f.returns) return lines;
   tell(seen.unreturned,
-       "not seen to return: unwound by longjmp or an exception, ended within, or still under way");
+       "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
     lines.push_back(
         std::string(f.asked ? "its return address is replaced (--uretprobe)"
-                            : "the exits cannot be told from its code, so its return address is replaced") +
-        ": no exception may pass it, and Linux sees 64 nested calls at most");
+                            : "its exits cannot be determined from its code, so its return address is replaced") +
+        ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");
   tell(seen.stray,
-       "returns whose entry was not seen: of a child forked within the call, or of a call begun before");
-  tell(seen.migrated, "moved to another CPU meanwhile, and have no counts");
-  tell(seen.recursive, "within another call of the same function: the totals hold them once");
-  tell(seen.forgotten, "whose end is unknown, as records were lost");
+       "returns without an entry: of a child forked during the call, or of a call begun earlier");
+  tell(seen.migrated, "migrated to another CPU during the call: no counts");
+  tell(seen.recursive, "recursive calls: the totals include them once");
+  tell(seen.forgotten, "with unknown end, because records were lost");
   return lines;
 }
 
@@ -42,7 +41,7 @@ std::string amount(double value) {
   return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
 }
 
-/// Values up to `limit` are the probes' own.
+/// Values up to `limit` are probe overhead.
 void add_row(Table& table, const std::string& name, double total, const Spread& spread,
              std::uint64_t limit = 0) {
   const auto cell = [limit](double value, double calls) {
@@ -64,19 +63,19 @@ std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost) {
 std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost, std::size_t counter) {
   return cost && counter < cost->counters.size() ? profile::probe_limit(cost->counters[counter]) : 0;
 }
-/// Whether the typical call took no longer than the probes.
-bool below_cost(const FunctionSeen& f) {
+/// Whether the median call took no longer than the probes.
+bool below_cost(const FunctionCalls& f) {
   return f.seen.wall.count() > 0 && f.seen.wall.quantile(0.5) <= limit_of(f.cost);
 }
-/// What the probes took of the time of the program, in ns.
+/// Time of the program spent in probes, in ns.
 double time_of_probes(const FunctionRecording& recording) {
   double ns = 0;
-  for (const FunctionSeen& f : recording.functions)
+  for (const FunctionCalls& f : recording.functions)
     if (f.cost) ns += f.cost->call_ns * static_cast<double>(f.calls);
   return ns;
 }
 
-Table function_table(const FunctionRecording& recording, const FunctionSeen& f) {
+Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
   using enum Table::Align;
   Table table({{"per call"},
                {"total", right},
@@ -96,28 +95,26 @@ Table function_table(const FunctionRecording& recording, const FunctionSeen& f) 
   return table;
 }
 
-bool has_table(const FunctionSeen& f) {
+bool has_table(const FunctionCalls& f) {
   return f.returns && f.seen.completed > 0;
 }
 
-std::string one_function(const FunctionRecording& recording, const FunctionSeen& f) {
+std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
   std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
                                  printable(profile::short_path(f.module)), f.calls);
-  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} seen to return\n", f.seen.completed)
+  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed)
                                                    : "\n";
-  for (const auto& doubt : doubts(f))
-    text += "  " + doubt + "\n";
+  for (const auto& warning : warnings(f))
+    text += "  " + warning + "\n";
   if (!has_table(f)) return text;
   text += function_table(recording, f).text();
   if (below_cost(f))
-    text += "  wall time: below probe cost; --calls counts without, a profile of cpu-clock shows time\n";
+    text += "  wall time: below the probe cost; use --calls for exact calls, or sample cpu-clock for time\n";
   return text;
 }
 
-using FunctionJson = nlohmann::ordered_json;
-
-FunctionJson spread_json(std::uint64_t total, const Spread& spread) {
-  FunctionJson json{{"total", total}, {"calls", spread.count()}};
+Json spread_json(std::uint64_t total, const Spread& spread) {
+  Json json{{"total", total}, {"calls", spread.count()}};
   if (spread.count() == 0) return json;
   json["mean"] = spread.mean();
   json["least"] = spread.least();
@@ -128,8 +125,8 @@ FunctionJson spread_json(std::uint64_t total, const Spread& spread) {
   return json;
 }
 
-FunctionJson function_json(const FunctionRecording& recording, const FunctionSeen& f) {
-  FunctionJson json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
+Json function_json(const FunctionRecording& recording, const FunctionCalls& f) {
+  Json json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
   if (f.returns) {
     json["completed"] = f.seen.completed;
     json["unreturned"] = f.seen.unreturned;
@@ -146,7 +143,7 @@ FunctionJson function_json(const FunctionRecording& recording, const FunctionSee
                           {"call_ns", f.cost->call_ns}};
     if (f.returns) json["below_probe_cost"] = below_cost(f);
   }
-  json["flags"] = doubts(f);
+  json["flags"] = warnings(f);
   return json;
 }
 } // namespace
@@ -165,11 +162,11 @@ std::string functions_text(const FunctionRecording& recording, const std::string
                       static_cast<double>(recording.reader_ns) / 1e6);
   text +=
       probes > 0
-          ? fmt::format("  cost of probes: about {:.3g} ms of the program's time, which its times hold\n",
+          ? fmt::format("  cost of probes: about {:.3g} ms, included in the times\n",
                         probes / 1e6)
-          : std::string("  cost of probes: not measured; some microseconds at each hit, which times hold\n");
+          : std::string("  cost of probes: not measured; some microseconds per hit, included in the times\n");
   if (!recording.complete)
-    text += "  incomplete: records were lost; the numbers of calls are exact all the same\n";
+    text += "  incomplete: records were lost; the numbers of calls are exact\n";
   for (const auto& note : recording.notes)
     text += "  " + printable(note) + "\n";
   for (const auto& f : recording.functions)
@@ -178,12 +175,12 @@ std::string functions_text(const FunctionRecording& recording, const std::string
 }
 
 std::string functions_json(const FunctionRecording& recording, const std::string& subject) {
-  FunctionJson json{{"subject", subject},
+  Json json{{"subject", subject},
                     {"seconds", recording.seconds},
                     {"status", recording.status},
                     {"complete", recording.complete}};
   json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
-  FunctionJson& functions = json["functions"] = FunctionJson::array();
+  Json& functions = json["functions"] = Json::array();
   for (const auto& f : recording.functions)
     functions.push_back(function_json(recording, f));
   json["notes"] = recording.notes;

@@ -8,7 +8,7 @@
 
 namespace recount::cli {
 
-/// One for each function that was seen to return.
+/// One for each function with completed calls.
 [[nodiscard]] std::vector<Table> function_tables(const profile::FunctionRecording& recording);
 /// `subject`: the command or the process.
 [[nodiscard]] std::string functions_text(const profile::FunctionRecording& recording,

@@ -1,28 +1,26 @@
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "profile/report.hpp"
 
 namespace recount::cli {
 namespace {
-using ProfileJson = nlohmann::ordered_json;
-
-ProfileJson text_or_null(const std::string& text) {
-  return text.empty() ? ProfileJson() : ProfileJson(text);
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
 }
 
-ProfileJson event_json(const Profile& p, std::size_t e) {
+Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
-  ProfileJson json{{"name", event.event.name}};
+  Json json{{"name", event.event.name}};
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (!p.recording.not_counted.empty()) {
-    json["counted"] = ProfileJson();
+    json["counted"] = Json();
     json["reason"] = p.recording.not_counted;
     return json;
   }
   json["samples"] = count.samples;
   json["weight"] = count.weight;
   json["counted"] = count.occurrences;
-  json["lost"] = count.lost ? ProfileJson(*count.lost) : ProfileJson();
+  json["lost"] = count.lost ? Json(*count.lost) : Json();
   json["throttled"] = count.throttled;
   json["enabled_ns"] = count.enabled_ns;
   json["running_ns"] = count.running_ns;
@@ -30,8 +28,8 @@ ProfileJson event_json(const Profile& p, std::size_t e) {
   return json;
 }
 
-ProfileJson row_json(const Profile& p, const profile::Row& row, profile::By by) {
-  ProfileJson json{{"module", row.module}};
+Json row_json(const Profile& p, const profile::ProfileRow& row, profile::By by) {
+  Json json{{"module", row.module}};
   if (by != profile::By::module) {
     json["function"] = text_or_null(row.function);
     json["inlined"] = row.inlined;
@@ -39,11 +37,11 @@ ProfileJson row_json(const Profile& p, const profile::Row& row, profile::By by) 
   }
   if (by == profile::By::line || by == profile::By::address) {
     json["file"] = text_or_null(row.file);
-    json["line"] = row.line > 0 ? ProfileJson(row.line) : ProfileJson();
+    json["line"] = row.line > 0 ? Json(row.line) : Json();
   }
   if (row.address != 0) json["address"] = row.address;
   if (!row.instruction.empty()) json["instruction"] = row.instruction;
-  ProfileJson& events = json["events"] = ProfileJson::object();
+  Json& events = json["events"] = Json::object();
   for (std::size_t e = 0; e < row.tallies.size(); ++e) {
     const auto share = profile::share_of(row.tallies[e], p.recording.places, e, every_occurrence(p, e));
     events[p.recording.events[e].event.name] = {{"samples", row.tallies[e].samples},
@@ -58,18 +56,18 @@ ProfileJson row_json(const Profile& p, const profile::Row& row, profile::By by) 
 
 std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
   const auto& report = p.recording.report;
-  ProfileJson json{{"subject", p.subject}, {"seconds", p.recording.seconds}, {"status", p.recording.status}};
+  Json json{{"subject", p.subject}, {"seconds", p.recording.seconds}, {"status", p.recording.status}};
   json["complete"] = report.complete();
   json["lost_records"] = report.lost_records;
   json["cost"] = {{"reader_ns", report.reader_ns},
                   {"records", report.records},
                   {"bytes", report.bytes},
                   {"ring_bytes", report.rings * report.ring_bytes}};
-  ProfileJson& events = json["events"] = ProfileJson::array();
+  Json& events = json["events"] = Json::array();
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
     events.push_back(event_json(p, e));
   for (const auto way : by) {
-    ProfileJson& rows = json["by_" + profile::name_of(way)] = ProfileJson::array();
+    Json& rows = json["by_" + profile::name_of(way)] = Json::array();
     for (const auto& row : profile::gather(p.recording.places, p.naming, way))
       rows.push_back(row_json(p, row, way));
   }

@@ -14,7 +14,7 @@ namespace {
 using Kind = Place::Kind;
 using Indices = std::vector<std::size_t>;
 
-/// The instructions of the functions asked for, each taken apart once.
+/// The disassembled functions, cached.
 class Instructions {
 public:
   explicit Instructions(const symbol::Module& module) : module_(module) {}
@@ -47,7 +47,7 @@ void name_in_module(Located& at, symbol::Module& module) {
   }
 }
 
-/// Whether so many samples lie there that a reader wants to know why they have no lines.
+/// Whether it has enough samples to explain why it has no lines.
 bool matters(const Places& places, const Indices& which) {
   for (std::size_t e = 0; e < places.events(); ++e) {
     std::uint64_t samples = 0;

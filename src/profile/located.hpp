@@ -10,11 +10,11 @@
 
 namespace recount::profile {
 
-/// A place, named as far as it could be.
+/// A place with its names, as far as known.
 struct Located {
   std::string
       module; ///< path of the file; "[kernel]", "[kernel ext4]", "//anon", "[unknown]", "[other places]"
-  std::uint64_t address = 0; ///< as the file states it (objdump shows the same); else where it was in memory
+  std::uint64_t address = 0; ///< as in the file (and in objdump); else the memory address
   std::vector<symbol::Frame> frames; ///< innermost first, never empty; empty names where nothing is known
   std::uint64_t start = 0, end = 0;  ///< of the function; 0: unknown
   std::string instruction;           ///< as text; empty: not asked for, or unknown
@@ -25,18 +25,18 @@ struct Located {
   [[nodiscard]] std::string source() const;  ///< "file.cpp:12"; empty: unknown
 };
 
-/// The places of a recording in their order, and what could not be found out.
+/// The places of a recording in their order, and notes about unknown names.
 struct Naming {
   std::vector<Located> places;
-  std::vector<std::string> notes; ///< "/usr/lib/libc.so.6: stripped: …", whole sentences, one a module
+  std::vector<std::string> notes; ///< "/usr/lib/libc.so.6: stripped: …", full sentences, one per module
 };
 
 struct NamingOptions {
-  std::string debug_path;    ///< folders with debug files, separated by ':'
+  std::string debug_path;    ///< directories with debug files, separated by ':'
   bool instructions = false; ///< fill in Located::instruction, and move `address` to its first byte
 };
 
-/// Opens each module once and then closes it, so that memory holds one at a time.
+/// Opens one module at a time, to bound memory.
 [[nodiscard]] Naming name_places(const Places& places, Files& files, const NamingOptions& options = {});
 
 /// The last part of a path.

@@ -17,10 +17,10 @@ namespace recount::profile {
 struct Place {
   enum class Kind : std::uint8_t {
     file,    ///< `offset` in a mapped file
-    memory,  ///< the address in memory that is no file's: made at run time
+    memory,  ///< an address in anonymous memory: generated code
     kernel,  ///< the address in the kernel
-    unknown, ///< nothing is known to be mapped there, or the mode is a guest's or a hypervisor's
-    many     ///< all places beyond those that fit
+    unknown, ///< no known mapping, or a guest's or hypervisor's mode
+    many     ///< all places beyond the limit
   };
   Kind kind = Kind::unknown;
   std::uint32_t file = 0;
@@ -31,14 +31,14 @@ struct Place {
 /// Counts of one place, one for each event.
 struct Tally {
   std::uint64_t samples = 0;
-  std::uint64_t weight = 0; ///< the occurrences that they stand for
+  std::uint64_t weight = 0; ///< the occurrences that they represent
 };
 
-/// Adds up samples as they come. Memory is bounded: a million places and as many nodes of call chains, what
-/// is beyond counts as Place::Kind::many. Not thread-safe.
+/// Adds up samples. Memory is bounded: a million places and as many nodes of call chains; the rest counts as
+/// Place::Kind::many. Not thread-safe.
 class Places {
 public:
-  /// `after[e]`: samples of the event name the instruction after (see after_the_fact()).
+  /// `after[e]`: samples of the event name the instruction after (see reports_next_instruction()).
   Places(std::vector<bool> after, bool chains);
 
   /// Any record of a Sampling; mappings are followed.
@@ -50,7 +50,7 @@ public:
     return std::span(tallies_).subspan(place * events(), events());
   }
   [[nodiscard]] Tally total(std::size_t event) const { return totals_[event]; }
-  /// How many samples of equal weight would be as good as those of this event (Kish, Survey Sampling, 1965):
+  /// Effective sample size of this event (Kish, Survey Sampling, 1965):
   /// their number where the period was fixed.
   [[nodiscard]] double effective(std::size_t event) const;
   [[nodiscard]] const symbol::Spaces& spaces() const noexcept { return spaces_; }
@@ -87,7 +87,7 @@ private:
   std::vector<double> squares_; ///< of the periods, summed by event
   std::unordered_map<std::uint64_t, std::uint32_t> known_chains_;
   std::vector<Chain> chains_;
-  std::vector<std::uint32_t> frames_; ///< of the sample at hand
+  std::vector<std::uint32_t> frames_; ///< of the current sample
   std::uint64_t cut_ = 0;
 };
 

@@ -13,7 +13,7 @@ ProbeEvents::ProbeEvents() {
   const host::Permission may = host::permission();
   if (!may.cap_perfmon && !may.cap_sys_admin)
     throw unavailable(
-        "--function", "this user may not place probes in programs, not even in their own",
+        "--function", "this user may not place probes in programs",
         "CAP_PERFMON, or CAP_SYS_ADMIN before Linux 5.8, is missing",
         "run as root; or setcap cap_perfmon+ep on recount (sudo setcap cap_perfmon+ep $(which recount))");
   try {

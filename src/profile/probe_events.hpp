@@ -12,17 +12,17 @@
 
 namespace recount::profile {
 
-/// Events that occur at the entry or the return of a function. They go with this object, which must outlive
-/// what was opened of them. By the tracing file system where it can be used; then new threads and processes
-/// of the target are followed. Else by the kernel's own "uprobe" PMU, which must not be inherited: until at
+/// Events that occur at the entry or the return of a function. The destructor removes them; this object
+/// must outlive the opened events. Uses tracefs where available; then new threads and processes of the target
+/// are followed. Else by the kernel's own "uprobe" PMU, which must not be inherited: until at
 /// least Linux 6.18, it looks for the file's name in the memory of a task that forks, and the fork fails.
 class ProbeEvents {
 public:
-  /// Throws Error (unavailable) when neither is there.
+  /// Throws Error (unavailable) if neither is available.
   ProbeEvents();
   [[nodiscard]] bool inheritable() const noexcept { return tracefs_.has_value(); }
   /// Before the instruction at an offset of the site's file; `on_return`: after the function that begins
-  /// there has returned, wherever it did, by replacing its return address.
+  /// there has returned, by replacing its return address.
   [[nodiscard]] Event at(const Site& site, std::uint64_t offset, bool on_return);
 
 private:

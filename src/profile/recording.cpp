@@ -16,15 +16,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Breakpoints on variables get the address that these have in the target.
-std::vector<Asked> with_addresses(const std::vector<Asked>& asked, const Target& target) {
-  std::vector<Asked> made = asked;
-  for (Asked& a : made)
+std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& asked, const Target& target) {
+  std::vector<EventRequest> made = asked;
+  for (EventRequest& a : made)
     if (const auto watched = watched_variable(a.name))
       a.name = fmt::format("mem:{:#x}{}", address_of(*watched, a.name, target.pid()), watched->rest);
   return made;
 }
 
-std::vector<SampledEvent> sampled_all(const std::vector<Asked>& named, const std::vector<Asked>& asked,
+std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named, const std::vector<EventRequest>& asked,
                                       Domain domain) {
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < named.size(); ++i) {
@@ -34,8 +34,8 @@ std::vector<SampledEvent> sampled_all(const std::vector<Asked>& named, const std
   return events;
 }
 
-bool watches_variables(const std::vector<Asked>& asked) {
-  return std::ranges::any_of(asked, [](const Asked& a) { return watched_variable(a.name).has_value(); });
+bool watches_variables(const std::vector<EventRequest>& asked) {
+  return std::ranges::any_of(asked, [](const EventRequest& a) { return watched_variable(a.name).has_value(); });
 }
 
 SamplingOptions options_for(const RecordSettings& settings, const Target& target, bool stopped) {
@@ -51,7 +51,7 @@ SamplingOptions options_for(const RecordSettings& settings, const Target& target
   return options;
 }
 
-/// What no sample tells: that Linux removed the events, wholly or from descendants, and that some outlived.
+/// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
 void judge(Recording& made, std::chrono::nanoseconds used, bool descendants) {
   std::uint64_t longest = 0;
   for (const SampledCount& count : made.report.events)
@@ -94,7 +94,7 @@ bool may_sample_kernel() {
 
 Recording record(const RecordSettings& settings) {
   if (settings.who.pids.size() > 1 && watches_variables(settings.events))
-    throw bad_input("--event", "a variable has an address of its own in each process",
+    throw bad_input("--event", "a variable has a different address in each process",
                     "name one process with -p");
   const bool stopped = settings.who.pids.empty() && watches_variables(settings.events);
   Target target(settings.who, stopped);
@@ -103,11 +103,11 @@ Recording record(const RecordSettings& settings) {
   auto events = sampled_all(with_addresses(settings.events, target), settings.events, domain);
   const auto without = [](const SampledEvent& e) { return !e.event.domain_given; };
   if (domain == Domain::user && std::ranges::any_of(events, without))
-    notes.push_back("the kernel is left out: this user may not sample in it (recount doctor says what would "
-                    "allow it)");
+    notes.push_back("kernel excluded: this user may not sample the kernel (see recount doctor"
+                    ")");
   std::vector<bool> after;
   for (const SampledEvent& e : events)
-    after.push_back(after_the_fact(e.event));
+    after.push_back(reports_next_instruction(e.event));
   Sampling sampling(std::move(events), options_for(settings, target, stopped));
   Recording made{sampling.events(), Places(after, settings.chains), {}, {}, {}, std::move(notes)};
   const Sampling::Sink sink = [&](const Record& record) {

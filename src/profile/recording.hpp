@@ -1,7 +1,7 @@
-// Sampling a target from its start to its end, or until somebody says stop.
+// Samples a target until it ends or is stopped.
 #pragma once
 
-#include "profile/asked.hpp"
+#include "profile/event_request.hpp"
 #include "profile/files.hpp"
 #include "profile/places.hpp"
 #include "profile/target.hpp"
@@ -15,31 +15,31 @@
 namespace recount::profile {
 
 struct RecordSettings {
-  std::vector<Asked> events;
-  Who who;
+  std::vector<EventRequest> events;
+  TargetOptions who;
   bool chains = false;
   unsigned frames = 0;    ///< of a chain; 0: as many as the kernel allows
   std::size_t buffer = 0; ///< bytes of each ring; 0: as fits
 };
 
-/// What was seen.
+/// The recorded samples.
 struct Recording {
   std::vector<SampledEvent> events;
   Places places;
   Files files;
   SamplingReport report;
-  std::string not_counted;        ///< why 0 samples are not 0 occurrences; empty: they are
-  std::vector<std::string> notes; ///< what a reader must know, whole sentences
-  double seconds = 0;             ///< wall time from the start to the end of looking
-  int status = 0;                 ///< of the command, as a shell tells it
+  std::string not_counted;        ///< why 0 samples do not mean 0 occurrences; empty: they do
+  std::vector<std::string> notes; ///< notes for the reader, full sentences
+  double seconds = 0;             ///< wall time of the recording
+  int status = 0;                 ///< of the command, as a shell reports it
 };
 
-/// Looks from the start of the target to its end (see Target::over()). Throws as Target and Sampling do, and
+/// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do, and
 /// Error (bad_input) for a variable that the program does not have.
 [[nodiscard]] Recording record(const RecordSettings& settings);
 
-/// Where most call chains have one frame, as without frame pointers: what to do; else, and with few samples,
-/// empty. Pure.
+/// A note if most call chains have one frame, as without frame pointers; else, and with few samples, empty.
+/// Pure.
 [[nodiscard]] std::string missing_frame_pointers(const Places& places);
 
 /// Whether this user may sample in the kernel, too.

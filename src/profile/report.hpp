@@ -1,4 +1,4 @@
-// What `recount profile` prints: tables for people, one object of JSON.
+// What `recount profile` prints: tables for people, one JSON object.
 #pragma once
 
 #include "command/output.hpp"
@@ -12,21 +12,21 @@
 
 namespace recount::cli {
 
-/// Everything that was found, named.
+/// A profile with names.
 struct Profile {
   profile::Recording recording;
   profile::Naming naming;
   std::string subject; ///< the command or the process
 };
 
-/// Whether each occurrence of an event was sampled, none missing: shares are then no estimates.
+/// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 
-/// The events with their samples, what was lost, what it cost, and the notes.
+/// Samples per event, lost records, overhead and notes.
 [[nodiscard]] std::string profile_summary(const Profile& profile);
 /// At most `top` rows.
 [[nodiscard]] Table profile_table(const Profile& profile, profile::By by, std::size_t top);
-/// The table with its title, and how much the other rows come to.
+/// The table with its title, and the sum of the omitted rows.
 [[nodiscard]] std::string profile_text(const Profile& profile, profile::By by, std::size_t top,
                                        std::FILE* stream);
 /// The `top` call chains that most samples of the first event have, innermost function first.
@@ -35,7 +35,7 @@ struct Profile {
 [[nodiscard]] std::string annotated_text(const Profile& profile, const std::string& function);
 [[nodiscard]] std::string profile_json(const Profile& profile, const std::vector<profile::By>& by);
 
-/// "62 % (59…65)"; the interval alone where samples are few; no interval where there is nothing to estimate.
+/// "62 % (59…65)"; the interval alone with few samples; no interval for exact shares.
 [[nodiscard]] std::string share_text(const profile::Share& share, std::uint64_t samples);
 
 } // namespace recount::cli

@@ -13,7 +13,7 @@ class Writer;
 
 namespace recount::cli {
 
-/// Opened before anything runs, so that nothing is measured in vain.
+/// Opened before the target starts, so that errors occur before the measurement.
 class ProfileResults {
 public:
   /// Empty: no such file. `plot` is past check_outputs(). `by`: how the figure attributes. Throws Error for a

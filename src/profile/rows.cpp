@@ -20,8 +20,8 @@ constexpr ByName by_names[] = {{"module", By::module},
                                {"address", By::address}};
 
 /// The row of one place alone, with what `by` does not tell apart left empty.
-Row row_of(const Located& at, By by) {
-  Row row;
+ProfileRow row_of(const Located& at, By by) {
+  ProfileRow row;
   row.module = at.module;
   if (by == By::module) return row;
   const symbol::Frame& frame = by == By::symbol ? at.function() : at.frames.front();
@@ -38,7 +38,7 @@ Row row_of(const Located& at, By by) {
   row.source = at.source();
   row.file = frame.file;
   row.line = frame.line;
-  // Where no line is known, the address has to do.
+  // Without a line, use the address.
   if (by == By::address || row.line == 0) row.address = at.address;
   if (by == By::address) row.instruction = at.instruction;
   return row;
@@ -51,7 +51,7 @@ By parse_by(const std::string& name) {
     if (name == known.name) return known.by;
     all.emplace_back(known.name);
   }
-  throw bad_input("--by " + name, "is no way to gather samples",
+  throw bad_input("--by " + name, "is not a grouping of samples",
                   base::did_you_mean(name, all, "module, symbol, function, line or address"));
 }
 
@@ -65,25 +65,25 @@ std::string name_of(By by) {
   return by_names[static_cast<std::size_t>(by)].name;
 }
 
-std::vector<Row> gather(const Places& places, const Naming& naming, By by) {
+std::vector<ProfileRow> gather(const Places& places, const Naming& naming, By by) {
   using Key = std::tuple<std::string, std::string, std::string, int, std::uint64_t, std::uint64_t>;
-  std::map<Key, Row> rows;
+  std::map<Key, ProfileRow> rows;
   for (std::size_t i = 0; i < naming.places.size(); ++i) {
     const auto tally = places.tally(i);
     if (std::ranges::all_of(tally, [](const Tally& t) { return t.samples == 0; })) continue; // only in chains
-    Row one = row_of(naming.places[i], by);
+    ProfileRow one = row_of(naming.places[i], by);
     Key key(one.module, one.function, one.file, one.line, one.address, one.start);
-    Row& row = rows.try_emplace(std::move(key), std::move(one)).first->second;
+    ProfileRow& row = rows.try_emplace(std::move(key), std::move(one)).first->second;
     row.tallies.resize(places.events());
     for (std::size_t e = 0; e < tally.size(); ++e) {
       row.tallies[e].samples += tally[e].samples;
       row.tallies[e].weight += tally[e].weight;
     }
   }
-  std::vector<Row> sorted;
+  std::vector<ProfileRow> sorted;
   for (auto& [key, row] : rows)
     sorted.push_back(std::move(row));
-  std::ranges::stable_sort(sorted, [](const Row& a, const Row& b) {
+  std::ranges::stable_sort(sorted, [](const ProfileRow& a, const ProfileRow& b) {
     for (std::size_t e = 0; e < a.tallies.size(); ++e)
       if (a.tallies[e].weight != b.tallies[e].weight) return a.tallies[e].weight > b.tallies[e].weight;
     return false;

@@ -1,4 +1,4 @@
-// The table of a profile: places gathered by module, symbol, function, line or address, with their shares.
+// The table of a profile: places grouped by module, symbol, function, line or address, with their shares.
 #pragma once
 
 #include "profile/located.hpp"
@@ -15,35 +15,35 @@ enum class By { module, symbol, function, line, address };
 [[nodiscard]] By parse_by(const std::string& name);
 [[nodiscard]] std::string name_of(By by);
 
-/// A share of all samples. Samples are drawn from the occurrences: another run would draw others.
+/// A share of all samples, with its sampling error.
 struct Share {
   double value = 0;         ///< 0...1
   double low = 0, high = 1; ///< interval of 95 %
   bool exact = false;       ///< every occurrence was sampled: there is no interval
 };
 /// The share of k samples out of n, 0 <= k <= n: exact binomial bounds (Clopper and Pearson, Biometrika 26,
-/// 1934). Consecutive samples of one loop can resemble one another more than that assumes.
+/// 1934). Consecutive samples of one loop can be more correlated than that assumes.
 [[nodiscard]] Share share_of(double k, double n);
 /// The share that `part` has of all samples of an event, by weight; exact when each occurrence was sampled.
 [[nodiscard]] Share share_of(const Tally& part, const Places& places, std::size_t event, bool exact);
 
-struct Row {
-  std::string module, function, source; ///< empty: unknown, or not told apart here
+struct ProfileRow {
+  std::string module, function, source; ///< empty: unknown, or not distinguished by this grouping
   std::string file;                     ///< of the source line, with its path
   int line = 0;
   std::uint64_t address = 0;        ///< of an address row, or where no line is known
   std::string instruction;          ///< of an address row
   std::uint64_t start = 0, end = 0; ///< of the function; 0: unknown
-  bool inlined = false;             ///< the function's code stands inside others
+  bool inlined = false;             ///< the function was inlined
   std::vector<Tally> tallies;       ///< one for each event
 };
 
-/// How a figure of the whole attributes when tables are gathered in these ways: by symbol where that is one
-/// of them or nothing else does, else by the first.
+/// The grouping of the figure for these groupings of tables: by symbol if included or if there is no other, else
+/// the first.
 [[nodiscard]] By figure_by(const std::vector<By>& ways);
 
-/// Most samples of the first event first. Lines and functions are those of the innermost frame: what was
-/// inlined counts as the function it was.
-[[nodiscard]] std::vector<Row> gather(const Places& places, const Naming& naming, By by);
+/// Most samples of the first event first. Lines and functions are those of the innermost frame: inlined code
+/// counts for the inlined function.
+[[nodiscard]] std::vector<ProfileRow> gather(const Places& places, const Naming& naming, By by);
 
 } // namespace recount::profile

@@ -40,8 +40,8 @@ std::vector<Candidate> candidates_of(pid_t pid, const std::string& debug_path) {
   return all;
 }
 
-/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) stands beside
-/// the indirect function that today's programs call by it: a breakpoint there would count nothing.
+/// Where only the dynamic symbols are left, an old version of a name (memcpy of glibc 2.2.5) exists beside
+/// the indirect function that current programs call: a breakpoint there would count nothing.
 bool chosen_at_start(const std::vector<symbol::Named>& all, const symbol::Named& function) {
   return std::ranges::any_of(
       all, [&](const symbol::Named& other) { return other.indirect && other.linkage == function.linkage; });
@@ -61,7 +61,7 @@ public:
       if (fits && take(candidate, wanted.name, text)) return;
     }
     if (!library)
-      throw bad_input("--function " + text, "the process has no library " + wanted.library, libraries());
+      throw bad_input("--function " + text, "the process has not loaded the library " + wanted.library, libraries());
     explain(wanted, text);
     throw bad_input("--function " + text, "there is no such function", near(wanted));
   }
@@ -87,8 +87,8 @@ private:
     }
     if (fitting.empty() && !found.empty())
       throw bad_input("--function " + text,
-                      "is chosen among several when the program starts (an indirect function)",
-                      "name the one that is taken, see recount profile --by function");
+                      "is an indirect function: the dynamic linker selects its implementation at start",
+                      "name the selected implementation, see recount profile --by function");
     if (fitting.empty()) return false;
     for (const Site& site : fitting) {
       const auto same = [&](const Site& s) { return s.module == site.module && s.offset == site.offset; };
@@ -96,12 +96,12 @@ private:
     }
     if (sites_.all.size() > most_)
       throw bad_input("--function " + text,
-                      fmt::format("{} functions fit, more than {}", sites_.all.size(), most_),
+                      fmt::format("{} functions match, more than the maximum of {}", sites_.all.size(), most_),
                       "narrow the pattern");
     note(candidate, name, text);
     return true;
   }
-  /// All ways out of a function, or none where there are too many to watch or they cannot be told.
+  /// All exits of a function, or none if they are too many or unknown.
   static std::optional<std::vector<std::uint64_t>> exits_of(const symbol::Module& module,
                                                             const symbol::Named& function) {
     constexpr std::size_t largest = 1 << 20, most_exits = 16;
@@ -118,7 +118,7 @@ private:
     return offsets;
   }
 
-  /// Throws Error (bad_input) where the name is known, and yet no call of it can be counted as asked.
+  /// Throws Error (bad_input) if the function exists but its calls cannot be counted.
   void explain(const FunctionName& wanted, const std::string& text) {
     for (Candidate& candidate : candidates_) {
       if (!short_path(candidate.path).starts_with(wanted.library)) continue;
@@ -131,7 +131,7 @@ private:
                                 candidate.module.inlined(wanted.name + "<*").value_or(0);
       if (times > 0)
         throw bad_input("--function " + text,
-                        fmt::format("was inlined at each of {} places in {}: there are no calls to count",
+                        fmt::format("was inlined at all {} places in {}: there are no calls to count",
                                     times, short_path(candidate.path)),
                         "recount profile --by function shows samples in it; or compile it with "
                         "__attribute__((noinline))");
@@ -142,7 +142,7 @@ private:
     const auto inlined = candidate.module.inlined(name);
     if (inlined && *inlined > 0)
       sites_.notes.push_back(
-          fmt::format("{} was also inlined at {} places, whose calls cannot be seen", text, *inlined));
+          fmt::format("{} was also inlined at {} places; these calls are not counted", text, *inlined));
   }
   [[nodiscard]] std::string libraries() const {
     std::string text = "it has";
@@ -156,7 +156,7 @@ private:
       for (const auto& function : candidate.module.functions("*" + wanted.name + "*"))
         names.push_back(function.name);
     return base::did_you_mean(wanted.name, names,
-                              "symbols name functions with their namespaces: nm -C PROGRAM");
+                              "write the name with its namespace, as nm -C PROGRAM prints it");
   }
 
   std::vector<Candidate> candidates_;

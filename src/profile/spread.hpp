@@ -1,4 +1,4 @@
-// How values are distributed, in bounded memory.
+// Distribution of values in bounded memory.
 #pragma once
 
 #include <array>

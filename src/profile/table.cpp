@@ -8,13 +8,13 @@
 
 namespace recount::cli {
 using profile::By;
-using profile::Row;
+using profile::ProfileRow;
 using profile::Tally;
 
 namespace {
-constexpr std::uint64_t few = 10; ///< samples; with fewer only the interval says something
+constexpr std::uint64_t few = 10; ///< samples; with fewer, only the interval is printed
 
-/// As many digits as the interval bears out.
+/// Digits supported by the interval.
 std::string percent(double share, double width) {
   const int digits = width >= 0.02 ? 0 : width >= 0.002 ? 1 : 2;
   return fmt::format("{:.{}f}", 100 * share, digits);
@@ -25,12 +25,12 @@ std::string unit_text(const SampledEvent& event, double amount) {
   return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
 }
 
-std::string function_cell(const Row& row) {
+std::string function_cell(const ProfileRow& row) {
   if (!row.function.empty()) return printable(row.function) + (row.inlined ? " (inlined)" : "");
   return row.address != 0 ? fmt::format("{:#x}", row.address) : "?";
 }
 
-std::string place_cell(const Row& row, By by) {
+std::string place_cell(const ProfileRow& row, By by) {
   if (by == By::address) return fmt::format("{:#x}", row.address);
   if (by == By::line) return row.source.empty() ? fmt::format("{:#x}", row.address) : printable(row.source);
   return {};
@@ -48,7 +48,7 @@ std::vector<std::string> heads(By by) {
   return {"address", "instruction", "line", "function", "module"};
 }
 
-std::vector<std::string> cells(const Row& row, By by) {
+std::vector<std::string> cells(const ProfileRow& row, By by) {
   const std::string module = printable(profile::short_path(row.module));
   const std::string function = shortened(function_cell(row), 50);
   switch (by) {
@@ -61,7 +61,7 @@ std::vector<std::string> cells(const Row& row, By by) {
   return {place_cell(row, by), row.instruction, printable(row.source), function, module};
 }
 
-std::string rest_text(const Profile& p, const std::vector<Row>& rows, std::size_t top) {
+std::string rest_text(const Profile& p, const std::vector<ProfileRow>& rows, std::size_t top) {
   std::vector<std::string> parts;
   for (std::size_t e = 0; e < p.recording.events.size(); ++e) {
     double weight = 0;
@@ -73,7 +73,7 @@ std::string rest_text(const Profile& p, const std::vector<Row>& rows, std::size_
   return fmt::format("  … {} more, {} in all (--top)\n", rows.size() - top, fmt::join(parts, " and "));
 }
 
-/// The share of the time that an event could be counted. It is open on each CPU, and enabled on all of them
+/// The scheduled share of the time. The event is open on each CPU, and enabled on all of them
 /// while the target runs on one.
 double time_on_pmu(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];
@@ -91,16 +91,16 @@ std::string event_line(const Profile& p, std::size_t e) {
            wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110, 4) + "\n";
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
-    text += fmt::format(" (about {} a second)", event.frequency);
+    text += fmt::format(" (about {} per second)", event.frequency);
   else if (event.period == 1)
-    text += ", one for each occurrence";
+    text += ", one per occurrence";
   else
     text += ", each of " + unit_text(event, static_cast<double>(event.period));
   text += ", " + unit_text(event, static_cast<double>(count.occurrences)) + " counted";
-  text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost ones unknown to this kernel";
+  text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost: not reported by this kernel";
   if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
   if (const double on = time_on_pmu(p, e); on < 0.995)
-    text += fmt::format(", on the PMU {:.0f} % of the time", 100 * on);
+    text += fmt::format(", scheduled {:.0f} % of the time", 100 * on);
   return text;
 }
 } // namespace
@@ -132,16 +132,16 @@ std::string profile_summary(const Profile& p) {
   std::uint64_t samples = 0;
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
-  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of rings",
+  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
                           cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
                           report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
               columns, 4) +
           "\n" +
-          fit(fmt::format("  not measured: the time of the program that {} interrupts took", samples), columns, 4) +
+          fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
           "\n";
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
-                        report.full > 0 ? fmt::format(", a ring was full {} times", report.full) : "",
+                        report.full > 0 ? fmt::format(", a ring buffer was full {} times", report.full) : "",
                         report.damaged);
   for (const auto& note : p.recording.notes)
     text += "  " + wrap(printable(note), columns, 4) + "\n";

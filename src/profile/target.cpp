@@ -18,7 +18,8 @@ bool is_gone(pid_t pid) {
 }
 } // namespace
 
-Target::Target(const Who& who, bool stopped) : who_(who), pids_(who.pids), observed_(who.pids.empty()) {
+Target::Target(const TargetOptions& options, bool stopped)
+    : options_(options), pids_(options.pids), observed_(options.pids.empty()) {
   for (const pid_t pid : pids_)
     if (is_gone(pid)) throw bad_input("-p " + std::to_string(pid), "there is no such process");
   if (!observed_) return;
@@ -29,18 +30,18 @@ Target::Target(const Who& who, bool stopped) : who_(who), pids_(who.pids), obser
 
 void Target::start(bool held, bool traced) {
   process::Spawn spawn;
-  spawn.argv = who_.command;
+  spawn.argv = options_.command;
   spawn.in = STDIN_FILENO;
   spawn.own_group = false;
   spawn.die_with_parent = false;
   spawn.held = held;
   spawn.traced = traced;
-  spawn.cpu = who_.cpu;
+  spawn.cpu = options_.cpu;
   child_.emplace(spawn);
 }
 
 void Target::stop_at_entry() {
-  siginfo_t info{}; // looked at only: how it ended is for the child's owner
+  siginfo_t info{}; // WNOWAIT: the owner of the child reaps it
   while (::waitid(P_PID, static_cast<id_t>(pid()), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
          errno == EINTR) {
   }
@@ -54,7 +55,7 @@ void Target::go() {
     ::ptrace(PTRACE_DETACH, pid(), nullptr, nullptr);
   else if (observed_)
     child_->release();
-  else if (!who_.command.empty())
+  else if (!options_.command.empty())
     start(false, false);
 }
 

@@ -1,4 +1,4 @@
-// The program that is looked at: one that is started for it, or one that runs already.
+// The profiled program: a new command, or running processes.
 #pragma once
 
 #include "process/child.hpp"
@@ -11,33 +11,32 @@
 
 namespace recount::profile {
 
-/// What is to be looked at: the processes, for as long as the command takes where there is one; without a
-/// process, the command.
-struct Who {
+/// What to profile: the processes, until the command ends if there is one; without processes, the command.
+struct TargetOptions {
   std::vector<std::string> command;
   std::vector<pid_t> pids;
   std::optional<int> cpu; ///< the command runs on this one only
 };
 
-/// The command has our terminal and our descriptors, and the signals of the terminal reach it by themselves;
-/// those of other processes are handed on to it. It goes on when we are killed.
+/// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals from
+/// other processes are forwarded to it. It continues if recount is killed.
 class Target {
 public:
-  /// `stopped`: a command to be looked at waits at its entry point instead of before exec, with its libraries
+  /// `stopped`: a command to be profiled waits at its entry point instead of before exec, with its libraries
   /// mapped and nothing of it run. Throws process::CannotRun, and Error (bad_input) when there is no such
   /// process.
-  Target(const Who& who, bool stopped);
-  /// Of the processes that are looked at: one at least.
+  Target(const TargetOptions& options, bool stopped);
+  /// The profiled processes: at least one.
   [[nodiscard]] const std::vector<pid_t>& pids() const noexcept { return pids_; }
   [[nodiscard]] pid_t pid() const noexcept { return pids_.front(); }
   [[nodiscard]] bool started_here() const noexcept { return observed_; }
   void go(); ///< lets the command run
-  /// Whether the looking is over: what is looked at, or the command, has ended; or somebody asked for it by a
-  /// signal, which ends the looking at a process and is the command's own affair otherwise.
+  /// Whether to stop: the profiled processes or the command have ended, or a signal arrived while profiling
+  /// processes (a command handles its signals itself).
   [[nodiscard]] bool over();
-  /// Processor time of a command that is looked at, see process::Child::cpu_time(); 0 else.
+  /// Processor time of a profiled command, see process::Child::cpu_time(); 0 else.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
-  /// Waits for the command and gives its exit status as a shell tells it: 128 + the signal that ended it. 0
+  /// Waits for the command and gives its exit status as a shell reports it: 128 + the signal that ended it. 0
   /// without a command.
   [[nodiscard]] int status();
 
@@ -46,10 +45,10 @@ private:
   void stop_at_entry();
 
   process::HeldSignals signals_;
-  Who who_;
+  TargetOptions options_;
   std::optional<process::Child> child_;
   std::vector<pid_t> pids_;
-  bool observed_ = false; ///< the command is what is looked at
+  bool observed_ = false; ///< the command is profiled
   bool traced_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "profile/tracefs.hpp"
 
+#include "base/text.hpp"
+
 #include <recount/error.hpp>
 
 #include <atomic>
@@ -30,7 +32,7 @@ process::Fd open_folder(int at, const char* path) {
   return process::Fd(::openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// One of our own, which nobody else sees and which goes when it is closed.
+/// A private mount, removed when its descriptor is closed.
 process::Fd mount_privately() {
 #if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
   const process::Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
@@ -52,15 +54,13 @@ process::Fd open_tracefs() {
 
 Error no_tracefs(int error) {
   return unavailable(
-      "probes on functions", std::string("no tracing file system can be used: ") + std::strerror(error), {},
+      "probes on functions", std::string("no tracefs can be used: ") + std::strerror(error), {},
       "run as root (CAP_SYS_ADMIN), or let root run `mount -t tracefs nodev /sys/kernel/tracing`");
 }
 
 std::string contents(int root, const std::string& path) {
   const process::Fd file(::openat(root, path.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[64];
-  const ssize_t size = file ? ::read(file.get(), text, sizeof text) : -1;
-  return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  return file ? host::read_all(file.get()).value_or("") : "";
 }
 } // namespace
 
@@ -74,7 +74,7 @@ Tracefs::~Tracefs() {
   for (const auto& name : defined_) {
     try {
       command(fmt::format("-:{}/{}", group_, name));
-    } catch (const Error&) { // still in use by somebody: the next of us will see to it
+    } catch (const Error&) { // still in use: removed by a later recount
     }
   }
 }
@@ -87,7 +87,7 @@ void Tracefs::command(const std::string& line) const {
                       fmt::format("the kernel refuses \"{}\": {}", line, std::strerror(errno)));
 }
 
-/// Groups of processes that were killed before they could take them away.
+/// Removes groups of processes that were killed before they could remove them.
 void Tracefs::clean_up() const {
   const process::Fd events = open_folder(root_.get(), "events");
   if (!events) return;
@@ -125,13 +125,13 @@ void Tracefs::clean_up() const {
 
 std::uint64_t Tracefs::define(int file, std::uint64_t offset, bool on_return) {
   const std::string name = fmt::format("{}{}", on_return ? "return" : "entry", defined_.size());
-  // By its descriptor: a path may hold blanks, and may be another file by now.
+  // By its descriptor: a path may contain blanks, and may name another file by now.
   command(fmt::format("{}:{}/{} /proc/self/fd/{}:{:#x}", on_return ? 'r' : 'p', group_, name, file, offset));
   defined_.push_back(name);
   const std::string text = contents(root_.get(), fmt::format("events/{}/{}/id", group_, name));
   std::uint64_t id = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc())
-    throw unavailable("uprobe_events", "the kernel gave the probe no number");
+    throw unavailable("uprobe_events", "the kernel reported no ID for the probe");
   return id;
 }
 

@@ -1,4 +1,4 @@
-// Probes on functions, as Linux's tracing file system defines them (Documentation/trace/uprobetracer.rst).
+// Probes on functions, as Linux's tracefs defines them (Documentation/trace/uprobetracer.rst).
 #pragma once
 
 #include "process/fd.hpp"
@@ -9,18 +9,18 @@
 
 namespace recount::profile {
 
-/// Defines probes in a group of this process's own, and takes them away with itself. Groups that processes
-/// left behind which have ended are taken away first. Not thread-safe.
+/// Defines probes in its own group, and removes them in the destructor. The constructor removes groups left behind
+/// by processes that have ended. Not thread-safe.
 class Tracefs {
 public:
-  /// Throws Error (unavailable) when there is no tracing file system and none can be mounted privately, or
-  /// this user may not write to it.
+  /// Throws Error (unavailable) when tracefs is neither mounted nor mountable privately, or is not
+  /// writable for this user.
   Tracefs();
   Tracefs(Tracefs&&) noexcept = default;
   Tracefs& operator=(Tracefs&&) = delete;
   ~Tracefs();
 
-  /// A probe at an offset of an open file: on entry, or on return. Gives the `config` of a
+  /// A probe at an offset of an open file: on entry, or on return. Returns the `config` of a
   /// PERF_TYPE_TRACEPOINT event. Throws Error (unavailable) with the kernel's errno.
   [[nodiscard]] std::uint64_t define(int file, std::uint64_t offset, bool on_return);
 

@@ -29,7 +29,7 @@ std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t
     if (variables.size() > 1)
       throw bad_input(
           event,
-          fmt::format("{} variables of {} have this name", variables.size(), spaces.files()[file].path),
+          fmt::format("{} variables in {} have this name", variables.size(), spaces.files()[file].path),
           fmt::format("write the address of one: recount profile -p PID -e mem:ADDRESS"));
     const auto stated = found.module->address(seen[file].second);
     if (variables.empty() || !stated) {
@@ -39,8 +39,8 @@ std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t
     }
     return variables[0].start + (seen[file].first - *stated) + watched.offset;
   }
-  throw bad_input(event, "the program and its libraries have no variable " + watched.variable,
-                  base::did_you_mean(watched.variable, near, "its symbols name them: nm -C PROGRAM"));
+  throw bad_input(event, "no such variable in the program and its libraries: " + watched.variable,
+                  base::did_you_mean(watched.variable, near, "nm -C PROGRAM lists them"));
 }
 
 } // namespace recount::profile

@@ -1,7 +1,7 @@
-// Where a variable of a running program lies.
+// The address of a variable of a running program.
 #pragma once
 
-#include "profile/asked.hpp"
+#include "profile/event_request.hpp"
 
 #include <cstdint>
 #include <sys/types.h>

@@ -46,10 +46,7 @@ void make_folder(const std::string& folder) {
 
 void write_file(const std::string& path, const std::string& text) {
   const figure::Delivery delivery(path);
-  std::FILE* const file = std::fopen(delivery.draft().c_str(), "we");
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file && std::fclose(file) != 0) || !written) throw host::cannot_write(path, written ? errno : error);
+  if (!host::write_file(delivery.draft(), text)) throw host::cannot_write(path, errno);
   static_cast<void>(delivery.deliver());
 }
 

@@ -9,12 +9,11 @@
 
 namespace recount::result {
 
-using Json = nlohmann::json;
-
-/// One object of a line with its place, so that every complaint says where.
+/// One object of a line with its place, so that every error names it. nlohmann::json, not Json: ordered keys are
+/// searched one by one, and a damaged line can have any number of them.
 class Fields {
 public:
-  Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+  Fields(const nlohmann::json& object, std::string where) : object_(object), where_(std::move(where)) {
     if (!object_.is_object()) fail("is not a JSON object");
   }
 
@@ -22,24 +21,24 @@ public:
     throw bad_input(where_, cause, "recount-results(5) documents the format");
   }
 
-  [[nodiscard]] const Json* find(const char* key) const {
+  [[nodiscard]] const nlohmann::json* find(const char* key) const {
     const auto it = object_.find(key);
     return it == object_.end() || it->is_null() ? nullptr : &*it;
   }
-  [[nodiscard]] const Json& need(const char* key) const {
-    const Json* value = find(key);
+  [[nodiscard]] const nlohmann::json& need(const char* key) const {
+    const nlohmann::json* value = find(key);
     if (!value) fail(std::string("\"") + key + "\" is missing");
     return *value;
   }
 
   [[nodiscard]] std::string text(const char* key) const {
-    const Json& value = need(key);
+    const nlohmann::json& value = need(key);
     if (!value.is_string()) fail(std::string("\"") + key + "\" is not text");
     return value.get<std::string>();
   }
   [[nodiscard]] std::string text_or(const char* key) const { return find(key) ? text(key) : std::string(); }
 
-  [[nodiscard]] std::int64_t whole(const Json& value, const char* key) const {
+  [[nodiscard]] std::int64_t whole(const nlohmann::json& value, const char* key) const {
     if (!value.is_number_integer()) fail(std::string("\"") + key + "\" is not a whole number");
     if (value.is_number_unsigned() &&
         value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
@@ -47,12 +46,12 @@ public:
     return value.get<std::int64_t>();
   }
   [[nodiscard]] std::optional<std::int64_t> whole_maybe(const char* key) const {
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     if (!value) return std::nullopt;
     return whole(*value, key);
   }
   [[nodiscard]] std::optional<double> real_maybe(const char* key) const {
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     if (!value) return std::nullopt;
     if (!value->is_number()) fail(std::string("\"") + key + "\" is not a number");
     return value->get<double>();
@@ -60,7 +59,7 @@ public:
 
   [[nodiscard]] std::vector<std::string> words(const char* key) const {
     std::vector<std::string> all;
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     if (!value) return all;
     if (!value->is_array()) fail(std::string("\"") + key + "\" is not a list");
     for (const auto& word : *value) {
@@ -71,7 +70,7 @@ public:
   }
   [[nodiscard]] std::map<std::string, std::string> table(const char* key) const {
     std::map<std::string, std::string> all;
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     if (!value) return all;
     if (!value->is_object()) fail(std::string("\"") + key + "\" is not an object");
     for (const auto& [name, word] : value->items()) {
@@ -81,7 +80,7 @@ public:
     return all;
   }
 
-  [[nodiscard]] Params params(const Json& value) const {
+  [[nodiscard]] Params params(const nlohmann::json& value) const {
     if (!value.is_object()) fail("\"params\" is not an object");
     Params all;
     for (const auto& [name, v] : value.items()) {
@@ -107,7 +106,7 @@ public:
   }
 
 private:
-  const Json& object_;
+  const nlohmann::json& object_;
   std::string where_;
 };
 

@@ -19,7 +19,7 @@ Run parse_run(const Fields& fields, const std::string& where) {
   run.host = fields.text_or("host");
   run.cpu = fields.text_or("cpu");
   run.cpus = fields.whole_maybe("cpus").value_or(0);
-  if (const Json* caches = fields.find("caches")) {
+  if (const nlohmann::json* caches = fields.find("caches")) {
     if (!caches->is_array()) fields.fail("\"caches\" is not a list");
     for (const auto& item : *caches) {
       const Fields cache(item, where);
@@ -32,7 +32,7 @@ Run parse_run(const Fields& fields, const std::string& where) {
   run.virtualised = fields.text_or("virtualised");
   run.versions = fields.table("versions");
   run.command = fields.words("command");
-  if (const Json* seed = fields.find("seed")) {
+  if (const nlohmann::json* seed = fields.find("seed")) {
     if (!seed->is_number_integer()) fields.fail("\"seed\" is not a whole number");
     run.seed = seed->get<std::uint64_t>();
   }
@@ -49,7 +49,7 @@ Observation parse_observation(const Fields& fields) {
   observation.metric = fields.text("metric");
   observation.reason = fields.text_or("reason");
   observation.unit = fields.text_or("unit");
-  if (const Json* value = fields.find("value")) {
+  if (const nlohmann::json* value = fields.find("value")) {
     if (value->is_number_float())
       observation.value = value->get<double>();
     else
@@ -63,7 +63,7 @@ Observation parse_observation(const Fields& fields) {
   observation.seconds = fields.real_maybe("seconds");
   observation.bias = fields.whole_maybe("bias");
   observation.nesting = fields.text_or("nesting");
-  if (const Json* placement = fields.find("placement")) {
+  if (const nlohmann::json* placement = fields.find("placement")) {
     if (!placement->is_object()) fields.fail("\"placement\" is not an object");
     for (const auto& [name, v] : placement->items())
       observation.placement.emplace(name, fields.whole(v, "placement"));
@@ -85,10 +85,10 @@ Section parse_section(const Fields& fields) {
   return section;
 }
 
-Json parse(std::string_view text, const std::string& where) {
+nlohmann::json parse(std::string_view text, const std::string& where) {
   if (text.find('\0') != std::string_view::npos)
     throw bad_input(where, "holds a NUL byte: this is not a results file of recount");
-  Json object = Json::parse(text, nullptr, false);
+  nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (object.is_discarded())
     throw bad_input(where, "is not JSON: this is not a results file of recount, or it is damaged");
   return object;
@@ -97,12 +97,12 @@ Json parse(std::string_view text, const std::string& where) {
 } // namespace
 
 Params parse_params(std::string_view json, const std::string& where) {
-  const Json object = parse(json, where);
+  const nlohmann::json object = parse(json, where);
   return Fields(object, where).params(object);
 }
 
 Line parse_line(std::string_view text, const std::string& where) {
-  const Json object = parse(text, where);
+  const nlohmann::json object = parse(text, where);
   const Fields fields(object, where);
   const std::string type = fields.text("type");
   if (type == "run") return parse_run(fields, where);

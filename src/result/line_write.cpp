@@ -1,32 +1,30 @@
 #include "result/line.hpp"
+#include "base/json.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace recount::result {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json; // keys in the order of the manual
-
-std::string text(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+std::string text(const Json& json) {
+  return dumped(json);
 }
 
-OrderedJson json(const Params& params) {
-  OrderedJson object = OrderedJson::object();
+Json json(const Params& params) {
+  Json object = Json::object();
   for (const auto& [name, value] : params)
     std::visit([&](const auto& v) { object[name] = v; }, value);
   return object;
 }
 
-OrderedJson json(const CacheNote& cache) {
+Json json(const CacheNote& cache) {
   return {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}};
 }
 
 /// What observations, failures and sections share.
 template <class Line>
-OrderedJson start(const char* type, const Line& line) {
-  OrderedJson object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
+Json start(const char* type, const Line& line) {
+  Json object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
   object["params"] = json(line.params);
   object["repetition"] = line.repetition;
   if constexpr (requires { line.witness; }) object["witness"] = line.witness;
@@ -46,16 +44,16 @@ std::string params_json(const Params& params) {
 }
 
 std::string to_line(const Run& run) {
-  OrderedJson object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
+  Json object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
   object["host"] = run.host;
   object["cpu"] = run.cpu;
   object["cpus"] = run.cpus;
-  object["caches"] = OrderedJson::array();
+  object["caches"] = Json::array();
   for (const auto& cache : run.caches)
     object["caches"].push_back(json(cache));
-  object["governor"] = run.governor.empty() ? OrderedJson() : OrderedJson(run.governor);
+  object["governor"] = run.governor.empty() ? Json() : Json(run.governor);
   object["os"] = run.os;
-  object["virtualised"] = run.virtualised.empty() ? OrderedJson() : OrderedJson(run.virtualised);
+  object["virtualised"] = run.virtualised.empty() ? Json() : Json(run.virtualised);
   object["versions"] = run.versions;
   object["command"] = run.command;
   object["seed"] = run.seed;
@@ -67,7 +65,7 @@ std::string to_line(const Run& run) {
 }
 
 std::string to_line(const Observation& observation) {
-  OrderedJson object = start("observation", observation);
+  Json object = start("observation", observation);
   object["metric"] = observation.metric;
   std::string reason = observation.reason;
   if (const auto* whole = std::get_if<std::int64_t>(&observation.value)) {
@@ -93,13 +91,13 @@ std::string to_line(const Observation& observation) {
 }
 
 std::string to_line(const Failure& failure) {
-  OrderedJson object = start("failure", failure);
+  Json object = start("failure", failure);
   object["reason"] = failure.reason;
   return text(object);
 }
 
 std::string to_line(const Section& section) {
-  OrderedJson object = start("section", section);
+  Json object = start("section", section);
   object["edge"] = section.edge;
   object["name"] = section.name;
   object["time"] = section.time;

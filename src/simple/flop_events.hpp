@@ -7,7 +7,7 @@
 
 namespace recount::simple {
 
-/// An event and how many operations one of its occurrences stands for.
+/// An event and its operations per occurrence.
 struct FlopTerm {
   const char* event; ///< libpfm4's, without the PMU: of this machine
   unsigned weight;

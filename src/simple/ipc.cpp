@@ -20,7 +20,7 @@ Ipc ipc_of(const Reading& reading) {
     if (*took.count > 0)
       out.ipc = static_cast<double>(*done.count) / static_cast<double>(*took.count);
     else
-      out.reason = "no cycle has passed";
+      out.reason = "no cycles were counted";
   }
   return out;
 }

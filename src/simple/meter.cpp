@@ -15,19 +15,19 @@ double seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// A name, and where its counts are: several of them on a hybrid CPU, one for each kind of core.
-struct Asked {
+/// An event name and the indices of its counts: several on a hybrid CPU, one per core type.
+struct MeterEvent {
   std::string name;
   std::vector<std::size_t> at;
-  std::string reason; // why it is not opened at all
+  std::string reason; // why it is not opened
 };
 
-/// The counts of one name as one value. The parts of a hybrid CPU run in turns, so their times add up.
-Value value_of(const Asked& asked, const std::vector<Count>& counts) {
-  Value out{asked.name, {}, 0, asked.reason};
-  if (!asked.reason.empty()) return out;
+/// The counts of one name as one value. The events of a hybrid CPU run one at a time, so their times add up.
+Value value_of(const MeterEvent& event, const std::vector<Count>& counts) {
+  Value out{event.name, {}, 0, event.reason};
+  if (!event.reason.empty()) return out;
   Count sum;
-  for (const std::size_t i : asked.at) {
+  for (const std::size_t i : event.at) {
     const Count& count = counts[i];
     if (count.value)
       sum.value = sum.value.value_or(0) + *count.value;
@@ -48,8 +48,8 @@ Value value_of(const Asked& asked, const std::vector<Count>& counts) {
 } // namespace
 
 struct Meter::State {
-  std::vector<Asked> asked;
-  std::optional<Counters> counters; // none when nothing can be counted
+  std::vector<MeterEvent> events;
+  std::optional<Counters> counters; // empty if no event can be counted
   std::vector<Count> before;
   double real = 0, processor = 0;
 
@@ -63,7 +63,7 @@ Reading Meter::State::read(bool from_here) {
   std::vector<Count> passed;
   for (std::size_t i = 0; i < now.size(); ++i)
     passed.push_back(difference(now[i], before[i]));
-  for (const auto& one : asked)
+  for (const auto& one : events)
     out.values.push_back(value_of(one, passed));
   if (from_here) {
     before = now;
@@ -76,25 +76,25 @@ Reading Meter::State::read(bool from_here) {
 Meter::Meter(std::vector<std::string> events, Domain domain) : state_(std::make_unique<State>()) {
   std::vector<Event> open;
   for (auto& name : events) {
-    Asked asked{std::move(name), {}, {}};
-    const auto parts = encode_each(asked.name, domain);
+    MeterEvent event{std::move(name), {}, {}};
+    const auto parts = encode_each(event.name, domain);
     try {
       for (const auto& part : parts)
-        const Group alone({part}); // can it be counted at all?
+        const Group alone({part}); // throws if it cannot be counted
       for (const auto& part : parts) {
-        asked.at.push_back(open.size());
+        event.at.push_back(open.size());
         open.push_back(part);
       }
     } catch (const Error& e) {
-      asked.reason = e.problem().cause;
+      event.reason = e.problem().cause;
     }
-    state_->asked.push_back(std::move(asked));
+    state_->events.push_back(std::move(event));
   }
   if (!open.empty()) {
     state_->counters.emplace(std::move(open));
     state_->counters->start();
     state_->before = state_->counters->read();
-    // Before the first interval nothing has run: that is a beginning, not a count that is missing.
+    // Nothing has run before the first interval: the count is 0, not missing.
     for (Count& count : state_->before)
       count.value = count.value.value_or(0);
   }

@@ -11,7 +11,7 @@ std::optional<double> per_second(const Value& value, double seconds) {
   return static_cast<double>(*value.count) / seconds;
 }
 
-/// Two intervals of one event, of so many seconds each.
+/// Two intervals of one event, with their lengths in seconds.
 void add(Value& to, double seconds, const Value& other, double other_seconds) {
   if (to.count && other.count) {
     *to.count += *other.count;
@@ -30,7 +30,7 @@ const Value& Reading::operator[](const std::string& event) const {
   const auto it =
       std::find_if(values.begin(), values.end(), [&](const Value& value) { return value.event == event; });
   if (it == values.end())
-    throw bad_input(event, "is not among the events of this meter", "name it when making the meter");
+    throw bad_input(event, "is not an event of this meter", "pass it to the constructor of the meter");
   return *it;
 }
 

@@ -37,7 +37,7 @@ bool Attached::attach(pid_t tid, const GroupOptions& options) {
       groups.emplace_back(std::move(events), its);
     }
   } catch (const Error&) {
-    if (gone(tid)) return false; // it has ended since it was listed
+    if (gone(tid)) return false; // ended after it was listed
     throw;
   }
   threads_.push_back(std::move(groups));
@@ -57,7 +57,7 @@ Attached::Attached(const Plan& plan, pid_t pid, When when) : plan_(plan) {
   };
   if (process::each_thread(pid, take) == 0)
     throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
-                    "ps -e lists those that there are");
+                    "ps -e lists the running processes");
 }
 
 void Attached::stop() {
@@ -75,7 +75,7 @@ std::vector<Count> Attached::read() {
         add(sums[plan_.groups[g][i]], counts[i]);
     }
   for (Count& sum : sums)
-    if (sum.value) sum.reason.clear(); // a thread that never ran has nothing to add
+    if (sum.value) sum.reason.clear(); // a thread that never ran contributes nothing
   return sums;
 }
 

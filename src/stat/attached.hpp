@@ -1,4 +1,4 @@
-// A plan's events, open on a command or on a process that runs.
+// The events of a plan, opened for a command or a running process.
 #pragma once
 
 #include "stat/plan.hpp"
@@ -13,12 +13,12 @@ namespace recount::stat {
 /// Adds the counts of one thread or process to those of others.
 void add(Count& sum, const Count& more);
 
-/// Counts a process with all that it starts. Not thread-safe.
+/// Counts a process and its descendants. Not thread-safe.
 class Attached {
 public:
   enum class When {
     at_exec, ///< counting begins when the (held) process starts its program
-    at_once  ///< with the threads that it has
+    at_once  ///< counting begins at once, with the existing threads
   };
   /// Throws Error as Group does.
   Attached(const Plan& plan, pid_t pid, When when);
@@ -32,7 +32,7 @@ private:
   bool attach(pid_t tid, const GroupOptions& options);
 
   const Plan& plan_;
-  std::vector<std::vector<Group>> threads_; ///< of each thread, in step with Plan::groups
+  std::vector<std::vector<Group>> threads_; ///< of each thread, parallel to Plan::groups
 };
 
 } // namespace recount::stat

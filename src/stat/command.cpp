@@ -30,10 +30,10 @@ stat::Request request_of(const StatOptions& o) {
   request.command = o.command;
   request.pids = parse_pids(o.pids);
   if (request.command.empty() && request.pids.empty())
-    throw bad_input("recount stat", "there is nothing to count",
+    throw bad_input("recount stat", "no command and no process to count",
                     "recount stat -- COMMAND, or recount stat -p PID");
   if (o.repeat > 1 && request.command.empty())
-    throw bad_input(fmt::format("--repeat {}", o.repeat), "there is no command to repeat");
+    throw bad_input(fmt::format("--repeat {}", o.repeat), "needs a command to repeat");
   request.repeat = static_cast<int>(o.repeat);
   request.interval = std::chrono::milliseconds(o.interval);
   return request;
@@ -43,7 +43,7 @@ std::string subject_of(const stat::Request& request) {
   return request.pids.empty() ? kernel::quoted(request.command) : show_pids(request.pids);
 }
 
-/// The standard output is the command's, where there is one.
+/// Standard output belongs to the command, if there is one.
 std::FILE* stream_of(const stat::Request& request) {
   return request.command.empty() ? stdout : stderr;
 }
@@ -61,7 +61,7 @@ int execute_stat(const StatOptions& o) {
   check_outputs({.results = o.output, .json = o.json});
   const auto items =
       stat::parse_items(o.events.empty() ? stat::default_items(request.pids.empty()) : o.events);
-  if (items.empty()) throw bad_input("--event", "names nothing");
+  if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   plan.notes = notes_of(plan, o.domain);
   const TableExport tables(o.export_to);
@@ -75,7 +75,7 @@ int execute_stat(const StatOptions& o) {
     cli::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
     flush(stream);
   };
-  const stat::Ended ended = stat::run(plan, request, listen);
+  const stat::RunResult ended = stat::run(plan, request, listen);
   if (o.json)
     cli::print("{}", stat_json(plan, request, ended, intervals));
   else
@@ -91,18 +91,18 @@ Command stat_command() {
   command.transparent = true;
   command.declare = [](Options& options) -> std::function<int()> {
     auto o = std::make_shared<StatOptions>();
-    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: counted together")
-        .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
+    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: event group")
+        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .number("-r,--repeat", o->repeat, "N", "number of runs (default 1)", {1, 1'000'000})
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
         .text("--domain", o->domain, "DOMAIN",
-              "count in user mode, kernel or all (default: all that is permitted)")
+              "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
-        .flag("--json", o->json, "print the summary as one JSON object, on stdout")
+        .flag("--json", o->json, "print the summary as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", export_help)
         .flag("--list", o->list, "list metrics and exit")
-        .program(o->command, "the program to run and count");
+        .program(o->command, "program to run and count");
     return [o] { return execute_stat(*o); };
   };
   return command;

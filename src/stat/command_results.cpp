@@ -17,7 +17,7 @@ Domain parse_domain(const std::string& name) {
   if (name == "user") return Domain::user;
   if (name == "kernel") return Domain::kernel;
   if (name == "all") return Domain::all;
-  throw bad_input("--domain " + name, "is none of user, kernel, all");
+  throw bad_input("--domain " + name, "is not one of user, kernel, all");
 }
 
 std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
@@ -26,7 +26,7 @@ std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
     pid_t pid = 0;
     const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
-      throw bad_input("--pid " + word, "invalid PID", "ps -e lists the processes that there are");
+      throw bad_input("--pid " + word, "invalid PID", "ps -e lists the running processes");
     pids.push_back(pid);
   }
   return pids;
@@ -39,7 +39,7 @@ std::string show_pids(const std::vector<pid_t>& pids) {
 std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {
   auto notes = plan.notes;
   if (domain.empty() && plan.domain == Domain::user)
-    notes.emplace_back("counted in user mode alone: this user may not count in the kernel (recount doctor)");
+    notes.emplace_back("counted in user mode only: this user may not count in the kernel (see recount doctor)");
   return notes;
 }
 

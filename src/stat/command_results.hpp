@@ -16,24 +16,24 @@ class Writer;
 
 namespace recount::cli {
 
-/// --domain; what is allowed when empty. Throws Error (bad_input), as the other does.
+/// --domain; the allowed domain if empty. Throws Error (bad_input).
 [[nodiscard]] Domain parse_domain(const std::string& name);
 /// --pid: process IDs, separated by commas. Throws Error (bad_input).
 [[nodiscard]] std::vector<pid_t> parse_pids(const std::vector<std::string>& lists);
 /// "process 1", "processes 1 2".
 [[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids);
 
-/// What is to be told of a plan; with --domain as it was given.
+/// Notes about a plan; `domain` is the argument of --domain.
 [[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
 inline constexpr Options::Range interval_range{10, 3'600'000};
 /// PID_MAX_LIMIT of Linux, include/linux/threads.h.
 inline constexpr long most_pid = 1 << 22;
 
-/// Results as recount-results(5) has them; nothing where no file is asked for. Throws as result::Writer does.
+/// Writes recount-results(5); does nothing without a file. Throws as result::Writer does.
 class CommandResults {
 public:
-  /// `plan`: what was asked for, beside the subject: the command line, or which processes.
+  /// `plan`: the requested settings besides the subject (the command line or the processes).
   CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan);
   ~CommandResults();
   void write(const stat::Slice& slice);

@@ -1,4 +1,4 @@
-// How much of what a command did its counters could see.
+// Which part of the run time of a command its counters covered.
 #pragma once
 
 #include "process/child.hpp"
@@ -23,11 +23,11 @@ struct Reading {
 [[nodiscard]] Reading read(const std::function<std::vector<Count>()>& counters,
                            const process::Child* command);
 
-/// What happened between two readings.
+/// Difference between two readings.
 struct Between {
   std::vector<Count> counts;
-  std::string removed;    ///< why nothing was counted, see perf::removed(); empty: it was
-  std::string incomplete; ///< what the counts do not hold; empty: nothing known
+  std::string removed;    ///< why nothing was counted, see perf::removed(); empty: counted
+  std::string incomplete; ///< what is missing from the counts; empty: nothing known
 };
 /// Of the whole, from the start of the command. Pure.
 [[nodiscard]] Between between(const Reading& first, const Reading& now);

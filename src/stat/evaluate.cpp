@@ -6,7 +6,7 @@
 namespace recount::stat {
 namespace {
 
-/// An event that each kind of core counts apart, as one.
+/// An event that each core type counts apart, as one.
 result::Observation sum_of_cores(std::span<const Count> counts) {
   result::Observation o;
   double sum = 0;
@@ -18,14 +18,14 @@ result::Observation sum_of_cores(std::span<const Count> counts) {
     running += count.running_ns;
   }
   o.enabled_ns = static_cast<std::int64_t>(enabled);
-  o.running_ns = static_cast<std::int64_t>(std::min(running, enabled)); // a thread is on one core at a time
+  o.running_ns = static_cast<std::int64_t>(std::min(running, enabled)); // a thread runs on one core at a time
   if (std::ranges::none_of(counts, [](const Count& c) { return c.value.has_value(); })) return o;
   o.reason.clear();
   o.value = sum;
   return o;
 }
 
-/// An operand as an observation of its own.
+/// An operand as a separate observation.
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
   std::vector<Count> its;
@@ -41,7 +41,7 @@ double share_of(const result::Observation& o) {
   return static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns);
 }
 
-/// What is true of an operand limits the whole.
+/// Flags and times of an operand limit those of the metric.
 void take_over(const result::Observation& part, result::Observation& whole) {
   if (!whole.enabled_ns || share_of(part) < share_of(whole)) {
     whole.enabled_ns = part.enabled_ns;
@@ -51,7 +51,7 @@ void take_over(const result::Observation& part, result::Observation& whole) {
     if (std::ranges::find(whole.flags, flag) == whole.flags.end()) whole.flags.push_back(flag);
 }
 
-result::Observation ratio(const Row& row, std::span<const Count> counts, double seconds) {
+result::Observation ratio(const PlanRow& row, std::span<const Count> counts, double seconds) {
   result::Observation o;
   const metric::Formula& formula = row.metric.formulas[row.formula];
   std::vector<double> values;
@@ -77,7 +77,7 @@ result::Observation ratio(const Row& row, std::span<const Count> counts, double 
   else
     o.reason = value.why;
   if (value.outside)
-    o.flags.push_back("outside its range: the events do not count what " + formula.text + " takes them for");
+    o.flags.push_back("outside its range: the events do not count what " + formula.text + " assumes");
   return o;
 }
 
@@ -85,12 +85,12 @@ result::Observation ratio(const Row& row, std::span<const Count> counts, double 
 
 std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts, double seconds) {
   std::vector<result::Observation> all;
-  for (const Row& row : plan.rows) {
+  for (const PlanRow& row : plan.rows) {
     result::Observation o;
     if (!row.refused.empty())
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
     else if (row.kind == RowKind::usage)
-      o.reason = "it is known when a command has ended, and for nothing else";
+      o.reason = "known only for a command, after it has ended";
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
     o.witness = row.kind == RowKind::usage ? "rusage" : "perf";
@@ -104,11 +104,11 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
 void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows) {
   if (!exit.usage) return;
   const process::Usage& usage = *exit.usage;
-  // Linux keeps the peak of a process over exec: up to that of this program's own child, nothing is known.
-  constexpr double slack = 1 << 18; // what the child touched between being asked and exec
+  // Linux keeps the peak of a process over exec: a value up to that of recount's own child is unknown.
+  constexpr double slack = 1 << 18; // what the child touched between the query and exec
   const bool hidden = usage.max_rss <= exit.before_exec.max_rss + slack;
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const Row& row = plan.rows[r];
+    const PlanRow& row = plan.rows[r];
     if (row.kind != RowKind::usage) continue;
     if (row.name == "max-rss" && hidden) {
       rows[r].reason =

@@ -13,12 +13,12 @@
 namespace recount::stat {
 
 /// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
-/// ratio is formed of these very counts; over something that was not counted there is none. `counts` are in
+/// ratio is computed from these counts only; it has no value if an operand was not counted. `counts` are in
 /// the order of the plan's events, `seconds` is the wall time over which they were counted. Pure.
 [[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
                                                         double seconds);
 
-/// Gives the rows of kind usage their values. Pure.
+/// Sets the values of the rows of kind usage. Pure.
 void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows);
 
 } // namespace recount::stat

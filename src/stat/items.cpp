@@ -23,8 +23,8 @@ public:
       }
       separator(c, name);
     }
-    if (within_terms) fail("a / without its end: PMU/terms/");
-    if (in_group_) fail("a { without its }");
+    if (within_terms) fail("a / is not closed: PMU/terms/");
+    if (in_group_) fail("a { without a matching }");
     finish(name, after_group_ || list.find_first_not_of(' ') == list.npos);
     after_group_ = false;
   }
@@ -45,7 +45,7 @@ private:
     finish(name, after_group_ && c == ',');
     after_group_ = false;
     if (c == ',') return;
-    if (!in_group_) fail("a } without its {");
+    if (!in_group_) fail("a } without a matching {");
     in_group_ = false;
     after_group_ = true;
     ++groups_;

@@ -9,14 +9,14 @@
 
 namespace recount::stat {
 
-/// One name, and the braces that it stood in.
+/// One name and its group.
 struct Item {
   std::string name;
-  std::optional<std::size_t> group; ///< counted from 0 over all lists; none: in no braces
+  std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
 };
 
-/// Takes lists apart: names with commas between them, and {groups} of such. A comma within PMU/terms/ belongs
-/// to the name. A name that is given twice counts once. Throws Error (bad_input). Pure.
+/// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
+/// to the name. Repeated names are removed. Throws Error (bad_input). Pure.
 [[nodiscard]] std::vector<Item> parse_items(const std::vector<std::string>& lists);
 
 } // namespace recount::stat

@@ -1,15 +1,9 @@
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "stat/report.hpp"
 #include "process/waiter.hpp"
 
 namespace recount::cli {
 namespace {
-
-using StatJson = nlohmann::ordered_json;
-
-StatJson or_null(const std::optional<double>& value) {
-  return value ? StatJson(*value) : StatJson();
-}
 
 const char* kind_name(stat::RowKind kind) {
   switch (kind) {
@@ -21,16 +15,16 @@ const char* kind_name(stat::RowKind kind) {
   return "";
 }
 
-StatJson described(const stat::Row& row) {
-  StatJson json{{"name", row.name}, {"kind", kind_name(row.kind)}};
+Json described(const stat::PlanRow& row) {
+  Json json{{"name", row.name}, {"kind", kind_name(row.kind)}};
   if (!row.unit.empty()) json["unit"] = row.unit;
   if (row.kind == stat::RowKind::metric && row.refused.empty())
     json["formula"] = row.metric.formulas[row.formula].text;
   return json;
 }
 
-StatJson with_summary(const stat::Row& row, const stat::Summary& s) {
-  StatJson json = described(row);
+Json with_summary(const stat::PlanRow& row, const stat::Summary& s) {
+  Json json = described(row);
   json["mean"] = or_null(s.mean);
   json["deviation"] = or_null(s.deviation);
   json["values"] = s.values;
@@ -41,9 +35,9 @@ StatJson with_summary(const stat::Row& row, const stat::Summary& s) {
   return json;
 }
 
-StatJson with_values(const stat::Plan& plan, const stat::Slice& slice) {
-  StatJson json{{"repetition", slice.repetition}, {"begin", slice.begin}, {"end", slice.end}};
-  StatJson& values = json["values"] = StatJson::object();
+Json with_values(const stat::Plan& plan, const stat::Slice& slice) {
+  Json json{{"repetition", slice.repetition}, {"begin", slice.begin}, {"end", slice.end}};
+  Json& values = json["values"] = Json::object();
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     values[plan.rows[r].name] = or_null(result::as_double(slice.rows[r].value));
   return json;
@@ -52,9 +46,9 @@ StatJson with_values(const stat::Plan& plan, const stat::Slice& slice) {
 } // namespace
 
 std::string metrics_json(const metric::Metrics& metrics) {
-  StatJson all = StatJson::array();
+  Json all = Json::array();
   for (const metric::Metric& m : metrics) {
-    StatJson json{{"name", m.name}, {"unit", m.unit}, {"prose", m.prose}, {"file", m.file}, {"line", m.line}};
+    Json json{{"name", m.name}, {"unit", m.unit}, {"prose", m.prose}, {"file", m.file}, {"line", m.line}};
     for (const metric::Formula& f : m.formulas)
       json["formulas"].push_back(f.text);
     all.push_back(std::move(json));
@@ -62,23 +56,23 @@ std::string metrics_json(const metric::Metrics& metrics) {
   return json_text("metrics", {{"metrics", std::move(all)}});
 }
 
-std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::Ended& ended,
+std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::RunResult& ended,
                       const std::vector<stat::Slice>& intervals) {
-  StatJson json;
+  Json json;
   json["command"] = request.command;
   if (!request.pids.empty()) json["pids"] = request.pids;
-  json["status"] = ended.exit ? StatJson(process::shell_status(*ended.exit)) : StatJson();
+  json["status"] = ended.exit ? Json(process::shell_status(*ended.exit)) : Json();
   json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
   std::vector<double> seconds;
   for (const stat::Slice& slice : ended.repetitions)
     seconds.push_back(slice.end);
   json["seconds"] = seconds;
-  json["metrics"] = StatJson::array();
+  json["metrics"] = Json::array();
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     json["metrics"].push_back(with_summary(plan.rows[r], stat::summarise(ended.repetitions, r)));
-  json["groups"] = StatJson::array();
+  json["groups"] = Json::array();
   for (const auto& group : plan.groups) {
-    StatJson names = StatJson::array();
+    Json names = Json::array();
     for (const std::size_t e : group)
       names.push_back(plan.events[e].name);
     json["groups"].push_back(std::move(names));

@@ -51,7 +51,7 @@ public:
   }
 
   Plan finish() && {
-    for (Row& row : plan_.rows)
+    for (PlanRow& row : plan_.rows)
       place(row);
     std::vector<bool> grouped(plan_.events.size());
     for (const auto& rows : braces_)
@@ -61,11 +61,11 @@ public:
   }
 
 private:
-  /// Asked once for each name: trying an event opens it.
-  const witness::Asked& ask(const std::string& name) {
+  /// Cached per name: the check opens the event.
+  const witness::MetricEvents& ask(const std::string& name) {
     const auto known = asked_.find(name);
     if (known != asked_.end()) return known->second;
-    return asked_.emplace(name, witness::ask(name, plan_.domain)).first->second;
+    return asked_.emplace(name, witness::resolve_metric(name, plan_.domain)).first->second;
   }
 
   [[nodiscard]] std::vector<std::string> names_of_metrics() const {
@@ -76,19 +76,19 @@ private:
   }
 
   void add_counted(const std::string& name) {
-    const witness::Asked& asked = ask(name);
-    // A name that nobody knows is the user's mistake; what this machine lacks is a row without value.
+    const witness::MetricEvents& asked = ask(name);
+    // A name that is unknown is the user's mistake; an event missing on this machine is a row without value.
     if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
     const bool kinds_of_cores = !asked.preset && asked.events.size() > 1;
     if (!kinds_of_cores) return add_row(name, asked);
     for (const Event& event : asked.events) {
-      witness::Asked one = asked;
+      witness::MetricEvents one = asked;
       one.events = {event};
       add_row(event.name, one);
     }
   }
-  void add_row(const std::string& name, const witness::Asked& asked) {
-    Row row;
+  void add_row(const std::string& name, const witness::MetricEvents& asked) {
+    PlanRow row;
     row.name = name;
     row.kind = asked.preset || name.starts_with("PAPI_") ? RowKind::preset : RowKind::event;
     row.refused = asked.refused;
@@ -98,7 +98,7 @@ private:
   }
 
   void add_usage(const std::string& name, const std::string& unit) {
-    Row row;
+    PlanRow row;
     row.name = name;
     row.kind = RowKind::usage;
     row.unit = unit;
@@ -106,7 +106,7 @@ private:
   }
 
   void add_metric(const metric::Metric& metric) {
-    Row row;
+    PlanRow row;
     row.name = metric.name;
     row.kind = RowKind::metric;
     row.unit = metric.unit;
@@ -119,8 +119,8 @@ private:
     }
     plan_.rows.push_back(std::move(row));
   }
-  /// Whether a formula can be evaluated here; else the row learns why not.
-  bool countable(const metric::Formula& formula, Row& row) {
+  /// Whether a formula can be evaluated here; else sets the reason of the row.
+  bool countable(const metric::Formula& formula, PlanRow& row) {
     for (const std::string& name : formula.events()) {
       row.refused = ask(name).refused;
       row.refused_by = row.refused.empty() ? "" : name;
@@ -129,7 +129,7 @@ private:
     return true;
   }
 
-  void place(Row& row) {
+  void place(PlanRow& row) {
     if (!row.refused.empty()) return;
     for (Operand& operand : row.operands)
       for (const Event& event : operand.asked.events) {
@@ -177,7 +177,7 @@ private:
 
   const metric::Metrics& metrics_;
   Plan plan_;
-  std::map<std::string, witness::Asked> asked_;
+  std::map<std::string, witness::MetricEvents> asked_;
   std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
 };
 

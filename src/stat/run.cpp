@@ -142,18 +142,18 @@ process::Exit attend(process::Child& child, const process::HeldSignals& signals,
       repetition.look();
     }
   } catch (...) {
-    child.wait(); // a fault of ours is not to end somebody's work
+    child.wait(); // an error of recount must not kill the command
     throw;
   }
 }
 
-void keep(Ended& ended, const process::Exit& exit) {
+void keep(RunResult& ended, const process::Exit& exit) {
   if (!ended.exit || !exit.ok() || ended.exit->ok()) ended.exit = exit;
 }
 
 /// Counts the command from exec to end.
 Slice count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
-                    const process::HeldSignals& signals, Ended& ended) {
+                    const process::HeldSignals& signals, RunResult& ended) {
   process::Child child = start(request.command, true);
   Counting counting(plan, {child.pid()}, Attached::When::at_exec);
   const perf::Descendants descendants(child.pid());
@@ -166,7 +166,7 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
 
 /// Counts processes that run already, until they have ended, or for as long as the command takes.
 Slice count_processes(const Plan& plan, const Request& request, const Listener& listener, int number,
-                      const process::HeldSignals& signals, Ended& ended) {
+                      const process::HeldSignals& signals, RunResult& ended) {
   Counting counting(plan, request.pids, Attached::When::at_once);
   Repetition repetition(plan, request, listener, number, counting, nullptr);
   if (!request.command.empty()) {
@@ -186,7 +186,7 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
 
 } // namespace
 
-std::vector<std::string> doubts(const Plan& plan, const Slice& slice) {
+std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   std::map<std::string, std::string> missing, flags;
   const auto tell = [](auto& lines, const std::string& what, const std::string& name) {
     std::string& names = lines[what];
@@ -206,9 +206,9 @@ std::vector<std::string> doubts(const Plan& plan, const Slice& slice) {
   return lines;
 }
 
-Ended run(const Plan& plan, const Request& request, const Listener& listener) {
+RunResult run(const Plan& plan, const Request& request, const Listener& listener) {
   const process::HeldSignals signals;
-  Ended ended;
+  RunResult ended;
   const auto count = request.pids.empty() ? count_command : count_processes;
   for (int number = 0; number < request.repeat && ended.signal == 0; ++number)
     ended.repetitions.push_back(count(plan, request, listener, number, signals, ended));

@@ -21,7 +21,7 @@ struct Request {
   std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
 };
 
-/// A stretch of time and what was counted in it.
+/// A time interval and its counts.
 struct Slice {
   int repetition = 0;                    ///< from 0
   std::optional<int> interval;           ///< from 0; none: the whole repetition
@@ -30,23 +30,22 @@ struct Slice {
   std::vector<result::Observation> rows; ///< evaluate()
 };
 
-struct Ended {
+struct RunResult {
   std::vector<Slice> repetitions;
   std::optional<process::Exit> exit; ///< of the command: the last that failed, else the last
   int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
 };
 
-/// What was not counted although it could be, and what counts do not hold: a line each, with the names of its
-/// rows.
-[[nodiscard]] std::vector<std::string> doubts(const Plan& plan, const Slice& slice);
+/// Rows that were not counted although possible, and incomplete counts: one line each, with the row names.
+[[nodiscard]] std::vector<std::string> warnings(const Plan& plan, const Slice& slice);
 
-/// Called with each interval and, after its intervals, each repetition. What it throws passes through, once
-/// the command has ended.
+/// Called with each interval and, after its intervals, each repetition. Its exceptions are rethrown after the
+/// command has ended.
 using Listener = std::function<void(const Slice&)>;
 
 /// Counts. The command has this process's terminal, standard input and output; a terminal's Ctrl-C reaches
-/// both, and this waits for the command to end of it; signals from other processes are handed on. Throws
+/// both, and this waits for the command; signals from other processes are forwarded. Throws
 /// Error as Attached does, process::CannotRun for the command.
-[[nodiscard]] Ended run(const Plan& plan, const Request& request, const Listener& listener);
+[[nodiscard]] RunResult run(const Plan& plan, const Request& request, const Listener& listener);
 
 } // namespace recount::stat

@@ -1,4 +1,4 @@
-// What repetitions come to, row by row.
+// Statistics over repetitions, per row.
 #pragma once
 
 #include "stat/run.hpp"
@@ -15,7 +15,7 @@ struct Summary {
   std::vector<double> values;      ///< of the repetitions that have one
   std::optional<double> mean;      ///< none: no repetition has a value
   std::optional<double> deviation; ///< standard deviation of a sample; none with fewer than two values
-  double share = 1;                ///< of the time counted: the least of all repetitions
+  double share = 1;                ///< scheduled share of the time: minimum over repetitions
   std::size_t missing = 0;         ///< repetitions without value
   std::string reason;              ///< the first reason why
   std::vector<std::string> flags;  ///< each once

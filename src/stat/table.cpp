@@ -9,7 +9,7 @@
 namespace recount::cli {
 namespace {
 
-/// The unit in which a reader is told a value, and by what the value is divided.
+/// The displayed unit of a value and its divisor.
 struct ShownUnit {
   std::string name;
   double size = 1;
@@ -28,7 +28,7 @@ std::string show_deviation(const stat::Summary& s) {
   return fmt::format("+- {:.1f} %", 100 * *s.deviation / std::abs(*s.mean));
 }
 
-/// "57.1 %" of the time, where events took turns.
+/// "57.1 %" of the time, for multiplexed events.
 std::string show_share(double share) {
   return share < 1 ? fmt::format("{:.1f} %", 100 * share) : std::string();
 }
@@ -36,22 +36,22 @@ std::string show_share(double share) {
 /// Whether a row of this name is refused as well.
 bool refused(const stat::Plan& plan, const std::string& name) {
   return std::ranges::any_of(plan.rows,
-                             [&](const stat::Row& row) { return row.name == name && !row.refused.empty(); });
+                             [&](const stat::PlanRow& row) { return row.name == name && !row.refused.empty(); });
 }
 
-/// Reasons that several rows share are told once, and so are flags.
+/// Reasons and flags shared by several rows are printed once.
 void add_notes(std::string& text, const std::string& before, const std::map<std::string, std::string>& notes,
                std::size_t columns) {
   for (const auto& [note, names] : notes)
     text += "  " + wrap(fmt::format("{}{}: {}", before, names, note), columns, 4) + "\n";
 }
 
-std::string times_text(const stat::Ended& ended) {
+std::string times_text(const stat::RunResult& ended) {
   std::vector<double> took;
   for (const stat::Slice& slice : ended.repetitions)
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
-  if (!s.mean) return "nothing was run";
+  if (!s.mean) return "no run completed";
   if (s.values.size() == 1) return show_number(*s.mean) + " s";
   return fmt::format("{} repetitions of {} s {}", s.values.size(), show_number(*s.mean, s.deviation),
                      show_deviation(s));
@@ -81,10 +81,10 @@ Table metrics_list(const metric::Metrics& metrics) {
 std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head) {
   std::string text;
   if (head && slice.repetition > 0) text += fmt::format("repetition {}\n", slice.repetition + 1);
-  if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "of");
+  if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "metric");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const stat::Row& row = plan.rows[r];
-    if (!row.refused.empty()) continue; // told at the end
+    const stat::PlanRow& row = plan.rows[r];
+    if (!row.refused.empty()) continue; // printed at the end
     const auto value = result::as_double(slice.rows[r].value);
     if (row.kind == stat::RowKind::usage) continue; // known at the end
     const double share = stat::summarise(std::span(&slice, 1), r).share;
@@ -97,7 +97,7 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
   return text;
 }
 
-Table values_table(const stat::Plan& plan, const stat::Ended& ended) {
+Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
   using Align = Table::Align;
   const bool several = ended.repetitions.size() > 1;
   Table table({{"event"},
@@ -107,7 +107,7 @@ Table values_table(const stat::Plan& plan, const stat::Ended& ended) {
                {"", Align::right}},
               "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const stat::Row& row = plan.rows[r];
+    const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
     if (!s.mean) continue;
     const ShownUnit unit = shown_unit(row.unit, *s.mean);
@@ -119,7 +119,7 @@ Table values_table(const stat::Plan& plan, const stat::Ended& ended) {
   return table;
 }
 
-std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const std::string& what,
+std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, const std::string& what,
                        std::FILE* stream) {
   std::map<std::string, std::string> missing, flags;
   const auto note = [](auto& notes, const std::string& why, const std::string& name) {
@@ -127,11 +127,11 @@ std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const s
     names += (names.empty() ? "" : ", ") + name;
   };
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const stat::Row& row = plan.rows[r];
+    const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
     for (const std::string& flag : s.flags)
       note(flags, flag, row.name);
-    if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // told of the event itself
+    if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // printed for the event itself
     if (!row.refused.empty())
       note(missing, brief(row.refused),
            row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
@@ -139,7 +139,7 @@ std::string stat_table(const stat::Plan& plan, const stat::Ended& ended, const s
       note(missing, s.reason,
            fmt::format("{} in {} of {} repetitions", row.name, s.missing, ended.repetitions.size()));
     else if (!s.mean)
-      note(missing, s.reason.empty() ? "nothing was run" : s.reason, row.name);
+      note(missing, s.reason.empty() ? "no run completed" : s.reason, row.name);
   }
   const std::size_t columns = line_width(stream);
   const Table table = values_table(plan, ended);

@@ -1,12 +1,10 @@
 #include "sweep/answer.hpp"
+#include "base/json.hpp"
 #include "result/line.hpp"
 
-#include <nlohmann/json.hpp>
 #include <recount/error.hpp>
 
 namespace recount::sweep {
-
-using Json = nlohmann::json;
 
 namespace {
 
@@ -36,7 +34,7 @@ std::string done_line(double kernel_seconds) {
 }
 
 std::string failed_line(const std::string& reason) {
-  return Json{{"type", "failed"}, {"reason", reason}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dumped(Json{{"type", "failed"}, {"reason", reason}});
 }
 
 Answer parse_answer(std::string_view text) {

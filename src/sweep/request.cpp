@@ -1,12 +1,10 @@
 #include "result/line.hpp"
+#include "base/json.hpp"
 #include "sweep/serve.hpp"
 
-#include <nlohmann/json.hpp>
 #include <recount/error.hpp>
 
 namespace recount::sweep {
-
-using Json = nlohmann::json;
 
 std::string to_request(const witness::Task& task) {
   const Json object{{"run", task.run},
@@ -15,7 +13,7 @@ std::string to_request(const witness::Task& task) {
                     {"repetition", task.repetition},
                     {"witness", task.witness},
                     {"metrics", task.metrics}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dumped(object);
 }
 
 witness::Task parse_request(std::string_view text) {

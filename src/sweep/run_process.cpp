@@ -1,66 +1,42 @@
 #include "sweep/run_process.hpp"
-#include "process/worker.hpp"
 #include "sweep/serve.hpp"
 
 #include <algorithm>
-#include <ctime>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <recount/error.hpp>
-#include <unistd.h>
+#include <utility>
 
 namespace recount::sweep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t longest_answer = 16 << 20, longest_words = 4096;
 
-process::Child start(const Job& job, const Execution& how, int out, int err) {
-  const auto in =
-      process::text_file(to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics}));
+process::Worker start(const Job& job, const Execution& how) {
   process::Spawn spawn;
   spawn.argv = how.program;
-  spawn.in = in.get();
-  spawn.out = out;
-  spawn.err = err;
-  spawn.core_dump = false;
   if (witness::find(job.witness).native) {
     spawn.cpu = how.cpu;
     spawn.fixed_addresses = true;
   }
-  return process::Child(spawn);
-}
-
-/// Of a process that has not been waited for; 0 where the system does not tell.
-std::chrono::nanoseconds cpu_time(pid_t pid) {
-  clockid_t clock{};
-  timespec used{};
-  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
-  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  return {std::move(spawn),
+          to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
 }
 
 } // namespace
 
-RunProcess::RunProcess(const Job& job, const Execution& how) : RunProcess(job, how, {}) {}
-
-RunProcess::RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes)
+RunProcess::RunProcess(const Job& job, const Execution& how)
     : job_(&job),
       run_(how.run),
       native_(witness::find(job.witness).native),
       limit_(native_ ? how.limit : how.model_limit),
       started_(Clock::now()),
-      child_(start(job, how, pipes.first.write.get(), pipes.second.write.get())),
-      out_(std::move(pipes.first.read)),
-      err_(std::move(pipes.second.read)) {
-  for (const int fd : {out_.get(), err_.get()})
-    ::fcntl(fd, F_SETFL, O_NONBLOCK);
-}
+      worker_(start(job, how)) {}
 
-// CPU time, because a simulation takes the same CPU time however many others share the processor.
+// CPU time: that of a simulation does not depend on how many processes share the processor.
 std::optional<std::chrono::nanoseconds> RunProcess::left() const {
   if (!limit_) return {};
   if (native_) return started_ + *limit_ - Clock::now();
-  return *limit_ - cpu_time(child_.pid());
+  return *limit_ - worker_.child().cpu_time();
 }
 
 Clock::time_point RunProcess::deadline() const {
@@ -71,19 +47,18 @@ Clock::time_point RunProcess::deadline() const {
 }
 
 bool RunProcess::advance() {
-  process::drain(out_, answer_, longest_answer);
-  process::drain(err_, words_, longest_words);
-  if (const auto share = take_progress(answer_)) simulated_ = share;
+  worker_.read();
+  if (const auto share = take_progress(worker_.answer())) simulated_ = share;
   const auto rest = left();
   const bool late = rest && rest->count() <= 0;
-  if (!late && (out_ || err_)) return false;
+  if (!late && worker_.open()) return false;
   if (late) {
-    exit_ = child_.wait(std::chrono::milliseconds(0));
+    exit_ = worker_.child().wait(std::chrono::milliseconds(0));
     if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_->count());
-  } else if (const auto exit = child_.wait_for(std::chrono::milliseconds(20))) {
+  } else if (const auto exit = worker_.child().wait_for(std::chrono::milliseconds(20))) {
     exit_ = *exit;
   } else {
-    return false; // has closed its outputs and lives on
+    return false; // has closed its outputs and still runs
   }
   ended_ = Clock::now();
   return true;
@@ -98,18 +73,14 @@ std::string RunProcess::ending() const {
 }
 
 std::string RunProcess::with_last_words(std::string reason) const {
-  std::string_view words = words_;
-  while (!words.empty() && words.back() == '\n')
-    words.remove_suffix(1);
-  const std::size_t line = words.rfind('\n');
-  if (line != words.npos) words.remove_prefix(line + 1);
+  const std::string_view words = worker_.last_words();
   return words.empty() ? reason : fmt::format("{}; it said: {:.300}", reason, words);
 }
 
 Answer RunProcess::answer() const {
   Answer all;
   try {
-    all = parse_answer(answer_);
+    all = parse_answer(worker_.answer());
     const bool foreign = std::any_of(all.observations.begin(), all.observations.end(), [&](const auto& o) {
       return o.run != run_ || o.kernel != job_->kernel || o.params != job_->point ||
              !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);

@@ -1,15 +1,13 @@
-// One run in flight: a fresh process that was handed a task and answers through a pipe.
+// One run in its own process, which reads a request and answers through a pipe.
 #pragma once
 
-#include "process/child.hpp"
-#include "process/fd.hpp"
+#include "process/worker.hpp"
 #include "sweep/answer.hpp"
 #include "sweep/engine.hpp"
 
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace recount::sweep {
 
@@ -20,24 +18,23 @@ public:
   RunProcess(const Job& job, const Execution& how);
 
   [[nodiscard]] const Job& job() const { return *job_; }
-  [[nodiscard]] int out() const { return out_.get(); } ///< to poll; -1 once all is read
-  [[nodiscard]] int err() const { return err_.get(); }
+  [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
+  [[nodiscard]] int err() const { return worker_.err(); }
   /// When advance() must look at the limit; a later call may give a later time.
   [[nodiscard]] std::chrono::steady_clock::time_point deadline() const;
-  /// The share of a simulation that is done, as the process told last.
+  /// The completed share of a simulation, from the last progress line.
   [[nodiscard]] std::optional<double> simulated() const { return simulated_; }
 
-  /// Reads what is there without waiting, or kills the process when its time is up. True: it has ended.
+  /// Reads available output without waiting; kills the process after its time limit. True: it has ended.
   bool advance();
 
-  /// Once ended. `failed` is set when there is nothing usable.
+  /// Once ended. `failed` is set when there is no usable answer.
   [[nodiscard]] Answer answer() const;
   [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
 
 private:
-  RunProcess(const Job& job, const Execution& how, std::pair<process::Pipe, process::Pipe> pipes);
   [[nodiscard]] std::string with_last_words(std::string reason) const;
-  /// What is left of the limit; nothing where there is none.
+  /// Remaining time; nothing without a limit.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> left() const;
   [[nodiscard]] std::string ending() const;
 
@@ -46,9 +43,7 @@ private:
   bool native_;
   std::optional<std::chrono::milliseconds> limit_; ///< wall time of a native run, else CPU time
   std::chrono::steady_clock::time_point started_, ended_;
-  process::Child child_;
-  process::Fd out_, err_;
-  std::string answer_, words_;
+  process::Worker worker_;
   process::Exit exit_;
   std::optional<double> simulated_;
 };

@@ -1,29 +1,17 @@
 #include "sweep/serve.hpp"
+#include "base/text.hpp"
 #include "process/write_all.hpp"
 #include "result/line.hpp"
 #include "sweep/answer.hpp"
 
-#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <recount/error.hpp>
-#include <unistd.h>
 
 namespace recount::sweep {
 namespace {
 
 constexpr std::size_t longest_request = 1 << 20;
-
-std::string read_all(int fd) {
-  std::string text;
-  char block[4096];
-  for (;;) {
-    const ssize_t got = ::read(fd, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || text.size() > longest_request) return text;
-    text.append(block, static_cast<std::size_t>(got));
-  }
-}
 
 std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Witness& witness,
                                         const witness::Task& task) {
@@ -80,7 +68,7 @@ int serve(int in, int out, const Lookup& lookup) {
   std::string text;
   int status = 0;
   try {
-    text = answer(read_all(in), lookup, out);
+    text = answer(host::read_all(in, longest_request).value_or(""), lookup, out);
   } catch (const Error& error) {
     text = failed_line(error.problem().subject + ": " + error.problem().cause) + '\n';
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;

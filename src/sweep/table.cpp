@@ -1,5 +1,5 @@
 #include "sweep/table.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 #include "command/output.hpp"
 #include "sweep/groups.hpp"
 
@@ -11,8 +11,6 @@
 
 namespace recount::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string show(const result::ParamValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);

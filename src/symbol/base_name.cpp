@@ -15,7 +15,7 @@ std::size_t opening(const std::string& text, std::size_t at, char open, char clo
   return std::string::npos;
 }
 
-/// Past the last blank that no bracket encloses: what stands before it is a return type. The name of an
+/// Past the last blank outside brackets: the text before it is a return type. The name of an
 /// operator may hold anything ("operator new", "operator<", "operator int").
 std::size_t past_return_type(const std::string& text) {
   const std::size_t end = std::min(text.find("operator"), text.size());

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-// libiberty's demanglers; <libiberty/demangle.h> declares a basename() that clashes with that of <cstring>.
+// The demanglers of libiberty; <libiberty/demangle.h> declares a basename() that clashes with that of <cstring>.
 extern "C" {
 using DemangledPart = void (*)(const char* text, std::size_t size, void* opaque);
 int cplus_demangle_v3_callback(const char* mangled, int options, DemangledPart part, void* opaque);
@@ -25,12 +25,12 @@ struct DemangledText {
 
 void add_demangled(const char* text, std::size_t size, void* opaque) {
   auto& made = *static_cast<DemangledText*>(opaque);
-  if (size > longest_name - made.size) std::longjmp(made.too_long, 1); // a few bytes can stand for gigabytes
+  if (size > longest_name - made.size) std::longjmp(made.too_long, 1); // a few bytes can expand to gigabytes
   std::memcpy(made.text + made.size, text, size);
   made.size += size;
 }
 
-/// Apart, so that no object with a destructor lives in the frame that is jumped to; with a callback the
+/// Separate, so that no object with a destructor is in the frame of setjmp; with a callback the
 /// demanglers allocate nothing.
 bool demangle_into(DemangledText& made, const char* name) {
   if (setjmp(made.too_long) != 0) return false;

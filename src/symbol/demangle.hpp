@@ -1,4 +1,4 @@
-// Names of functions as people write them.
+// Demangled names of functions.
 #pragma once
 
 #include <string>

@@ -15,19 +15,18 @@ struct Instruction {
   std::string text;  ///< "mov qword ptr [rip + 0x2f11], rax"
 };
 
-/// Takes code apart from its beginning on, up to the first bytes that are no instruction. `machine`: EM_* of
+/// Disassembles code up to the first invalid instruction. `machine`: EM_* of
 /// elf.h; empty for one that is not known. Any bytes. Thread-safe.
 [[nodiscard]] std::vector<Instruction> disassemble(int machine, std::span<const unsigned char> code,
                                                    std::uint64_t address);
 
-/// A stretch of code and where it lies.
+/// A range of code and its address.
 struct Code {
   std::uint64_t address = 0;
   std::vector<unsigned char> bytes;
 };
-/// The instructions by which a function, given by its parts, leaves: returns, and jumps out of all parts for
-/// good. None when they cannot all be told: an instruction that is not known, a jump to a computed address
-/// (it may lead anywhere), a condition that decides whether it is left.
+/// The exit instructions of a function, given by its parts: returns, and unconditional jumps out of all parts.
+/// Nothing if they are not all known: after an unknown instruction, an indirect jump, or a conditional exit.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<Code>& parts);
 
 } // namespace recount::symbol

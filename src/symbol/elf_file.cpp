@@ -15,10 +15,10 @@ std::string words_of_dwfl() {
 }
 
 Error no_program(const std::string& path, const std::string& why) {
-  return bad_input(path, "is no program or shared library: " + why);
+  return bad_input(path, "is not a program or shared library: " + why);
 }
 
-/// The file is ours to give; nobody else is asked.
+/// recount supplies the file; libdwfl must not search for it.
 int find_no_elf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) {
   return -1;
 }
@@ -56,7 +56,7 @@ void ElfFile::read_segments(Elf* elf) {
   if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
     throw no_program(path_, words_of_dwfl());
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-    throw no_program(path_, "another kind of ELF file");
+    throw no_program(path_, "a different type of ELF file");
   machine_ = header.e_machine;
   for (std::size_t i = 0; i < std::min<std::size_t>(count, 4096); ++i) {
     GElf_Phdr program;
@@ -79,7 +79,7 @@ std::span<const unsigned char> ElfFile::build_id() const {
 std::optional<std::uint64_t> ElfFile::address(std::uint64_t offset) const {
   for (const Segment& s : segments_)
     if (offset >= s.offset && offset - s.offset < s.size) return s.address + (offset - s.offset);
-  // What is mapped begins with a page, a segment need not.
+  // Mappings begin at a page boundary, segments need not.
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   for (const Segment& s : segments_)
     if (offset < s.offset && s.offset - offset < page) return s.address - (s.offset - offset);

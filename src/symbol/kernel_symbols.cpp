@@ -34,7 +34,7 @@ KernelSymbols::KernelSymbols(std::string text) : text_(std::move(text)) {
   }
   std::ranges::stable_sort(entries_, {}, &Entry::start);
   if (entries_.empty())
-    hidden_ = zeros ? "the kernel shows zeros for its addresses" : "no kernel symbols can be read";
+    hidden_ = zeros ? "the kernel hides its addresses" : "kernel symbols cannot be read";
 }
 
 KernelSymbols KernelSymbols::here() {

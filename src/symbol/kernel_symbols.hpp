@@ -21,8 +21,7 @@ public:
   /// This kernel's. Reads megabytes: do it only when needed.
   [[nodiscard]] static KernelSymbols here();
   [[nodiscard]] std::optional<Found> find(std::uint64_t address) const;
-  /// Why nothing is known: the kernel shows this user zeros for addresses, with the setting; empty: all is
-  /// well.
+  /// Why no symbols are known: the kernel hides addresses from this user, with the setting; empty: known.
   [[nodiscard]] const std::string& hidden() const noexcept { return hidden_; }
 
 private:

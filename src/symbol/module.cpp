@@ -24,7 +24,7 @@ bool pattern(const std::string& text) {
   return text.find_first_of("*?[") != std::string::npos;
 }
 
-/// Whether what a user wrote means this function.
+/// Whether a name given by the user denotes this function.
 bool means(const std::string& wanted, const std::string& linkage, const std::string& demangled) {
   const bool glob = pattern(wanted);
   const auto same = [&](const std::string& name) {
@@ -56,7 +56,7 @@ struct Module::State {
   SymbolTable symbols;
   Dwarf* dwarf;
   Units units;
-  std::list<std::pair<std::size_t, Scopes>> scopes; ///< of the units asked for last, the latest first
+  std::list<std::pair<std::size_t, Scopes>> scopes; ///< of recently used units, latest first
 
   const Scopes& scopes_of(std::size_t unit);
   [[nodiscard]] std::vector<Named> named(const std::string& name, bool function) const;
@@ -139,7 +139,7 @@ std::vector<Frame> Module::frames(std::uint64_t address) {
       s.set_call(frames.emplace_back(), its, scope.die);
     }
   }
-  if (symbol) frames.back().function = demangle(symbol->name); // says which clone it is
+  if (symbol) frames.back().function = demangle(symbol->name); // includes the clone suffix
   return frames;
 }
 
@@ -208,7 +208,7 @@ std::string Module::lacks() const {
   if (s.dwarf) return {};
   std::string text = s.symbols.all().empty() ? "no symbols and no debug information"
                      : s.symbols.dynamic_only()
-                         ? "stripped: only the functions that it exports have names, and lines are unknown"
+                         ? "stripped: only exported functions have names; lines are unknown"
                          : "no debug information: lines are unknown";
   std::string id;
   for (const unsigned char byte : s.file.build_id())

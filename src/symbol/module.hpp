@@ -13,7 +13,7 @@
 
 namespace recount::symbol {
 
-/// Where an address lies in the source text.
+/// The source location of an address.
 struct Frame {
   std::string function; ///< demangled; empty: no symbol covers the address
   std::string file;     ///< empty: no line table covers it
@@ -26,7 +26,7 @@ struct Named {
   std::string name;    ///< demangled
   std::string linkage; ///< as the symbol table has it
   std::uint64_t start = 0, end = 0;
-  bool indirect = false; ///< the function chooses, when the program starts, which one is called by this name
+  bool indirect = false; ///< IFUNC: a resolver selects the implementation at program start
 };
 
 /// A program or shared library. Addresses are those that the file states. Opens its debug information on
@@ -56,8 +56,8 @@ public:
   [[nodiscard]] std::vector<Named> parts(const Named& function) const;
   /// The variables of that name, likewise.
   [[nodiscard]] std::vector<Named> variables(const std::string& name) const;
-  /// How often functions of that name (as in functions()) were inlined, where no call is left to be seen.
-  /// None without debug information, or where it is too large to look through.
+  /// Number of inlined instances of functions of that name (see functions()).
+  /// Nothing without debug information, or if it is too large to search.
   [[nodiscard]] std::optional<std::size_t> inlined(const std::string& name);
   /// Loaded bytes, fewer at the end of what the file holds, and the machine they are for (EM_* of elf.h).
   [[nodiscard]] std::vector<unsigned char> bytes(std::uint64_t address, std::size_t size) const;
@@ -73,7 +73,7 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// The vdso of this process, which is that of every 64-bit process here; none where there is none.
+/// The vdso of this process, which every 64-bit process shares; nothing if there is none.
 [[nodiscard]] std::optional<Module> vdso(const std::string& debug_path = {});
 
 } // namespace recount::symbol

@@ -17,7 +17,7 @@ struct Scope {
   bool inlined = false;
 };
 
-/// Found once by walking the unit; looking up takes no walk.
+/// Built once by a walk over the unit; lookups need no walk.
 class Scopes {
 public:
   explicit Scopes(Unit& unit);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t most_files = 65536;
 constexpr std::size_t most_regions = 1'000'000; ///< of one process
 constexpr std::size_t most_spaces = 65536;
-constexpr std::size_t most_ended = 256; ///< processes that are remembered after their end
+constexpr std::size_t most_ended = 256; ///< processes that are kept after their end
 } // namespace
 
 std::uint32_t Spaces::file_of(const Mapping& m) {

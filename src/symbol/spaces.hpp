@@ -1,4 +1,4 @@
-// What lay where in the address space of each process, at the time of each sample.
+// The mappings of each process at the time of each sample.
 #pragma once
 
 #include <recount/sampling.hpp>
@@ -14,7 +14,7 @@
 
 namespace recount::symbol {
 
-/// Something that was mapped: a file, or a name in brackets or after "//" of what is none ("[vdso]",
+/// A mapping: a file, or the name of anonymous memory in brackets or after "//" ("[vdso]",
 /// "//anon").
 struct MappedFile {
   std::string path;
@@ -29,16 +29,16 @@ class Spaces {
 public:
   void add(const Mapping& mapping);
   void add(const Fork& fork);
-  void add(const Name& name); ///< with exec: all that was mapped is gone
+  void add(const Name& name); ///< with exec: removes all mappings
   void add(const End& end);
-  /// Any record; those that say nothing of mappings are ignored.
+  /// Any record; those unrelated to mappings are ignored.
   void add(const Record& record);
 
   struct Place {
     std::uint32_t file = 0;   ///< index into files()
-    std::uint64_t offset = 0; ///< in the file; the address itself in what is none
+    std::uint64_t offset = 0; ///< in the file; the address itself in anonymous memory
   };
-  /// Where an address of a process lies now; none where nothing is known to be mapped.
+  /// The current mapping of an address of a process; nothing if unknown.
   [[nodiscard]] std::optional<Place> find(std::uint32_t pid, std::uint64_t address) const;
   [[nodiscard]] const std::vector<MappedFile>& files() const noexcept { return files_; }
   /// Where the file was mapped in the process, by the address of its offset 0; none: not mapped.

@@ -15,7 +15,7 @@ bool executable(Elf* elf, GElf_Word index, std::uint64_t& end) {
   return (header.sh_flags & SHF_EXECINSTR) != 0;
 }
 
-/// Of the names at one address, people know the global one with the fewest underscores in front.
+/// Of the names at one address, prefer the global one with the fewest leading underscores.
 unsigned char rank_of(const GElf_Sym& symbol, const char* name) {
   const unsigned binding = GELF_ST_BIND(symbol.st_info);
   const unsigned scope = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;

@@ -26,7 +26,7 @@ public:
   [[nodiscard]] const ElfSymbol* find(std::uint64_t address) const;
   /// All, aliases included, in order of (start, rank).
   [[nodiscard]] const std::vector<ElfSymbol>& all() const noexcept { return symbols_; }
-  /// Whether only the symbols for dynamic linking are there.
+  /// Whether it has only the symbols for dynamic linking.
   [[nodiscard]] bool dynamic_only() const noexcept { return dynamic_only_; }
 
 private:

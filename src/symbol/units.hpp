@@ -13,7 +13,7 @@ struct Unit {
   Dwarf_Die skeleton{}, die{};
 };
 
-/// By the ranges that the units themselves state: .debug_aranges is often not there. Addresses are those of
+/// By the ranges that the units themselves state: .debug_aranges is often missing. Addresses are those of
 /// the debug information (see ElfFile::dwarf()).
 class Units {
 public:

@@ -22,7 +22,7 @@ sockaddr_un local_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path)
-    throw bad_input(path, fmt::format("is no path of at most {} characters", sizeof address.sun_path - 1));
+    throw bad_input(path, fmt::format("is not a path of at most {} characters", sizeof address.sun_path - 1));
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
@@ -93,7 +93,7 @@ Address parse_address(const std::string& text) {
   if (at.host.starts_with('[') && at.host.ends_with(']')) at.host = at.host.substr(1, at.host.size() - 2);
   const bool digits = !at.port.empty() && at.port.size() <= 5 &&
                       std::ranges::all_of(at.port, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || std::stoi(at.port) > 65535 || at.host.empty()) throw bad_input(text, "is no address", forms);
+  if (!digits || std::stoi(at.port) > 65535 || at.host.empty()) throw bad_input(text, "is not an address", forms);
   return at;
 }
 
@@ -119,8 +119,8 @@ void Listener::listen_locally(const Address& at) {
   const int error = errno;
   ::umask(before);
   if (!bound && error == EADDRINUSE)
-    throw unavailable(at.path, "is there already", {}, "choose another path, or remove it");
-  if (!bound) throw bad_input(at.path, std::string("cannot be made: ") + std::strerror(error));
+    throw unavailable(at.path, "exists already", {}, "choose another path, or remove it");
+  if (!bound) throw bad_input(at.path, std::string("cannot be created: ") + std::strerror(error));
   path_ = at.path;
   if (::listen(fd_.get(), waiting_to_be_accepted) != 0) throw unavailable(at.path, std::strerror(errno));
 }
@@ -142,7 +142,7 @@ void Listener::listen_by_tcp(const Address& at) {
   }
   if (error == EADDRINUSE)
     throw unavailable(at.host + ":" + at.port, "is in use", {}, "choose another port; 0 takes any");
-  throw bad_input(at.host + ":" + at.port, std::string("cannot be listened on: ") + std::strerror(error));
+  throw bad_input(at.host + ":" + at.port, std::string("cannot listen on this address: ") + std::strerror(error));
 }
 
 process::Fd Listener::accept() const {
@@ -155,10 +155,10 @@ process::Fd connect_to(const std::string& text) {
   const auto nobody = [&] {
     if (error == EACCES || error == EPERM)
       return unavailable(
-          text, std::string("may not be connected to by this user: ") + std::strerror(error), {},
-          "a socket in a folder is for the user who started recount watch --listen: connect as that user, "
+          text, std::string("this user may not connect: ") + std::strerror(error), {},
+          "connect as the user who started recount watch --listen, "
           "or listen on a port");
-    return unavailable(text, std::string("nobody answers there: ") + std::strerror(error), {},
+    return unavailable(text, std::string("no connection: ") + std::strerror(error), {},
                        "start recount watch --listen " + text + " first");
   };
   if (at.local) {

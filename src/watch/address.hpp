@@ -1,4 +1,4 @@
-// Where viewers and the watched meet: Unix and TCP sockets.
+// Addresses of watch connections: Unix and TCP sockets.
 #pragma once
 
 #include "process/fd.hpp"
@@ -8,7 +8,7 @@
 namespace recount::watch {
 
 /// "unix:PATH", or anything with a slash: a Unix socket. "HOST:PORT", "[ADDRESS]:PORT", ":PORT" or "PORT":
-/// TCP, on this machine alone unless another address is given.
+/// TCP, bound to the loopback address unless another is given.
 struct Address {
   bool local = false; ///< a Unix socket
   std::string path;   ///< of a Unix socket
@@ -17,20 +17,20 @@ struct Address {
 /// Throws Error (bad_input).
 [[nodiscard]] Address parse_address(const std::string& text);
 
-/// A listening socket that does not block; a Unix socket is for this user only, and goes with this object.
+/// A non-blocking listening socket. A Unix socket is accessible to this user only and removed by the destructor.
 class Listener {
 public:
-  /// Throws Error: bad_input for an address that cannot be taken, unavailable when it is in use.
+  /// Throws Error: bad_input for an invalid address, unavailable when it is in use.
   explicit Listener(const std::string& address);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener();
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// As a viewer would write it, with the port that was given where 0 was asked for.
+  /// As a viewer would write it; with the assigned port if 0 was requested.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
-  /// Whether other machines may connect: an address that is not this machine's own.
+  /// Whether other machines may connect: not a loopback address or Unix socket.
   [[nodiscard]] bool reachable() const noexcept { return reachable_; }
-  /// The next who wants to be connected; none: nobody. The socket does not block.
+  /// The next pending connection, non-blocking; none: no pending connection.
   [[nodiscard]] process::Fd accept() const;
 
 private:
@@ -41,7 +41,7 @@ private:
   bool reachable_ = false;
 };
 
-/// Throws Error (unavailable) when nobody answers there. The socket blocks.
+/// Throws Error (unavailable) if the connection is refused. The socket blocks.
 [[nodiscard]] process::Fd connect_to(const std::string& address);
 
 } // namespace recount::watch

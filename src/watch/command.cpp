@@ -1,4 +1,4 @@
-// recount watch: a running trace of a program, drawn as it is made.
+// recount watch: a live trace of a program.
 #include "command/command.hpp"
 #include "stat/command_results.hpp"
 #include "command/output.hpp"
@@ -35,15 +35,15 @@ void check(const WatchOptions& o) {
     const bool counts = !o.command.empty() || !o.pids.empty() || !o.events.empty() || !o.metrics.empty();
     if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty() ||
         !o.export_to.empty())
-      throw bad_input("--connect " + o.connect, "shows what another recount counts and decides about",
-                      "leave out what is to be counted, --listen, --output, --plot, --domain and --export");
+      throw bad_input("--connect " + o.connect, "takes no options that choose what is counted",
+                      "remove COMMAND, -e, -p, --metrics, --listen, --output, --plot, --domain and --export");
     return;
   }
   if (o.command.empty() && o.pids.empty())
-    throw bad_input("recount watch", "there is nothing to watch",
+    throw bad_input("recount watch", "no command and no process to watch",
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
-    throw bad_input("--plot " + o.plot, "draws the results, and there is no file of them", "add -o FILE");
+    throw bad_input("--plot " + o.plot, "needs a file of results", "add -o FILE");
   check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
 }
 
@@ -57,7 +57,7 @@ ViewSettings view_settings(const WatchOptions& o) {
   return settings;
 }
 
-/// Results that must not end the watching when a disk is full: what went wrong is told at the end.
+/// A failed write (full disk) must not end the watch: the error is reported at the end.
 class Recorder {
 public:
   Recorder(const WatchOptions& o, const std::string& subject)
@@ -89,10 +89,10 @@ result::Section as_result(const watch::Section& section) {
   return line;
 }
 
-/// Everything that is told of the program goes here: to the viewer at this terminal, those elsewhere, a file.
-class Audience {
+/// Distributes messages to the local view, remote viewers and the results file.
+class WatchOutputs {
 public:
-  Audience(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
+  WatchOutputs(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
       : o_(o),
         plan_(plan),
         subject_(subject),
@@ -103,7 +103,7 @@ public:
     if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
       view_.note("recount watch: warning: other machines can connect to this address and read the counts; "
-                 "nothing is encrypted, no password is asked for\n");
+                 "the connection has no encryption and no password\n");
   }
 
   watch::WatchSettings settings(const std::string& subject) {
@@ -125,7 +125,7 @@ public:
     observer.tell = [this](const watch::Message& m) { tell(m); };
     observer.slice = [this](const stat::Slice& s) {
       recorder_.write(s);
-      if (!s.interval) doubts_ = stat::doubts(plan_, s);
+      if (!s.interval) warnings_ = stat::warnings(plan_, s);
     };
     observer.started = [this] { view_.command_started(); };
     observer.polled = [this](auto& into) {
@@ -139,9 +139,9 @@ public:
     observer.signal = [this](int number) {
       if (number != SIGHUP) return true;
       view_.hang_up();
-      return nobody_else();
+      return is_only_output();
     };
-    observer.enough = [this] { return view_.quit() || (view_.gone() && nobody_else()); };
+    observer.enough = [this] { return view_.quit() || (view_.gone() && is_only_output()); };
     return observer;
   }
 
@@ -149,7 +149,7 @@ public:
     if (hub_) hub_->drain(1000);
     view_.finish();
     export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
-    for (const auto& lines : {notes, doubts_})
+    for (const auto& lines : {notes, warnings_})
       for (const auto& note : lines)
         view_.note("  " + wrap(note, line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
@@ -164,34 +164,34 @@ private:
     if (const auto* section = std::get_if<watch::Section>(&message)) recorder_.write(as_result(*section));
     view_.add(message);
   }
-  /// Whether the watching has a purpose without somebody at this terminal.
-  [[nodiscard]] bool nobody_else() const { return !hub_ && o_.output.empty(); }
+  /// Whether the local terminal is the only output.
+  [[nodiscard]] bool is_only_output() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
   const stat::Plan& plan_;
   std::string subject_;
   TableExport export_;
-  std::unique_ptr<watch::Hub> hub_; ///< before the record: an address that is taken leaves no file
+  std::unique_ptr<watch::Hub> hub_; ///< before recorder_: an address in use must not leave a results file
   Recorder recorder_;
   WatchView view_;
-  std::vector<std::string> doubts_; ///< about the counts of the whole
+  std::vector<std::string> warnings_; ///< about the counts of the whole
 };
 
 int execute_watch(const WatchOptions& o) {
   check(o);
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
-  if (items.empty()) throw bad_input("--event", "names nothing");
+  if (items.empty()) throw bad_input("--event", "the list is empty");
   const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event",
-                    fmt::format("names {} rows, more than {}", plan.rows.size(), watch::most_series));
+                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), watch::most_series));
   const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
   int status = 0;
   {
-    Audience audience(o, plan, subject);
-    status = watch::watch(plan, audience.settings(subject), audience.observer());
-    audience.finish(notes_of(plan, o.domain));
+    WatchOutputs outputs(o, plan, subject);
+    status = watch::watch(plan, outputs.settings(subject), outputs.observer());
+    outputs.finish(notes_of(plan, o.domain));
   }
   if (!o.plot.empty()) draw_to(o.plot, figure::compose_over_time(result::read(o.output), {}));
   return status;
@@ -206,21 +206,21 @@ Command watch_command() {
     auto o = std::make_shared<WatchOptions>();
     options
         .list("-e,--event", o->events, "LIST",
-              "events, presets, metrics; the keys n and p switch between them")
-        .list("--metrics", o->metrics, "FILE", "a file of further metrics, see recount-metrics(5)")
+              "events, presets, metrics; keys n and p select one")
+        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)", interval_range)
-        .number("--window", o->window, "SECONDS", "how much of the past the figure shows (60)", {1, 86'400})
+        .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
         .text("--domain", o->domain, "DOMAIN",
-              "count in user mode, kernel or all (default: all that is permitted)")
-        .text("-o,--output", o->output, "FILE", "record results in FILE; - is stdout")
-        .text("--plot", o->plot, "FILE", "at the end draw what was recorded: .pdf, .svg, .png, ...")
-        .text("--listen", o->listen, "ADDRESS", "accept viewers at a port, HOST:PORT, or a path")
+              "count in user mode, kernel or all (default: all, where permitted)")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "draw the results at the end: .pdf, .svg, .png, ...")
+        .text("--listen", o->listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
         .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
-        .flag("--plain", o->plain, "a line for each interval, also on a terminal")
-        .flag("--json", o->json, "JSON lines on stdout, as viewers get them")
+        .flag("--plain", o->plain, "print one line per interval, also on a terminal")
+        .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
         .text("--export", o->export_to, "FILE", export_help)
-        .program(o->command, "the program to run and watch");
+        .program(o->command, "program to run and watch");
     return [o] { return execute_watch(*o); };
   };
   return command;

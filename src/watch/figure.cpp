@@ -118,15 +118,15 @@ void add_sections(Sheet& sheet, const result::Results& results, const Observatio
     for (const auto& s : sections)
       if (s.edge == "mark" && sections.size() < 200) panel.marks.push_back({s.time, ""});
   }
-  if (!spans.empty()) sheet.caption.emplace_back("shaded: sections that the program marked");
+  if (!spans.empty()) sheet.caption.emplace_back("shaded: sections marked by the program");
 }
 } // namespace
 
 Sheet compose_over_time(const result::Results& results, const Choice& choice) {
   const auto first = std::ranges::find_if(results.observations, is_interval);
   if (first == results.observations.end())
-    throw bad_input("figure trace", "the results hold no intervals",
-                    "recount watch -o FILE and recount stat -I MS -o FILE make them");
+    throw bad_input("figure trace", "the results contain no intervals",
+                    "write them with recount watch -o FILE or recount stat -I MS -o FILE");
   Sheet sheet;
   sheet.name = "trace";
   sheet.caption = machine_names(results);
@@ -147,7 +147,7 @@ Sheet compose_over_time(const result::Results& results, const Choice& choice) {
     }
   }
   if (sheet.panels.empty())
-    throw bad_input("figure trace", "none of what is wanted was counted", "choose others with --metric");
+    throw bad_input("figure trace", "no selected metric was counted", "choose others with --metric");
   sheet.panels.back().x_title = "time (s)";
   if (const auto command = first->params.find("command"); command != first->params.end())
     sheet.caption.push_back(std::get<std::string>(command->second).substr(0, 80));
@@ -159,8 +159,8 @@ Sheet compose_over_time(const result::Results& results, const Choice& choice) {
 }
 
 Figure trace_figure() {
-  return {{"trace", "rates over time, one metric above the other, with the sections that the program marked",
-           "intervals: the results of recount watch, or of recount stat -I"},
+  return {{"trace", "rates over time, one panel per metric, with the sections marked by the program",
+           "results of recount watch or recount stat -I"},
           compose_over_time,
           [](const auto& results, const auto&) {
             return std::ranges::any_of(results.observations, is_interval);

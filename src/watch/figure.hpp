@@ -1,4 +1,4 @@
-// The figure of a watch: rates over time, one above the other, sections of the program behind them.
+// The figure of a watch: rates over time, one panel per metric, with shaded sections.
 #pragma once
 
 #include "plot/figure.hpp"

@@ -1,4 +1,4 @@
-// Viewers elsewhere: each gets every line, and none can hold up the others.
+// Remote viewers: each receives every line; a slow viewer does not block others.
 #pragma once
 
 #include "process/fd.hpp"
@@ -13,9 +13,9 @@
 
 namespace recount::watch {
 
-/// Sends lines to whoever connects. Nothing here ever waits. Each viewer has a queue of at most 256 KiB;
-/// lines that do not fit are dropped for that viewer alone, and it is told how many. What viewers send is not
-/// looked at, and one that sends much is cut off. Not thread-safe.
+/// Sends lines to connected viewers. Never blocks. Each viewer has a queue of at most 256 KiB;
+/// lines that do not fit are dropped for that viewer only, and reported to it. Input from viewers is ignored;
+/// a viewer that sends much is disconnected. Not thread-safe.
 class Hub {
 public:
   explicit Hub(const std::string& address) : listener_(address) {}
@@ -23,13 +23,13 @@ public:
 
   [[nodiscard]] bool reachable() const noexcept { return listener_.reachable(); }
 
-  /// What to wait for, and what to do when poll(2) returned. `said` is what was appended by polled().
+  /// Descriptors to poll, and their handling after poll(2). `said` holds the entries appended by polled().
   void polled(std::vector<pollfd>& into) const;
   void serve(const std::vector<pollfd>& said);
 
-  /// To all viewers; those that come later get the hello, and of the rest the last lines.
+  /// Sends to all viewers; later ones receive the hello and the most recent lines.
   void send(const Message& message);
-  /// Waits until all queues are empty, at most so long: before the end.
+  /// Waits until all queues are empty, at most the given time.
   void drain(int milliseconds);
 
   [[nodiscard]] std::size_t viewers() const noexcept { return viewers_.size(); }
@@ -40,8 +40,8 @@ private:
     process::Fd fd;
     std::deque<std::string> queue;
     std::size_t queued = 0, sent_of_first = 0, heard = 0; ///< bytes
-    std::uint64_t missed = 0;                             ///< lines since it was last told
-    bool silent = false;                                  ///< it said that it will say nothing
+    std::uint64_t missed = 0;                             ///< lines dropped since the last report
+    bool silent = false;                                  ///< it has shut down its sending side
   };
   void welcome();
   void push(Viewer& viewer, const std::string& line);

@@ -71,7 +71,7 @@ std::string watch_line(const watch::Message& message, const watch::Trace& trace,
   if (const auto* end = std::get_if<watch::End>(&message)) return printable(end->reason) + "\n";
   if (const auto* dropped = std::get_if<watch::Dropped>(&message))
     return fmt::format("{} {}\n", dropped->lines,
-                       dropped->by_program ? "marks that the program could not get rid of" : "lines missed");
+                       dropped->by_program ? "marks dropped by the program" : "lines missed");
   if (!trace.hello() || columns_of(*trace.hello()).empty()) return {};
   return (head ? heads(*trace.hello()) : "") + row(std::get<watch::Interval>(message), *trace.hello());
 }
@@ -116,9 +116,9 @@ std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
   text = fit(text, line_width(stream), 2) + "\n" + (table.empty() ? std::string() : table.text(stream));
   for (const auto& [why, names] : refused)
     text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), line_width(stream), 4) + "\n";
-  if (trace.dropped() > 0) text += fmt::format("  {} lines missed: we were too slow\n", trace.dropped());
+  if (trace.dropped() > 0) text += fmt::format("  {} lines missed: this viewer was too slow\n", trace.dropped());
   if (trace.dropped_by_program() > 0)
-    text += fmt::format("  {} marks that the program could not get rid of\n", trace.dropped_by_program());
+    text += fmt::format("  {} marks dropped by the program\n", trace.dropped_by_program());
   return text;
 }
 
@@ -135,9 +135,9 @@ void WatchLines::say(const std::string& text) {
 
 void WatchLines::put(const std::string& text) {
   if (gone_ || text.empty()) return;
-  // What can be written takes a page of a pipe at least, and a line is hardly longer.
-  pollfd room{fd_, POLLOUT, 0};
-  if (::poll(&room, 1, 0) != 1) {
+  // POLLOUT on a pipe guarantees a page, which is longer than most lines.
+  pollfd writable{fd_, POLLOUT, 0};
+  if (::poll(&writable, 1, 0) != 1) {
     ++missed_;
     return;
   }
@@ -151,7 +151,7 @@ void WatchLines::put(const std::string& text) {
   for (std::string_view rest = all; !rest.empty();) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) { // somebody else's idea: a line is cut
+    if (n < 0 && errno == EAGAIN) { // another process set O_NONBLOCK: the line is cut
       ++missed_;
       return;
     }

@@ -9,32 +9,31 @@
 
 namespace recount::cli {
 
-/// Writes lines to a descriptor, and never waits for whoever reads them: lines that do not fit are left out
-/// and counted.
+/// Writes lines to a descriptor without blocking: lines that do not fit are dropped and counted.
 class WatchLines {
 public:
   WatchLines(int fd, bool json) : fd_(fd), json_(json) {}
   void add(const watch::Message& message, const watch::Trace& trace);
   void say(const std::string& text);                         ///< lines with their ends
-  [[nodiscard]] bool gone() const noexcept { return gone_; } ///< nobody reads them any more
+  [[nodiscard]] bool gone() const noexcept { return gone_; } ///< the reader has closed its end
   void hang_up() noexcept { gone_ = true; }
-  /// The errno of a file that could not be written (a full disk); 0 where a reader has merely gone.
+  /// The errno of a failed write (a full disk); 0 if the reader has closed its end.
   [[nodiscard]] int failure() const noexcept { return failure_; }
 
 private:
   void put(const std::string& text);
   int fd_;
   bool json_, gone_ = false;
-  std::uint64_t missed_ = 0; ///< lines, since it was last told
+  std::uint64_t missed_ = 0; ///< lines dropped since the last report
   int since_head_ = 0, failure_ = 0;
 };
 
-/// One line for people; with the heads of the columns before it where it is time for them again.
+/// One line of text; preceded by column headings when due.
 [[nodiscard]] std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head);
 
 /// A row for each series that can be counted.
 [[nodiscard]] Table watch_means(const watch::Trace& trace);
-/// What is told at the end: mean, least and greatest of each series, and what was not counted.
+/// Summary: mean, minimum and maximum per series, and what was not counted.
 [[nodiscard]] std::string watch_summary(const watch::Trace& trace, std::FILE* stream);
 
 } // namespace recount::cli

@@ -1,13 +1,11 @@
 #include "watch/message.hpp"
+#include "base/json.hpp"
 
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
 namespace recount::watch {
 namespace {
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t longest_text = 1024;
 constexpr double longest_time = 1e9; ///< seconds
 
@@ -136,7 +134,7 @@ Message message_of(const Json& json) {
 } // namespace
 
 std::string to_line(const Message& message) {
-  return std::visit(ToJson{}, message).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dumped(std::visit(ToJson{}, message));
 }
 
 std::optional<Message> parse_line(std::string_view line) {

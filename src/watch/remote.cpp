@@ -24,9 +24,9 @@ public:
     view_.check();
     if (stopped || ended_) return 0;
     if (state_ == watch::LineReader::State::nonsense)
-      throw bad_input(address_, "sent something that is no line of a watch",
-                      "is there a recount watch --listen at the other end?");
-    throw unavailable(address_, "the connection broke before the end");
+      throw bad_input(address_, "sent an invalid line",
+                      "connect to a recount watch --listen of the same version");
+    throw unavailable(address_, "the connection was closed before the end");
   }
 
 private:

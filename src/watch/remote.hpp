@@ -1,4 +1,4 @@
-// The viewer at the other end of a socket.
+// recount watch --connect.
 #pragma once
 
 #include "watch/view.hpp"
@@ -7,9 +7,8 @@
 
 namespace recount::cli {
 
-/// Shows what is told at the address until it ends, or a signal or the key q comes. The exit status. Throws
-/// Error: unavailable when nobody answers or the connection breaks, bad_input for a peer that sends something
-/// else.
+/// Shows the watch at the address until it ends, or until a signal or the key q. Returns the exit status.
+/// Throws Error: unavailable if the connection fails or breaks, bad_input if the peer sends invalid lines.
 int watch_remotely(const std::string& address, const ViewSettings& settings);
 
 } // namespace recount::cli

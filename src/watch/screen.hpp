@@ -1,4 +1,4 @@
-// The live figure on a terminal: one curve at a time, the command's own output above it.
+// The live figure on a terminal: one curve at a time, below the output of the command.
 #pragma once
 
 #include "command/print.hpp"
@@ -16,28 +16,28 @@ namespace recount::cli {
 
 class WatchScreen {
 public:
-  /// `window`: how many seconds are shown. `may_quit`: the key q ends the watching.
+  /// `window`: displayed time span in seconds. `may_quit`: the key q ends the watch.
   WatchScreen(double window, bool may_quit) : window_(window), may_quit_(may_quit) {}
 
-  /// Where the command should write, so that its lines stand above the figure; read by this.
+  /// Descriptor for the output of the command, which is shown above the figure.
   [[nodiscard]] int output();
-  void started(); ///< the command has its own copy of it
+  void started(); ///< the command holds its own copy
 
   void polled(std::vector<pollfd>& into) const;
   void serve(const watch::Trace& trace);
-  void say(const std::string& text) { above_ += terminal_text(text); } ///< lines that stand above the figure
-  void draw(const watch::Trace& trace);                                ///< unless it was drawn a moment ago
-  /// What is left of the command's output, and the figure for the last time.
+  void say(const std::string& text) { above_ += terminal_text(text); } ///< lines printed above the figure
+  void draw(const watch::Trace& trace);                                ///< rate-limited
+  /// Prints the remaining output of the command and the last figure.
   void finish(const watch::Trace& trace);
 
-  /// Words below the last figure; waits a moment for a terminal that is slow.
+  /// Text below the last figure; waits briefly for a slow terminal.
   void close(const std::string& text) { terminal_.write(terminal_text(text)); }
 
   [[nodiscard]] bool takes_keys() const noexcept { return terminal_.takes_keys(); }
   void hang_up() noexcept { terminal_.hang_up(); }
   [[nodiscard]] bool gone() const noexcept { return terminal_.gone(); }
   [[nodiscard]] bool quit() const noexcept { return quit_; } ///< q was pressed
-  /// Why nothing can be drawn (gnuplot is missing); empty: it can.
+  /// Why no figure can be drawn (gnuplot is missing); empty: no problem.
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
 
 private:
@@ -51,7 +51,7 @@ private:
   Terminal terminal_;
   double window_;
   bool may_quit_;
-  std::optional<std::size_t> series_; ///< the one that is shown; none yet: the first that has values
+  std::optional<std::size_t> series_; ///< the displayed one; none: the first with values
   bool quit_ = false, held_ = false, due_ = false, pressed_ = false;
   std::string trouble_, above_, partial_, last_frame_;
   long lines_ = 0; ///< of the frame on the screen

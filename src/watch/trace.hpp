@@ -1,4 +1,4 @@
-// What a viewer remembers of what it was told.
+// The recent history of a watch, as kept by a viewer.
 #pragma once
 
 #include "watch/message.hpp"
@@ -10,11 +10,11 @@
 
 namespace recount::watch {
 
-/// The last so many intervals and section marks. Pure; memory is bounded.
+/// The most recent intervals and section marks. Pure; memory is bounded.
 class Trace {
 public:
   explicit Trace(std::size_t most = 3600) : most_(most) {}
-  /// False for what makes no sense: an interval with another number of values than there are series, or one
+  /// False for invalid messages: an interval whose number of values differs from that of the series, or one
   /// before the hello.
   bool add(const Message& message);
 
@@ -23,16 +23,16 @@ public:
   [[nodiscard]] std::uint64_t number_of_intervals() const noexcept { return number_; } ///< all so far
   [[nodiscard]] const std::deque<Section>& sections() const noexcept { return sections_; }
   [[nodiscard]] const std::optional<End>& end() const noexcept { return end_; }
-  /// The sections that the program is in, outermost first.
+  /// The current sections of the program, outermost first.
   [[nodiscard]] const std::vector<std::string>& open() const noexcept { return open_; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
   [[nodiscard]] std::uint64_t dropped_by_program() const noexcept { return dropped_by_program_; }
 
-  /// Over all intervals so far, not only those remembered.
+  /// Over all intervals so far, not only the stored ones.
   struct Sum {
     std::uint64_t counted = 0; ///< intervals with a value
     double weighted = 0, seconds = 0, least = 0, greatest = 0;
-    double share = 1; ///< of the time counted: the least of all intervals
+    double share = 1; ///< scheduled share of the time: minimum over intervals
     [[nodiscard]] double mean() const { return seconds > 0 ? weighted / seconds : 0; } ///< by time
   };
   [[nodiscard]] const std::vector<Sum>& sums() const noexcept { return sums_; }

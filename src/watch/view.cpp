@@ -18,7 +18,7 @@ WatchView::WatchView(const ViewSettings& settings) : settings_(settings) {
   lines_ =
       std::make_unique<WatchLines>(settings.json ? STDOUT_FILENO : ::fileno(settings.lines), settings.json);
   if (figure)
-    lines_->say("recount watch: gnuplot, which draws the figure, is not along PATH: lines instead "
+    lines_->say("recount watch: gnuplot not found in PATH: printing lines instead of a figure "
                 "(Debian: apt-get install gnuplot-nox)\n");
 }
 
@@ -77,7 +77,7 @@ bool WatchView::gone() const {
 
 void WatchView::check() const {
   if (lines_ && lines_->failure() != 0)
-    throw unavailable("the lines of the watch",
+    throw unavailable("output of recount watch",
                       std::string("cannot be written: ") + std::strerror(lines_->failure()));
 }
 

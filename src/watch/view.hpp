@@ -1,4 +1,4 @@
-// How a watch is shown here: a figure on a terminal, lines, or JSON lines.
+// Local display of a watch: a figure on a terminal, lines, or JSON lines.
 #pragma once
 
 #include "watch/lines.hpp"
@@ -15,11 +15,11 @@ namespace recount::cli {
 struct ViewSettings {
   bool json = false, plain = false; ///< lines, on a terminal as well
   double window = 60;               ///< seconds
-  bool may_quit = false;            ///< the key q ends the watching
+  bool may_quit = false;            ///< the key q ends the watch
   std::FILE* lines = stderr;        ///< where lines for people go
 };
 
-/// Never waits for whoever looks. Not thread-safe.
+/// Never blocks. Not thread-safe.
 class WatchView {
 public:
   explicit WatchView(const ViewSettings& settings);
@@ -28,15 +28,15 @@ public:
   void note(const std::string& text); ///< a line with its end
   void polled(std::vector<pollfd>& into) const;
   void ready();
-  void hang_up(); ///< the terminal has gone
-  void finish();  ///< what is left, and the summary
+  void hang_up(); ///< the terminal hung up
+  void finish();  ///< prints pending output and the summary
 
-  /// Where the command must write so that its lines do not end up in the figure; -1: wherever it likes.
+  /// Descriptor for the output of the command, so that it does not overwrite the figure; -1: inherited.
   [[nodiscard]] int command_output();
   void command_started();
-  [[nodiscard]] bool takes_keys() const; ///< the standard input is ours, then
+  [[nodiscard]] bool takes_keys() const; ///< recount then reads standard input
   [[nodiscard]] const watch::Trace& trace() const noexcept { return trace_; }
-  [[nodiscard]] bool gone() const; ///< nobody looks any more
+  [[nodiscard]] bool gone() const; ///< the output was closed
   [[nodiscard]] bool quit() const { return screen_ && screen_->quit(); }
   /// Throws Error (unavailable) when lines could not be written, to a full disk.
   void check() const;

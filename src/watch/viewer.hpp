@@ -1,4 +1,4 @@
-// The other end of the socket: lines from somebody who may not mean well.
+// Receives lines from an untrusted peer.
 #pragma once
 
 #include "process/fd.hpp"
@@ -9,14 +9,14 @@
 
 namespace recount::watch {
 
-/// Puts lines together from what arrives. Memory is bounded by the longest line; what is longer, or is no
-/// message, ends it.
+/// Assembles lines from received bytes. Memory is bounded by the longest line; a longer or invalid line ends
+/// the connection.
 class LineReader {
 public:
   enum class State { open, closed, nonsense };
-  /// Takes some of what there is, without waiting for more, and gives each message to `take`.
+  /// Reads available bytes without blocking and passes each message to `take`.
   State read(int fd, const std::function<void(const Message&)>& take);
-  /// The same for bytes that are there already. Pure.
+  /// The same for given bytes. Pure.
   State feed(std::string_view bytes, const std::function<void(const Message&)>& take);
 
 private:

@@ -41,7 +41,7 @@ private:
 };
 
 /// What a row says of an interval: events as rates, nanoseconds of processor time as processors.
-std::optional<double> rate(const stat::Row& row, const result::Observation& seen, double seconds) {
+std::optional<double> rate(const stat::PlanRow& row, const result::Observation& seen, double seconds) {
   const auto value = result::as_double(seen.value);
   if (!value || seconds <= 0) return {};
   if (row.kind == stat::RowKind::metric) return value;
@@ -189,7 +189,7 @@ private:
     stat::Slice whole = slice(0, since(last_time_), between(first_, last_));
     stat::flag_all(whole.rows, descendants_ && descendants_->any() ? perf::outlived : "");
     observer_.slice(whole);
-    End end{{}, asked_to_stop_ ? "the watching was stopped" : "the process ended"};
+    End end{{}, asked_to_stop_ ? "stopped by the user" : "the process ended"};
     if (child_) {
       const process::Exit exit = child_->wait();
       end = {process::shell_status(exit), fmt::format("the command ended: {}", process::describe(exit))};
@@ -216,7 +216,7 @@ private:
 
 std::vector<Series> series_of(const stat::Plan& plan) {
   std::vector<Series> all;
-  for (const stat::Row& row : plan.rows) {
+  for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
     all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused});
   }

@@ -1,4 +1,4 @@
-// The clock: wall time and time-stamp counter around the region, less what reading them costs.
+// The clock: wall time and time-stamp counter around the region, minus the overhead of reading them.
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
@@ -14,12 +14,12 @@ bool gives(const std::string& metric) {
 
 std::string missing(const std::vector<std::string>& metrics) {
   if (std::any_of(metrics.begin(), metrics.end(), gives)) return {};
-  return "the clock tells seconds and tsc_cycles only";
+  return "the clock measures only seconds and tsc_cycles";
 }
 
 void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   const auto ns = without(lapse.ns, cost.ns), ticks = without(lapse.ticks, cost.ticks);
-  const char* too_short = "the region took no longer than reading the clock itself ({} {})";
+  const char* too_short = "the region took no longer than a read of the clock ({} {})";
   if (ns) o.seconds = static_cast<double>(*ns) / 1e9;
   if (o.metric == "seconds") {
     if (o.seconds)
@@ -28,7 +28,7 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
       o.reason = fmt::format(fmt::runtime(too_short), cost.ns, "ns");
     o.seconds.reset(); // it is the value
   } else if (o.metric != "tsc_cycles") {
-    o.reason = "the clock tells seconds and tsc_cycles only";
+    o.reason = "the clock measures only seconds and tsc_cycles";
   } else if (!has_tsc()) {
     o.reason = "this architecture has no time-stamp counter that user code may read";
   } else if (ticks) {
@@ -38,7 +38,7 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   }
 }
 
-/// What a command says of its own time comes first: the time of the whole holds its start, too.
+/// The time that a command prints takes precedence: the time of the whole run includes its start.
 void prefer(result::Observation& o, double own) {
   if (o.metric == "seconds") {
     if (const auto whole = result::as_double(o.value)) o.seconds = *whole;
@@ -46,7 +46,7 @@ void prefer(result::Observation& o, double own) {
     o.reason.clear();
   } else if (o.metric == "tsc_cycles") {
     o.value = std::monostate();
-    o.reason = "the command tells its own time in seconds; cycles were counted over the whole of it only";
+    o.reason = "the command reports its own time in seconds; cycles were counted for its whole run";
   }
 }
 

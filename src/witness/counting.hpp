@@ -1,4 +1,4 @@
-// What the two counting witnesses, perf and papi, share.
+// Shared by the two counting witnesses, perf and papi.
 #pragma once
 
 #include <recount/error.hpp>
@@ -9,7 +9,7 @@
 
 namespace recount::witness {
 
-/// Every name but a clock's may be a counter's.
+/// Every name except those of the clock may be a counter.
 [[nodiscard]] inline bool counter_name(const std::string& metric) {
   return metric != "seconds" && metric != "tsc_cycles";
 }
@@ -23,9 +23,9 @@ namespace recount::witness {
   return metric;
 }
 
-/// Flags that say why there is no value, or why PAPI's is another.
-inline constexpr const char* papi_died = "counting it ends the process";
-inline constexpr const char* row_without_value = "the row has no value as it is written";
+/// Reasons for a missing value, or for a different value of PAPI.
+inline constexpr const char* papi_died = "counting it crashes the process";
+inline constexpr const char* row_without_value = "the preset formula cannot be evaluated";
 inline constexpr const char* papi_computes = "PAPI computes ";
 
 /// Why PAPI cannot count these together, in user mode; empty: it can.

@@ -19,7 +19,7 @@ std::vector<result::CacheNote> notes(const std::vector<host::Cache>& caches) {
   return all;
 }
 
-/// pfm_get_version() says 4.0 in every 4.x: the file name of the library that is loaded tells more.
+/// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
 std::string libpfm_version() {
   const int stated = pfm_get_version();
   Dl_info info{};

@@ -6,7 +6,7 @@
 #include "model/metrics.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
 
 #include <recount/error.hpp>
@@ -24,7 +24,7 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine with more levels than any that is built, so that a level which a machine lacks is known.
+/// Of a machine with more levels than any real one, so that missing levels are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
     constexpr std::size_t most_levels = 8;

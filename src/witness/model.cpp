@@ -1,4 +1,4 @@
-// The model: what the kernel's accesses must do in a described cache hierarchy. Nothing is measured.
+// The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
 #include "base/nearest.hpp"
 #include "model/family.hpp"
 #include "model/machine.hpp"
@@ -15,7 +15,7 @@
 namespace recount::witness {
 namespace {
 
-/// Counts that measuring code may add to a closed form without making it a mere bound.
+/// Tolerance for counts of the measuring code in a closed form.
 constexpr double stray_counts = 100;
 
 bool gives(const std::string& metric) {
@@ -37,18 +37,18 @@ std::string missing(const std::vector<std::string>& metrics) {
     const auto names = model::metric_names(model::machine("host"));
     for (const auto& metric : metrics)
       if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
-    return "it has no metric of these names";
+    return "it has no metric of this name";
   } catch (const Error& error) {
     return error.problem().cause;
   }
 }
 
-/// A closed form becomes a value where it is one; where it only bounds the count the bounds are told.
+/// An exact closed form becomes a value; bounds become a reason.
 void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
   if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
-    o.reason = fmt::format("known to lie between {:.0f} and {:.0f} only ({})", least, most, known.form);
+    o.reason = fmt::format("only bounds are known: {:.0f} to {:.0f} ({})", least, most, known.form);
     return;
   }
   if (known.value == std::floor(known.value))
@@ -57,7 +57,7 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
     o.value = known.value;
 }
 
-/// What the caches do, simulated when first asked for.
+/// The simulation, run on first use.
 class Simulation {
 public:
   Simulation(const kernel::Kernel& kernel, const Task& task)
@@ -71,7 +71,7 @@ public:
       if (const auto pages = task.point.find("pages");
           pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
         machine_ = model::with_huge_pages(*std::move(machine_));
-    } catch (const Error& error) { // where the host states no caches, closed forms hold all the same
+    } catch (const Error& error) { // without cache sizes of the host, closed forms still hold
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
     }
@@ -90,7 +90,7 @@ public:
   /// The metric that `o` names, of a member.
   void fill(result::Observation& o, std::size_t member) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
-      o.reason = reason + ", and none is stated for it";
+      o.reason = reason + ", and it has no closed form";
       return;
     }
     if (!machine_) {
@@ -105,7 +105,7 @@ public:
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
                              base::did_you_mean(o.metric, model::metric_names(*machine_),
-                                                "recount-machines(5) lists those it has"));
+                                                "recount-machines(5) lists its metrics"));
   }
 
 private:

@@ -12,7 +12,7 @@ namespace {
 
 } // namespace
 
-/// What an execution needs, behind the pointer that a region takes.
+/// Context of an execution, passed through the pointer of the region.
 struct Nested::Call {
   Nested& of;
   kernel::Region region;

@@ -13,10 +13,10 @@
 
 namespace recount::witness {
 
-/// Who starts first and stops last.
+/// The outer interface starts first and stops last.
 enum class Order { perf_outside, papi_outside, perf_alone, papi_alone };
 
-/// What one execution gave.
+/// Counts of one execution.
 struct Reading {
   std::vector<Count> perf; ///< in the order of the events; empty when perf did not count
   std::vector<long long> papi;
@@ -24,16 +24,16 @@ struct Reading {
 };
 
 /// Both open at once, for any number of executions. recount's group is flexible and PAPI's is pinned, so
-/// where the counters do not suffice for both it is the first that does not run: see complete().
+/// if the counters do not suffice for both, recount's group is not scheduled: see complete().
 class Nested {
 public:
   /// Either list may be empty; then only the other can count. Throws Error as Counters and PapiSet do.
   Nested(const std::vector<Event>& events, const std::vector<std::string>& names);
-  /// Whether perf's events are on the PMU together or not at all.
+  /// Whether perf's events are scheduled together or not at all.
   [[nodiscard]] bool perf_in_one_group() const;
-  /// What passes through from the region ends the counting.
+  /// An exception of the region ends the counting.
   [[nodiscard]] Reading execute(const kernel::Region& region, Order order);
-  /// The same over a region that does nothing, which nobody watches for disturbances.
+  /// The same over an empty region, without a check for disturbances.
   [[nodiscard]] Reading execute_nothing(Order order);
 
 private:
@@ -44,7 +44,7 @@ private:
   std::vector<long long> values_;
 };
 
-/// Whether every event was on a counter all the time that it was enabled.
+/// Whether every event was on a counter for its whole enabled time.
 [[nodiscard]] bool complete(const std::vector<Count>& counts) noexcept;
 
 } // namespace recount::witness

@@ -1,6 +1,7 @@
 // papi: the second count, through PAPI's event sets.
 #include "papi/library.hpp"
 #include "process/child.hpp"
+#include "process/write_all.hpp"
 #include "witness/counting.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <optional>
 #include <recount/papi.hpp>
-#include <unistd.h>
 
 namespace recount::witness {
 namespace {
@@ -24,16 +24,16 @@ std::string missing_here(const std::vector<std::string>& metrics) {
   return first;
 }
 
-/// Asked in a forked child, so that PAPI stays out of the process that starts the runs.
+/// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
 std::string missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
         const std::string text = missing_here(metrics);
-        return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+        return process::write_all(fd, text) ? 0 : 1;
       },
       std::chrono::seconds(20));
   if (tried.exit.ok()) return tried.out;
-  return "PAPI crashed when it was tried (" + describe(tried.exit) + ")";
+  return "PAPI crashed in a trial (" + describe(tried.exit) + ")";
 }
 
 /// One set at a time over one pass of the region.
@@ -57,7 +57,7 @@ void count(std::vector<result::Observation>& all, const std::vector<std::size_t>
     names.push_back(counted_as(all[i].metric));
   PapiSet set(names, Domain::user);
   Pass pass{set, instance.region(), std::vector<long long>(names.size())};
-  set.start(); // once in vain: the first call binds symbols and touches pages
+  set.start(); // warm-up: the first call binds symbols and touches pages
   set.stop(pass.values);
   const Watched watched = watched_lapse({Pass::measured, &pass});
   for (std::size_t i = 0; i < which.size(); ++i) {
@@ -87,7 +87,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
     const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
-                                                 : Refusal{"a time, not a count: the clock witness tells it"};
+                                                 : Refusal{"a time, not a count: use the clock witness"};
     o.reason = refused.reason;
     if (o.reason.empty()) o.reason = instance->elsewhere();
     if (refused.crashed) o.flags.emplace_back(papi_died);

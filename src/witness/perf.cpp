@@ -1,5 +1,5 @@
 // perf: the kernel's own counters, read raw.
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
 #include "witness/sets.hpp"
 #include "witness/stopwatch.hpp"
@@ -14,20 +14,20 @@ namespace {
 std::string missing(const std::vector<std::string>& metrics) {
   std::string first;
   for (const auto& metric : metrics) {
-    const std::string refused = ask(metric).refused;
+    const std::string refused = resolve_metric(metric).refused;
     if (refused.empty()) return {};
     if (first.empty()) first = metric + ": " + refused;
   }
   return first;
 }
 
-/// What a pass over the region gave, as far as its events are concerned.
+/// Counts of a pass over the region.
 struct Pass {
   std::vector<Count> counts; ///< in the order of the pass's events
   Watched watched;
 };
 
-/// Events that follow the children, where the instance has its work done by one.
+/// Inherited events, for an instance that works in a child process.
 GroupOptions options_for(const kernel::Instance& instance) {
   GroupOptions options;
   options.inherit = !instance.elsewhere().empty();
@@ -36,7 +36,7 @@ GroupOptions options_for(const kernel::Instance& instance) {
 
 Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
   Counters counters(events, options_for(instance));
-  counters.start(); // once in vain: the first call binds symbols and touches pages
+  counters.start(); // warm-up: the first call binds symbols and touches pages
   counters.stop();
   counters.reset();
   struct Both {
@@ -55,8 +55,8 @@ Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
   return pass;
 }
 
-/// Events that do not fit together are counted in as many passes as it takes: alone on the PMU a group is
-/// counted exactly, where groups that take turns are only estimated. The last pass stands for how they went.
+/// Events that do not fit together are counted in as many passes as it takes: alone scheduled a group is
+/// counted exactly, while multiplexed groups are only estimated. Times are those of the last pass.
 Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::size_t& number) {
   Pass all;
   all.counts.resize(events.size());
@@ -76,10 +76,10 @@ Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::s
 
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
                                          const Task& task) {
-  std::vector<Asked> asked;
+  std::vector<MetricEvents> asked;
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
-    asked.push_back(ask(metric));
+    asked.push_back(resolve_metric(metric));
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
     refuse(o, asked.back());

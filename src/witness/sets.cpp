@@ -12,7 +12,7 @@ bool same_attr(const Event& a, const Event& b) {
   return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
 }
 
-Set with(Set set, std::size_t metric, const Asked& asked) {
+Set with(Set set, std::size_t metric, const MetricEvents& asked) {
   auto& at = set.at.emplace_back();
   set.metrics.push_back(metric);
   for (const Event& event : asked.events) {
@@ -36,7 +36,7 @@ bool fits_one_group(const Set& set) {
   return Counters(set.events).groups().size() == 1;
 }
 
-std::vector<Set> sets_of(const std::vector<Asked>& asked, const Fits& fits) {
+std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits) {
   std::vector<Set> sets;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!asked[i].refused.empty()) continue;

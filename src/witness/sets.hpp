@@ -1,7 +1,7 @@
 // Which metrics are counted in one pass over the region.
 #pragma once
 
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -26,8 +26,8 @@ using Fits = std::function<bool(const Set&)>;
 /// Whether its events open as one group that runs.
 [[nodiscard]] bool fits_one_group(const Set& set);
 
-/// First fit, in order: each metric that is not refused goes whole into the first set that stays fit with it,
-/// else into one of its own.
-[[nodiscard]] std::vector<Set> sets_of(const std::vector<Asked>& asked, const Fits& fits);
+/// First fit, in order: each metric that is not refused is added to the first set that can still be counted with
+/// it, else to a new set.
+[[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits);
 
 } // namespace recount::witness

@@ -16,7 +16,7 @@ std::int64_t now_ns() noexcept {
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-/// The fences keep the region's instructions on their side of the reading.
+/// The fences order the instructions of the region and the readings.
 std::int64_t tsc() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_lfence();
@@ -52,7 +52,7 @@ Lapse lapse(const kernel::Region& region) {
 }
 
 Watched watched_lapse(const kernel::Region& region) {
-  static_cast<void>(host::disturbance()); // the first look finds out what there is to look at
+  static_cast<void>(host::disturbance()); // the first call determines the available sources
   const auto before = host::disturbance();
   const Lapse it = lapse(region);
   return {it, host::flags(before, host::disturbance())};

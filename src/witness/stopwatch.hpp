@@ -1,4 +1,4 @@
-// Wall time and TSC around a region, and what reading them costs.
+// Wall time and TSC around a region, and the overhead of reading them.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -10,7 +10,7 @@
 
 namespace recount::witness {
 
-/// Time between two readings around a region, the readings' own cost included.
+/// Time between two readings around a region, including the overhead of the readings.
 struct Lapse {
   std::int64_t ns = 0;    ///< CLOCK_MONOTONIC_RAW: not slewed by time synchronisation (clock_gettime(2))
   std::int64_t ticks = 0; ///< of the time-stamp counter; 0 where there is none
@@ -30,10 +30,10 @@ struct Watched {
 /// As lapse(), watched from just before to just after.
 [[nodiscard]] Watched watched_lapse(const kernel::Region& region);
 
-/// Lapse of an empty region: the least of 100, each part by itself.
+/// Lapse of an empty region: the minimum of 100, per component.
 [[nodiscard]] Lapse own_cost();
 
-/// What is left of a lapse without the stopwatch's own cost; nothing when nothing is left. Pure.
+/// A lapse minus the overhead of the stopwatch; nothing if not positive. Pure.
 [[nodiscard]] std::optional<std::int64_t> without(std::int64_t lapse, std::int64_t cost) noexcept;
 
 } // namespace recount::witness

@@ -1,4 +1,4 @@
-// A witness: one independent source of counts. Each is a file; this is what they have in common.
+// A witness: one independent source of counts. Each is a file; this is their common interface.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -11,7 +11,7 @@
 
 namespace recount::witness {
 
-/// What one process is asked to observe: one kernel at one point, once, by one witness.
+/// The task of one process: one kernel at one point, once, by one witness.
 struct Task {
   std::string run; ///< id that every observation will carry
   std::string kernel;
@@ -19,7 +19,7 @@ struct Task {
   int repetition = 0;
   std::string witness; ///< "clock", "perf", "papi", "model", "model:NAME", "model:FILE.json"
   std::vector<std::string> metrics;
-  /// Told the share of a simulation that is done, 0 to 1; may be empty.
+  /// Called with the completed share of a simulation, 0 to 1; may be empty.
   std::function<void(double)> progress = {};
 };
 
@@ -27,33 +27,33 @@ struct Task {
 struct Witness {
   std::string name;  ///< without what follows a colon
   std::string prose; ///< one line
-  bool native;       ///< executes the kernel, hence wants a CPU to itself and a prepared, warm instance
+  bool native;       ///< executes the kernel, hence needs an exclusive CPU and a prepared, warm instance
   std::vector<std::string> default_metrics;
   /// Whether a metric is of the witness's kind: times are the clock's, every other name is a counter's.
   bool (*gives)(const std::string& metric);
-  /// Why none of these metrics can be had from it on this machine; empty: at least one can.
+  /// Why it provides none of these metrics on this machine; empty: it provides at least one.
   std::string (*missing)(const std::vector<std::string>& metrics);
   /// One observation for each metric, in that order; a metric it cannot give has no value and a reason.
   /// `instance` is the prepared kernel (native witnesses only). Throws recount::Error only when the task
   /// itself is wrong (no such machine description).
   std::vector<result::Observation> (*observe)(const kernel::Kernel& kernel, kernel::Instance* instance,
                                               const Task& task);
-  /// Under which witnesses' names its observations stand; empty: its own.
+  /// The witness names of its observations; empty: its own.
   std::vector<std::string> voices = {};
   /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
   int passes = 1;
 
-  /// The names that observations stand under when it is asked for as `asked`: its voices, the members of a
+  /// The witness names of its observations when requested as `asked`: its voices, the members of a
   /// family of machines, or `asked`. Throws recount::Error (bad_input) where there is no such machine.
   [[nodiscard]] std::vector<std::string> names(const std::string& asked) const;
-  /// Whether an observation may come from a run of that repetition, asked for as `asked` ("model:NAME").
+  /// Whether an observation may come from a run of that repetition, requested as `asked` ("model:NAME").
   [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& asked) const;
 };
 
-/// All witnesses: clock, perf, papi, model. (`both` is none of its own: it is perf and papi at once.)
+/// All witnesses: clock, perf, papi, model. (`both` is perf and papi at once.)
 [[nodiscard]] std::span<const Witness> all();
 /// By name ("model:i7-9700" is model), `both` included. Throws recount::Error (bad_input) naming the
-/// witnesses there are.
+/// witnesses.
 [[nodiscard]] const Witness& find(const std::string& name);
 
 /// An observation of the task, with everything filled in but the value.

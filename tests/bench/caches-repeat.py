@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does `recount caches` say the same, and the truth, each time it looks at this machine?
+"""Repeats `recount caches` and reports wrong or unstable results.
 
 Runs it again and again by the clock and holds line, capacity and ways of L1 and the capacity of L2 against what the
 system states (or against --machine, where the system states another CPU's). With --neighbour a process copies memory
@@ -41,7 +41,7 @@ def look(args, cpu):
 
 
 def held(found):
-    """(name, text, verdict) of each property that is held against what is stated."""
+    """(name, text, verdict) of each property with a documented value."""
     levels = {level["level"]: level for level in found["levels"]}
     for level, name in HELD:
         p = levels.get(level, {}).get(name, {"unknown": "no such level was found"})

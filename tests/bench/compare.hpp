@@ -1,4 +1,4 @@
-// Two ways of doing one thing, timed by turns in one run, so that what disturbs one disturbs the other.
+// Times two implementations alternately in one run, so that disturbances affect both.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace recount::bench {
 
-/// Nanoseconds an operation takes (medians), and the first over the second, round by round.
+/// Median nanoseconds per operation, and their ratio per round.
 struct Compared {
   double raw_ns, papi_ns;
   double ratio, low, high; ///< median, 10 % and 90 % quantile
@@ -22,7 +22,7 @@ inline double quantile(std::vector<double>& of, double q) {
   return of[static_cast<std::size_t>(at)];
 }
 
-/// Nanoseconds each of `batch` calls takes.
+/// Nanoseconds per call of a batch.
 template <class Operation>
 double time_batch(int batch, const Operation& operation) {
   const auto before = std::chrono::steady_clock::now();
@@ -32,7 +32,7 @@ double time_batch(int batch, const Operation& operation) {
   return took.count() / batch;
 }
 
-/// The order within a round alternates: neither always runs on what the other left in the caches.
+/// The order within a round alternates: so that neither always inherits the caches of the other.
 template <class Raw, class Papi>
 Compared compare(int rounds, int batch, const Raw& raw, const Papi& papi) {
   time_batch(batch, raw); // the first calls bind symbols and touch pages

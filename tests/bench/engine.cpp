@@ -1,6 +1,5 @@
-// What a sweep itself takes for each run, apart from the kernel: starting the process, handing over the task,
-// taking in and writing the observations. Not a test: it prints a table and passes no judgement by exit
-// status.
+// Overhead of a sweep per run, without the kernel: starting the process, handing over the task,
+// taking in and writing the observations. Not a test: prints a table, always exits with 0.
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "statistics/statistics.hpp"
 #include "host/cpu.hpp"
@@ -34,7 +33,7 @@ double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-/// Processor time of this process and of all its children so far: unlike wall time, no other load adds to it.
+/// Processor time of this process and of all its children so far: independent of other load, unlike wall time.
 double cpu_ms() {
   double sum = 0;
   for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -46,7 +45,7 @@ double cpu_ms() {
   return sum;
 }
 
-/// One point many times over; the smallest kernel there is, so that the wall time is nearly all overhead.
+/// One point, repeated, of the smallest kernel: the wall time is nearly all overhead.
 void measure(const std::string& program, const std::string& folder, const Case& one) {
   const auto& witness = witness::find(one.witness);
   if (const std::string why = witness.missing(one.metrics); !why.empty()) {

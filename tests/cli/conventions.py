@@ -23,7 +23,7 @@ KINDS = {
     '--domain': 'DOMAIN', '--output': 'FILE', '--seed': 'N', '--timeout': 'SECONDS', '--export': 'FILE', '--plot': 'FILE',
     '--resume': '', '--quiet': '', '--verbose': '', '--dry-run': '', '--json': '', '--all': '', '--help': '',
 }
-SHORT = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o', '--quiet': '-q', '--verbose': '-v',
+SHORT_NAMES = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o', '--quiet': '-q', '--verbose': '-v',
          '--dry-run': '-n', '--all': '-a', '--help': '-h', '--interval': '-I'}
 # A report is a folder of files.
 EXCEPTIONS = {('report', '--output'): 'FOLDER'}
@@ -78,8 +78,8 @@ def check_options(options):
             wanted = EXCEPTIONS.get((command, name), KINDS.get(name, seen.setdefault(name, kind)))
             if kind != wanted:
                 faults.append(f'recount {command} {name} takes "{kind}" instead of "{wanted}"')
-            if name in SHORT and short != SHORT[name]:
-                faults.append(f'recount {command} {name} has the short name "{short}" instead of {SHORT[name]}')
+            if name in SHORT_NAMES and short != SHORT_NAMES[name]:
+                faults.append(f'recount {command} {name} has the short name "{short}" instead of {SHORT_NAMES[name]}')
             if short and letters.setdefault(short, name) != name:
                 faults.append(f'recount {command}: {short} is {name} here and {letters[short]} elsewhere')
 

@@ -55,7 +55,7 @@ void claim(std::string_view name, const void* entry, const Tally& t) {
   std::fflush(stdout);
 }
 
-constexpr std::size_t room = 1 << 20;
+constexpr std::size_t area = 1 << 20;
 constexpr std::uintptr_t code_base = 0x10000000;
 
 /// Jumps through blocks `stride` bytes apart, in an order of odd steps.
@@ -63,7 +63,7 @@ void claim_code(std::byte* code, std::size_t blocks, std::size_t stride, bool fu
   std::vector<std::uint64_t> places;
   for (std::size_t i = 0; i < blocks; ++i)
     places.push_back(code_line + i * 5 % blocks * stride);
-  emit_jumps({code, room}, places, full);
+  emit_jumps({code, area}, places, full);
   const EmittedTally tally = emitted(static_cast<double>(blocks), full);
   for (const std::int64_t passes : {1, 4}) {
     claim(full ? "code_full" : "code_empty", code, static_cast<double>(passes) * tally.pass + tally.besides);
@@ -73,15 +73,15 @@ void claim_code(std::byte* code, std::size_t blocks, std::size_t stride, bool fu
 }
 
 bool claim_codes(const char* file) {
-  void* const mapped = mmap(reinterpret_cast<void*>(code_base), 3 * room, PROT_READ | PROT_WRITE | PROT_EXEC,
+  void* const mapped = mmap(reinterpret_cast<void*>(code_base), 3 * area, PROT_READ | PROT_WRITE | PROT_EXEC,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (mapped == MAP_FAILED) return false;
   auto* const code = static_cast<std::byte*>(mapped);
   claim_code(code, 64, 64, false);
-  claim_code(code + room, 16, 64, true);
-  claim_code(code + 2 * room, 32, 4160, false);
+  claim_code(code + area, 16, 64, true);
+  claim_code(code + 2 * area, 32, 4160, false);
   std::FILE* const out = std::fopen(file, "wb");
-  return out != nullptr && std::fwrite(code, 1, 3 * room, out) == 3 * room && std::fclose(out) == 0;
+  return out != nullptr && std::fwrite(code, 1, 3 * area, out) == 3 * area && std::fclose(out) == 0;
 }
 
 } // namespace

@@ -12,12 +12,12 @@ BOOT_LIMIT = 60  # seconds until the first step begins; about 2 on an idle machi
 
 @dataclass
 class Step:
-    """A command of a job. `limit`: seconds until it is taken for hung. `cases`: it must report Boost.Test cases."""
+    """A command of a job. `limit`: seconds until it counts as hung. `cases`: it must report Boost.Test cases."""
     name: str
     command: str
     limit: int = 90
     cases: bool = False
-    show: bool = False  # its output is worth reading even when all is well
+    show: bool = False  # print its output also on success
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Boot:
 
 @dataclass
 class Ended:
-    """What became of a step: status is None when it did not end."""
+    """Result of a step: status is None if it did not end."""
     step: Step
     status: int | None = None
     output: str = ''
@@ -41,7 +41,7 @@ class Ended:
 
 @dataclass
 class Console:
-    """Takes the console's bytes and sorts them under the steps."""
+    """Parses the console output and assigns it to the steps."""
     boot: Boot
     ended: dict = field(default_factory=dict)
     kernel: str = ''

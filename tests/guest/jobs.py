@@ -1,4 +1,4 @@
-"""What is run in the guest: one machine a Boot, one line a step. Add a line to add a test."""
+"""Jobs of the guest: one Boot per machine, one line per step. Add a line to add a test."""
 from boot import Boot, Step
 
 # An ordinary user may count user mode only.
@@ -7,7 +7,7 @@ TESTS = '/guest-tests --log_level=message --color_output=no'
 
 
 def suites(*names, limit=90):
-    """Suites of tests/guest/*.cpp, each a step of its own: one that hangs or crashes leaves the others alone."""
+    """Suites of tests/guest/*.cpp, each as a separate step, so that a hang or crash does not affect the others."""
     return [Step(name, f'{TESTS} --run_test={name}', limit, cases=True) for name in names]
 
 
@@ -20,7 +20,7 @@ def tables(*names, limit=90):
 # Two that count on a Cortex-A57 and two that qemu does not model, so that four hardware events are counted at once.
 EVENTS = 'arm_ac57::INST_RETIRED,arm_ac57::CPU_CYCLES,arm_ac57::L1D_CACHE_REFILL,arm_ac57::L1D_TLB_REFILL'
 
-# The longest first, since as many run at once as there are processors.
+# Longest first, because jobs run in parallel, one per processor.
 BOOTS = [
     Boot('a57-check', tables('check-a57', limit=240)),
     Boot('a53', tables('a53', limit=240), cpu='cortex-a53'),
@@ -30,8 +30,8 @@ BOOTS = [
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
          [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
     Boot('a57-wrong', tables('check-wrong', limit=180)),
-    # Two cycles an instruction: whoever swaps the two is found out.
+    # Two cycles per instruction: detects swapped counts.
     Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),
-    # Time runs freely: instructions are not counted any more.
+    # Virtual time is independent of instructions.
     Boot('a57-off', tables('check-off', limit=180), shift=None),
 ]

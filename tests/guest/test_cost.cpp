@@ -1,4 +1,4 @@
-// What the routes to the counters cost, in instructions that are the same in every run.
+// Overhead of each counting interface, in reproducible instruction counts.
 #include "loop.hpp"
 
 #include "cost/cost.hpp"

@@ -139,12 +139,12 @@ BOOST_AUTO_TEST_CASE(a_pinned_group_keeps_its_counters_and_others_hear_it) {
   flexible.reset();
   idle(10'000);
   BOOST_TEST(!flexible.read()[0].value); // not 0
-  BOOST_TEST(holds(flexible.read()[0].reason, "never put on the PMU"));
+  BOOST_TEST(holds(flexible.read()[0].reason, "never scheduled"));
   BOOST_TEST(pinned.read()[0].value.value() >= 10'000 * idle_round);
   BOOST_TEST(!multiplexed(pinned.read()[0]));
   // A second pinned group finds no counter, and says so when it is made.
   const std::string told = message([&] { Group second({"perf::INSTRUCTIONS"}, Domain::user, options); });
-  BOOST_TEST(holds(told, "never put on the PMU"));
+  BOOST_TEST(holds(told, "never scheduled"));
   pinned.stop();
   flexible.reset();
   idle(10'000);

@@ -1,4 +1,4 @@
-// Who is counted: processes to come, threads, and another process, to the instruction.
+// Interface is counted: processes to come, threads, and another process, to the instruction.
 #include "loop.hpp"
 
 #include <recount/group.hpp>
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_SUITE(targets)
 BOOST_AUTO_TEST_CASE(children_and_grandchildren_are_counted_when_inherited) {
   BOOST_TEST(added(true, in_forks) == 3 * 2 * many);
   BOOST_TEST(added(true, in_grandchild) == 2 * many);
-  // Who comes first, the thread to its end or its starter to waiting for it, changes what the C library
+  // Interface comes first, the thread to its end or its starter to waiting for it, changes what the C library
   // executes.
   const std::uint64_t thread = added(true, in_thread);
   BOOST_TEST(thread > 2 * many - 5000);

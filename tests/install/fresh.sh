@@ -1,5 +1,5 @@
 #!/bin/sh
-# A fresh clone: make, make install elsewhere, and a program of somebody else against what is there. Some minutes;
+# A fresh clone: make, make install elsewhere, and a client program against it. Takes some minutes;
 # less with a MESON_FLAGS whose objects ccache has.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -30,7 +30,7 @@ find "$root/first/opt/x" -name librecount.a | grep -q . || fail 'librecount.a is
 run install PREFIX=/opt/y DESTDIR="$root/second"
 [ -x "$root/second/opt/y/bin/recount" ] || fail "another PREFIX: $(find "$root/second" -type f)"
 
-# Whatever the real project builds and installs is named by the Makefile.
+# The Makefile names all targets that the project installs.
 make -C "$source" -n all BUILD="$build" >"$root/log"
 meson introspect "$build" --installed | python3 -c '
 import json, pathlib, sys

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs into a folder of its own, and compiles a program of somebody else against what is there. With ROOT set
-# it is installed there already.
+# Installs into a temporary directory and compiles a client program against it. With ROOT set, uses an existing
+# installation there.
 set -eu
 build=$1 compiler=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +13,7 @@ fi
 pc=$(find "$root" -name recount.pc)
 prefix=$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
-# What README.md shows is what is compiled.
+# Compiles the example of README.md.
 { echo '#include <cstdio>'; echo 'static void work() {}'
   sed -n '/^```cpp$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main() {"; open=1} {print} END {print "}"}'
 } >"$root/readme.cpp"

@@ -1,4 +1,4 @@
-// A program of somebody else: counts through both witnesses and says so.
+// A client program: counts through both witnesses and prints the counts.
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 #include <recount/papi.hpp>

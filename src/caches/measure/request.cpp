@@ -1,14 +1,11 @@
 #include "caches/measure/request.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
 
 #include "recount/error.hpp"
 
-#include <cerrno>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace recount::study {
-
-using RequestJson = nlohmann::json;
 
 namespace {
 constexpr std::size_t longest_caches_request = 1 << 16;
@@ -16,7 +13,7 @@ constexpr std::string_view stage_begin = R"({"stage":)";
 } // namespace
 
 std::string to_caches_request(const CachesTask& task) {
-  return RequestJson{{"witness", task.witness},
+  return Json{{"witness", task.witness},
                      {"metrics", task.metrics},
                      {"most_bytes", task.most_bytes},
                      {"seed", task.seed},
@@ -25,15 +22,9 @@ std::string to_caches_request(const CachesTask& task) {
 }
 
 CachesTask read_caches_request(int fd) {
-  std::string text;
-  char block[4096];
-  for (ssize_t got = 1; got != 0 && text.size() <= longest_caches_request;) {
-    got = ::read(fd, block, sizeof block);
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0) text.append(block, static_cast<std::size_t>(got));
-  }
+  const std::string text = host::read_all(fd, longest_caches_request).value_or("");
   try {
-    const RequestJson object = RequestJson::parse(text);
+    const Json object = Json::parse(text);
     CachesTask task;
     task.witness = object.at("witness").get<std::string>();
     task.metrics = object.at("metrics").get<std::vector<std::string>>();
@@ -41,21 +32,21 @@ CachesTask read_caches_request(int fd) {
     task.seed = object.at("seed").get<std::uint64_t>();
     task.grid = object.at("grid").get<bool>();
     return task;
-  } catch (const RequestJson::exception&) {
+  } catch (const Json::exception&) {
     throw bad_input("caches-worker", "stdin holds no request of recount caches",
                     "this command is how recount caches starts itself; use recount caches");
   }
 }
 
 std::string stage_line(const std::string& name) {
-  return RequestJson{{"stage", name}}.dump();
+  return Json{{"stage", name}}.dump();
 }
 
 std::optional<std::string> stage_of(std::string_view line) {
   if (!line.starts_with(stage_begin)) return {};
   try {
-    return RequestJson::parse(line).at("stage").get<std::string>();
-  } catch (const RequestJson::exception&) {
+    return Json::parse(line).at("stage").get<std::string>();
+  } catch (const Json::exception&) {
     return {};
   }
 }

@@ -1,24 +1,23 @@
 #include "caches/view/output.hpp"
-#include "command/json_text.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 
 namespace recount::cli {
 namespace {
 
-using CachesJson = nlohmann::ordered_json;
 using analysis::Property;
 using analysis::Standing;
 
-CachesJson number_json(double value) {
+Json number_json(double value) {
   // Bytes, ways and entries are whole numbers.
   return value == static_cast<double>(static_cast<std::int64_t>(value))
-             ? CachesJson(static_cast<std::int64_t>(value))
-             : CachesJson(value);
+             ? Json(static_cast<std::int64_t>(value))
+             : Json(value);
 }
 
-CachesJson property_json(const Property& p) {
-  CachesJson object = CachesJson::object();
+Json property_json(const Property& p) {
+  Json object = Json::object();
   if (p.value) {
     object["value"] = number_json(*p.value);
     object["unit"] = p.unit;
@@ -33,12 +32,12 @@ CachesJson property_json(const Property& p) {
     object["agreement"] = to_string(p.agreement);
     if (!p.remark.empty()) object["remark"] = p.remark;
   }
-  object["routes"] = object["points"] = CachesJson::array();
+  object["routes"] = object["points"] = Json::array();
   for (const auto& route : p.routes)
     object["routes"].push_back({{"name", route.name}, {"value", number_json(route.value)}});
   for (const auto& point : p.points)
     object["points"].push_back({{"at", point.at}, {"value", point.value}});
-  CachesJson evidence{{"quantity", p.quantity},
+  Json evidence{{"quantity", p.quantity},
                       {"points", object["points"]},
                       {"threshold", p.threshold},
                       {"contradicted_by", p.against},
@@ -48,15 +47,15 @@ CachesJson property_json(const Property& p) {
   return object;
 }
 
-CachesJson classic_value(const analysis::ClassicValue& value) {
+Json classic_value(const analysis::ClassicValue& value) {
   if (!value.value) return {{"unknown", value.unknown}};
-  CachesJson object{{"value", *value.value}};
+  Json object{{"value", *value.value}};
   if (value.below > 0) object["below"] = value.below;
   return object;
 }
 
-CachesJson classic_json(const analysis::ClassicReading& reading) {
-  CachesJson object{{"level", reading.level},
+Json classic_json(const analysis::ClassicReading& reading) {
+  Json object{{"level", reading.level},
                     {"curves", reading.curves},
                     {"capacity", classic_value(reading.capacity)},
                     {"line", classic_value(reading.line)},
@@ -66,25 +65,25 @@ CachesJson classic_json(const analysis::ClassicReading& reading) {
   return object;
 }
 
-CachesJson row_json(const analysis::GridRow& row) {
-  CachesJson object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
+Json row_json(const analysis::GridRow& row) {
+  Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
   for (std::size_t level = 0; level < row.misses.size(); ++level)
     object[fmt::format("l{}_misses", level + 1)] =
-        row.misses[level] ? CachesJson(*row.misses[level]) : CachesJson();
+        row.misses[level] ? Json(*row.misses[level]) : Json();
   if (row.cycles) object["cycles"] = *row.cycles;
   if (row.ns) object["ns"] = *row.ns;
   return object;
 }
 
-CachesJson run_json(const ShownCaches& shown) {
+Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
-  CachesJson object{
+  Json object{
       {"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
-  object["cpu"] = shown.all.cpu ? CachesJson(*shown.all.cpu) : CachesJson();
+  object["cpu"] = shown.all.cpu ? Json(*shown.all.cpu) : Json();
   object["stated_by"] = shown.all.stated.source;
   if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
-  object["levels"] = object["tlb"] = object["justification"] = CachesJson::array();
+  object["levels"] = object["tlb"] = object["justification"] = Json::array();
   for (const auto& level : found.levels)
     object["levels"].push_back({{"level", level.name},
                                 {"effective", level.effective},
@@ -113,11 +112,11 @@ CachesJson run_json(const ShownCaches& shown) {
 } // namespace
 
 std::string caches_json(const std::vector<ShownCaches>& all) {
-  CachesJson object;
+  Json object;
   if (all.size() == 1) {
     object = run_json(all.front());
   } else {
-    object["cores"] = CachesJson::array();
+    object["cores"] = Json::array();
     for (const auto& shown : all)
       object["cores"].push_back(run_json(shown));
   }

@@ -13,9 +13,9 @@ namespace recount::kernel::native {
 /// What a block is called with. The assembly knows this layout.
 struct Turns {
   std::int64_t turns = 1; ///< at least 1
-  void* data = nullptr;   ///< what the block's Data says
+  void* data = nullptr;   ///< as specified by Data
   std::int64_t mask = 0;  ///< bytes of the data less one, a power of two less one (blocks that scatter)
-  std::int64_t hop = 0;   ///< what scattering adds to each offset, bytes
+  std::int64_t hop = 0;   ///< increment of the offset in bytes (blocks that scatter)
 };
 inline constexpr int steps_a_turn = 16;
 
@@ -27,8 +27,8 @@ struct Block {
   void (*code)(void* turns) = nullptr;
   Feature feature = Feature::none; ///< of the processor, without which the code crashes
   Tally step;                      ///< counts of one step
-  Tally turn;                      ///< of what closes each turn, its branch taken
-  Tally besides;                   ///< of all that is executed once, return included
+  Tally turn;                      ///< of the loop overhead per turn, branch taken
+  Tally besides;                   ///< of code executed once, including the return
   /// What a call executes. The last turn's branch is not taken.
   [[nodiscard]] constexpr Tally tally(double turns) const {
     return turns * (steps_a_turn * step + turn) + besides;

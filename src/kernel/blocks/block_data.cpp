@@ -48,19 +48,19 @@ void lay_out(Data data, bool random, std::span<std::byte> memory) {
 }
 
 std::vector<Expectation> predicted(const Tally& tally, bool random, double steps) {
-  // A predictor that has seen fewer random branches than it can remember foresees them the next time.
+  // A predictor with enough capacity for all random branches predicts them in the next pass.
   constexpr double memorable = 1 << 17, stray = 64;
   const double all = tally.conditional;
   double missed = 0, below = 0, above = stray + all / 500;
-  std::string form = "none but the first turns' and the last one's";
+  std::string form = "only those of the first turns and the last one";
   if (random) {
     missed = steps / 2;
     below = steps < memorable ? missed : steps / 8;
     above += steps / 32;
-    form = "half of the random ones: no order to foresee";
+    form = "half of the random branches: unpredictable";
   }
   return {{"PAPI_BR_MSP", missed, below, above, form},
-          {"PAPI_BR_PRC", all - missed, above, below, "the conditional branches less " + form}};
+          {"PAPI_BR_PRC", all - missed, above, below, "the conditional branches minus " + form}};
 }
 
 } // namespace recount::kernel

@@ -8,12 +8,12 @@
 
 namespace recount::kernel {
 
-/// Bytes that a block of so many turns works on.
+/// Bytes of data of a block with this many turns.
 [[nodiscard]] std::int64_t data_bytes(Data data, std::int64_t turns);
-/// Fills them; `random`: coins fall in an order without a pattern, the same each time.
+/// Fills them; `random`: in a fixed pseudo-random order.
 void lay_out(Data data, bool random, std::span<std::byte> memory);
 
-/// What branch predictors must make of a tally's branches.
+/// Expected predictions and mispredictions of a tally's branches.
 [[nodiscard]] std::vector<Expectation> predicted(const Tally& tally, bool random, double steps);
 
 } // namespace recount::kernel

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t most_turns = std::int64_t{1} << 40;
 
 std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t fallback) {
-  choices.push_back(number_parameter("turns", fmt::format("of the loop, {} steps each", native::steps_a_turn),
+  choices.push_back(number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn),
                                      fallback, 1, most_turns));
   return choices;
 }
@@ -28,7 +28,7 @@ const native::Block* block_named(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// A block that takes its pattern from the data is told by its name.
+/// Blocks that take their pattern from the data are identified by name.
 Data data_of(const native::Block& block, const Family& family) {
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }

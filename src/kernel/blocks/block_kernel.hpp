@@ -14,14 +14,14 @@ namespace recount::kernel {
 enum class Data {
   line, ///< some lines of memory, zeros
   ones, ///< 1 in every floating-point format, see native::ones_f64
-  coins ///< a byte a step, half of them zeros, in the order that the pattern says: "random" or every other
+  coins ///< one byte per step, half of them zeros, in the order that the pattern says: "random" or every other
 };
 
-/// Counts that are no sums of instructions, for one block of a family.
+/// Counts that are not sums of instructions, for one block of a family.
 struct Bound {
   std::string values; ///< the choices, as in the block's name: "multiply"
   std::vector<std::string> presets;
-  double least = 0, most = 0; ///< occurrences a step
+  double least = 0, most = 0; ///< occurrences per step
   std::string form;
 };
 
@@ -32,8 +32,8 @@ struct Family {
   Data data = Data::line;
   std::map<std::string, std::string> aliases = {}; ///< block of a name that has none of its own
   std::vector<Bound> bounds = {};
-  std::int64_t turns = 1000; ///< unless told
-  bool predicts = false;     ///< whether mispredictions are stated
+  std::int64_t turns = 1000; ///< default
+  bool predicts = false;     ///< whether mispredictions are expected
 };
 
 /// One family as a kernel; `turns` is added to its parameters.

@@ -34,11 +34,11 @@ public:
         passes_(at.passes),
         accesses_(at.accesses()) {
     emit_jumps({memory_.data(), static_cast<std::size_t>(at.bytes())}, code_places(at), at.full);
-    // Written first and executed then, never both: systems that forbid both at once allow this.
+    // Never writable and executable at once, for systems that forbid this (W^X).
     if (mprotect(memory_.data(), static_cast<std::size_t>(memory_.placement().bytes),
                  PROT_READ | PROT_EXEC) != 0)
       throw unavailable("code",
-                        std::string("code made at run time may not be executed: ") + std::strerror(errno), {},
+                        std::string("generated code cannot be executed: ") + std::strerror(errno), {},
                         "a security policy (SELinux: execmem) forbids it");
     code_ = reinterpret_cast<void (*)(void*)>(memory_.data());
   }
@@ -55,14 +55,14 @@ private:
 class CodeKernel : public ClosedFormKernel {
 public:
   CodeKernel()
-      : ClosedFormKernel("code", "jumps from line to line of code in an order without a pattern",
+      : ClosedFormKernel("code", "jumps between lines of code in pseudo-random order",
                          code_parameters()) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return code_point(*this, point).bytes();
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     const CodePoint at = code_point(*this, point);
-    if (!can_emit()) throw unavailable("code", "no code is made for this architecture");
+    if (!can_emit()) throw unavailable("code", "not available on this architecture");
     return std::make_unique<CodeInstance>(at);
   }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {

@@ -14,11 +14,11 @@ namespace recount::kernel {
 
 namespace {
 
-constexpr std::int64_t most_code = 128 << 20; // as far as a plain jump reaches, on the one that reaches least
+constexpr std::int64_t most_code = 128 << 20; // the shortest range of a direct jump on the supported architectures
 /// No first-level instruction cache is larger; none is smaller than twice the other.
 constexpr std::int64_t largest_l1i = 192 << 10, surely_held = 16 << 10;
 constexpr std::int64_t most_code_tlb_entries = 4096;
-constexpr std::int64_t most_branch_targets = 16384; // that a processor is known to remember
+constexpr std::int64_t most_branch_targets = 16384; // the largest known BTB
 
 class CodePresets {
 public:
@@ -34,11 +34,11 @@ public:
     if (at_.l2 != 0 && beyond(at_.l2)) second_level_misses();
     if (at_.l3 != 0 && beyond(at_.l3)) missing({"PAPI_L3_ICM"}, at_.l3);
     if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() >= 4 * most_code_tlb_entries) {
-      constexpr const char* form = "1 a jump: each is to another page, and no TLB holds so many";
+      constexpr const char* form = "1 per jump: each to another page, more pages than TLB entries";
       all_.push_back({"PAPI_TLB_IM", n_, 0.75 * n_, n_, form});
     }
     if (at_.blocks() >= 2 * most_branch_targets)
-      all_.push_back(between("PAPI_BTAC_M", n_ / 4, 2 * n_, "1 a jump: more targets than are remembered"));
+      all_.push_back(between("PAPI_BTAC_M", n_ / 4, 2 * n_, "1 per jump: more targets than BTB entries"));
     return std::move(all_);
   }
 
@@ -51,19 +51,19 @@ private:
     const double kept = static_cast<double>(capacity) / static_cast<double>(footprint());
     for (const char* preset : presets)
       all_.push_back({preset, n_, (kept + 0.05) * n_, n_,
-                      "1 a block; at most one more, of the line behind a jump that was not foreseen"});
+                      "1 per block; at most one more, for the line after a mispredicted jump"});
   }
   void first_level_misses(std::int64_t l1i) {
     missing({"PAPI_L1_ICM", "PAPI_L2_ICA", "PAPI_L2_ICR"}, l1i);
     for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR"})
-      all_.push_back(between(preset, n_, 5 * n_, "1 a line, or 1 for each 16 bytes of it and the next"));
+      all_.push_back(between(preset, n_, 5 * n_, "1 per line, or 1 per 16 bytes of it and the next"));
     if (at_.l2 != 0 && footprint() <= at_.l2 / 2) missing({"PAPI_L2_ICH"}, l1i);
   }
   void first_level_hits() {
     for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR", "PAPI_L1_ICH"})
       all_.push_back(between(preset, n_, 5 * n_,
-                             "1 a line, or 1 for each 16 bytes of it and the next: so many instructions in a "
-                             "line are decoded anew each time"));
+                             "1 per line, or 1 per 16 bytes of it and the next: too many instructions per "
+                             "line for the decoded-instruction cache"));
   }
   void second_level_misses() {
     missing({"PAPI_L2_ICM", "PAPI_L3_ICA", "PAPI_L3_ICR"}, at_.l2);
@@ -86,15 +86,15 @@ std::vector<Parameter> code_parameters() {
   constexpr std::int64_t any = std::int64_t{1} << 44;
   return {
       number_parameter("size", "bytes of code", 1 << 20, 64, most_code, bytes),
-      number_parameter("stride", "bytes from one block to its neighbour, a multiple of 64", 64, 64, most_code,
+      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, most_code,
                        bytes),
-      number_parameter("passes", "through all blocks", 10, 1, any),
-      choice_parameter("fill", "empty: a block is a jump; full: nops before it fill the line",
+      number_parameter("passes", "passes through all blocks", 10, 1, any),
+      choice_parameter("fill", "empty: a block is one jump; full: nops before the jump fill the line",
                        {"empty", "full"}),
-      number_parameter("seed", "of the order", 1, 0, 0),
-      number_parameter("l1i", "capacity that closed forms assume; 0: no more than 192K", 0, 0, any, bytes),
-      number_parameter("l2", "the same of the second level; 0: nothing is stated of it", 0, 0, any, bytes),
-      number_parameter("l3", "the same of the third level; 0: nothing is stated of it", 0, 0, any, bytes)};
+      number_parameter("seed", "seed of the order", 1, 0, 0),
+      number_parameter("l1i", "L1i capacity assumed by closed forms (0: at most 192K)", 0, 0, any, bytes),
+      number_parameter("l2", "L2 capacity assumed by closed forms (0: no L2 counts expected)", 0, 0, any, bytes),
+      number_parameter("l3", "L3 capacity assumed by closed forms (0: no L3 counts expected)", 0, 0, any, bytes)};
 }
 
 CodePoint code_point(const Kernel& kernel, const result::Params& given) {
@@ -103,11 +103,11 @@ CodePoint code_point(const Kernel& kernel, const result::Params& given) {
                text(point, "fill") == "full", number(point, "seed"),   number(point, "l1i"),
                number(point, "l2"),           number(point, "l3")};
   if (at.stride % code_line != 0)
-    throw bad_input("code --stride", fmt::format("{} is no multiple of {}", at.stride, code_line));
+    throw bad_input("code --stride", fmt::format("{} is not a multiple of {}", at.stride, code_line));
   if (at.stride > at.size)
-    throw bad_input("code --stride", fmt::format("{} is over the size, {}", at.stride, at.size));
+    throw bad_input("code --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size));
   if (std::int64_t total = 0; __builtin_mul_overflow(at.blocks(), at.passes, &total))
-    throw bad_input("code --passes", "more jumps than a 64-bit integer counts");
+    throw bad_input("code --passes", "the number of jumps exceeds 64 bits");
   return at;
 }
 

@@ -12,7 +12,7 @@ struct CodePoint {
   std::int64_t size = 0, stride = 64, passes = 1; ///< bytes of code, from block to block; times through all
   bool full = false;                              ///< blocks fill their lines
   std::int64_t seed = 1;
-  std::int64_t l1i = 0, l2 = 0, l3 = 0; ///< bytes of the caches that closed forms speak of, 0: unknown
+  std::int64_t l1i = 0, l2 = 0, l3 = 0; ///< cache capacities for closed forms in bytes, 0: unknown
   [[nodiscard]] std::int64_t blocks() const { return size / stride; }
   [[nodiscard]] std::int64_t accesses() const { return blocks() * passes; }
   [[nodiscard]] std::int64_t bytes() const; ///< of memory

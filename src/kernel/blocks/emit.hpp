@@ -1,4 +1,4 @@
-// Machine code made at run time: jumps from line to line, for kernels that miss instruction caches.
+// Generated machine code: jumps between lines, for kernels that miss instruction caches.
 #pragma once
 
 #include "kernel/tally.hpp"
@@ -12,7 +12,7 @@ namespace recount::kernel {
 
 inline constexpr std::int64_t code_line = 64; ///< bytes of a block of code
 
-/// Whether code is made for this architecture at all.
+/// Whether code can be generated for this architecture.
 [[nodiscard]] bool can_emit();
 
 /// Writes into `code` a function of the type of Region::code: it reads the number of passes (int64_t, at

@@ -1,4 +1,4 @@
-// A second thread on a CPU of its own, for kernels that need company.
+// A second thread on its own CPU, for kernels that need one.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 namespace recount::kernel {
 
 /// While `awake` is 1 the helper calls `play(context)` over and over; else it sleeps and looks again every 50
-/// microseconds, so that it disturbs nobody between regions and a region wakes it with a store.
+/// microseconds, so that it does not disturb other code between regions, and a region wakes it with a store.
 class Helper {
 public:
   /// Starts it on `cpu`, on which this process must be allowed to run.
@@ -21,7 +21,7 @@ public:
   [[nodiscard]] const volatile int* busy() const { return &busy_; }
 
 private:
-  alignas(128) volatile int awake_ = 0; // a line of its own
+  alignas(128) volatile int awake_ = 0; // on its own cache line
   alignas(128) volatile int busy_ = 0;
   alignas(128) std::atomic<bool> ends_ = false;
   std::thread thread_;

@@ -1,5 +1,5 @@
-// The blocks of architectures without assembly: what a step loads, stores and computes is what its source
-// says, how many instructions that takes is what its disassembly says.
+// The blocks of architectures without assembly: loads, stores and operations per step follow from the
+// source, instruction counts from the disassembly.
 #include "kernel/blocks/block.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Blocks in C++, for architectures that no assembly is written for. What a turn executes is not known here:
-// it is read off the disassembly of this file (portable_counts.py), so each function is one loop without
+// Blocks in C++, for architectures that no assembly is written for. The instructions per turn are
+// read from the disassembly of this file (portable_counts.py), so each function is one loop without
 // branches inside.
 #include "kernel/blocks/block.hpp"
 
@@ -14,7 +14,7 @@ const Turns& turns_of(const void* context) {
   return *static_cast<const Turns*>(context);
 }
 
-/// Sixteen steps a turn. `step` must not be foreseeable to the compiler: it hides its values in empty
+/// Sixteen steps per turn. The compiler must not predict `step`: it hides its values in empty
 /// assembly.
 template <class Step>
 [[gnu::always_inline]] inline void turn_round(std::int64_t turns, Step step) {

@@ -50,20 +50,20 @@ private:
 
 /// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
 std::vector<Expectation> chase_presets(const StridedPoint& at) {
-  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // no first or second level is as large
+  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // larger than any L1 or L2
   const auto n = static_cast<double>(at.accesses());
   std::vector<Expectation> all;
   if (at.size >= far && at.stride >= 64)
     for (const char* preset :
          {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"})
-      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a load that waits for the one before"));
+      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a dependent load"));
   if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) &&
       at.visited() >= 4 * most_tlb_entries)
     for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
       all.push_back(
           {preset, n, 0.75 * n, 0.05 * n + 64,
-           "1 a load: each is in another page, and no TLB holds so many; less where an entry serves "
-           "neighbouring pages"});
+           "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
+           "adjacent pages"});
   return all;
 }
 
@@ -71,7 +71,7 @@ class ChaseKernel : public Kernel {
 public:
   ChaseKernel() {
     parameters_.push_back({"seed",
-                           "of the random order",
+                           "seed of the random order",
                            Parameter::Unit::count,
                            result::ParamValue{std::int64_t{1}},
                            0,
@@ -84,7 +84,7 @@ public:
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
     return at.size +
-           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // with the order, while it is laid out
+           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // including the order during initialisation
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     return std::make_unique<ChaseInstance>(strided_point(*this, point), seed(point));
@@ -109,8 +109,8 @@ private:
   }
 
   const std::string name_ = "chase";
-  const std::string prose_ = "follows pointers in random order through the elements that stride visits; "
-                             "every load waits for the last";
+  const std::string prose_ = "follows pointers in random order through the elements of stride; "
+                             "each load depends on the previous one";
   std::vector<Parameter> parameters_ = strided_parameters(sizeof(void*));
 };
 

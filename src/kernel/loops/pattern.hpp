@@ -1,4 +1,4 @@
-// Which places are visited, and in which order: the one description behind every probe of a cache.
+// Access patterns: which places are visited, and in which order.
 #pragma once
 
 #include "model/hierarchy.hpp"
@@ -30,7 +30,7 @@ struct Pattern {
   auto operator<=>(const Pattern&) const = default;
 };
 
-/// `count` elements at `stride`, nothing else: what the kernel chase visits.
+/// `count` elements at `stride` only: the pattern of the kernel chase.
 [[nodiscard]] Pattern dense(std::int64_t count, std::int64_t stride);
 [[nodiscard]] bool is_dense(const Pattern& pattern);
 
@@ -46,7 +46,7 @@ void link(std::byte* base, std::span<const std::uint64_t> places);
 void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int64_t passes,
             model::Hierarchy& caches);
 
-/// A kernel and its point as they stand in results: chase for a dense pattern, visit for any other.
+/// A kernel and its point as in results: chase for a dense pattern, visit for any other.
 struct PatternPoint {
   std::string kernel;
   result::Params params;

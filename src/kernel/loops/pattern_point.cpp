@@ -19,7 +19,7 @@ std::vector<std::int64_t> slots_of(const std::string& list) {
     std::int64_t slot = 0;
     const auto [next, error] = std::from_chars(at, end, slot);
     if (error != std::errc() || slot < 0 || (next != end && *next != ','))
-      throw bad_input("slots " + list, "is no list of whole numbers");
+      throw bad_input("slots " + list, "is not a list of integers");
     slots.push_back(slot);
     at = next == end ? end : next + 1;
   }
@@ -55,7 +55,7 @@ Pattern to_pattern(const std::string& name, const result::Params& given) {
     if (const auto* list = std::get_if<std::string>(&slots->second)) p.slots = slots_of(*list);
     params.erase(slots);
   }
-  if (name != "visit" && name != "chase") throw bad_input(name, "is no kernel that follows pointers");
+  if (name != "visit" && name != "chase") throw bad_input(name, "is not a pointer-chasing kernel");
   const result::Params point = complete(find(name), params);
   p.stride = number(point, "stride");
   p.offset = number(point, "offset");

@@ -1,4 +1,4 @@
-// `scatter`: loads from or stores to every line of an array, in an order that needs no memory of its own. See
+// `scatter`: loads from or stores to every line of an array, in an order computed on the fly. See
 // recount-kernels(7).
 #include "kernel/blocks/block.hpp"
 #include "kernel/closed_form.hpp"
@@ -63,14 +63,14 @@ class ScatterKernel : public ClosedFormKernel {
 public:
   ScatterKernel()
       : ClosedFormKernel(
-            "scatter", "loads from or stores to every line of an array in an order without a pattern",
-            {choice_parameter("operation", "what is done to each line", {"store", "load"}),
+            "scatter", "loads from or stores to every line of an array in pseudo-random order",
+            {choice_parameter("operation", "access to each line", {"store", "load"}),
              number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024, most_scattered,
                               Parameter::Unit::bytes),
              number_parameter(
-                 "stride", "bytes from one visited place to its neighbour, a power of two, at most size / 16",
+                 "stride", "bytes between adjacent visited places, a power of two, at most size / 16",
                  64, 8, most_scattered, Parameter::Unit::bytes),
-             number_parameter("passes", "over all places", 10, 1, most_scattered)}) {}
+             number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).size; }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     return std::make_unique<ScatterInstance>(at(point));
@@ -96,12 +96,12 @@ public:
     const native::Block& block = scatter_block(here);
     auto all = instruction_presets(native::steps_a_turn * block.step + block.turn,
                                    static_cast<double>(here.turns()), block.besides);
-    // Beyond every second level there is, a store buffer fills sooner than lines arrive.
+    // Beyond every L2, the store buffer fills faster than lines arrive.
     constexpr std::int64_t far = 8 << 20;
     const auto stores = static_cast<double>(here.accesses());
     if (here.stores && here.size >= far && here.stride >= 64)
       all.push_back(between("PAPI_MEM_WCY", stores / 2, 3000 * stores,
-                            "some cycles a store: all of them miss the nearer caches"));
+                            "several cycles per store: all miss in L1 and L2"));
     return all;
   }
 
@@ -112,15 +112,15 @@ private:
                       number(point, "passes")};
     for (const auto& [name, value] : {std::pair("size", here.size), std::pair("stride", here.stride)})
       if (!std::has_single_bit(static_cast<std::uint64_t>(value)))
-        throw bad_input(fmt::format("scatter --{}", name), fmt::format("{} is no power of two", value),
+        throw bad_input(fmt::format("scatter --{}", name), fmt::format("{} is not a power of two", value),
                         fmt::format("{} or {}", std::bit_floor(static_cast<std::uint64_t>(value)),
                                     std::bit_ceil(static_cast<std::uint64_t>(value))));
     if (here.stride > here.size / native::steps_a_turn)
       throw bad_input("scatter --stride",
-                      fmt::format("{} leaves less than {} places", here.stride, native::steps_a_turn),
+                      fmt::format("{} leaves fewer than {} places", here.stride, native::steps_a_turn),
                       fmt::format("at most {}", here.size / native::steps_a_turn));
     if (std::int64_t total = 0; __builtin_mul_overflow(here.visited(), here.passes, &total))
-      throw bad_input("scatter --passes", "more accesses than a 64-bit integer counts");
+      throw bad_input("scatter --passes", "the number of accesses exceeds 64 bits");
     return here;
   }
 };

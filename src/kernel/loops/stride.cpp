@@ -60,7 +60,7 @@ public:
 private:
   const std::string name_ = "stride";
   const std::string prose_ =
-      "adds 1 to every stride-th byte of an array, pass after pass; accesses are independent";
+      "adds 1 to every stride-th byte of an array, in several passes; accesses are independent";
   const std::vector<Parameter> parameters_ = strided_parameters(1);
 };
 

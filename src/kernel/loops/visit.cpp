@@ -23,7 +23,7 @@ struct VisitPoint {
   [[nodiscard]] std::int64_t accesses() const { return pattern.visits() * passes; }
 };
 
-/// The pointers of a cycle must not lie on one another.
+/// The pointers of a cycle must not overlap.
 void check_apart(const Pattern& pattern) {
   auto all = places(pattern);
   std::ranges::sort(all);
@@ -31,9 +31,9 @@ void check_apart(const Pattern& pattern) {
       std::ranges::adjacent_find(all, [](std::uint64_t a, std::uint64_t b) { return b - a < sizeof(void*); });
   if (closer != all.end())
     throw bad_input("visit",
-                    fmt::format("two visited places lie {} bytes apart, at {} bytes from the first",
+                    fmt::format("two visited places are {} bytes apart, at {} bytes from the first",
                                 closer[1] - closer[0], *closer),
-                    "8 bytes are needed for a pointer");
+                    "use a distance of at least 8 bytes, the size of a pointer");
 }
 
 class VisitInstance : public Instance {
@@ -73,14 +73,14 @@ std::vector<Parameter> visit_parameters() {
   offset.most = 4095;
   return {count("count", "elements", 16, 1),
           bytes("stride", "bytes from one element to the next", 4096, 1),
-          bytes("shift", "further bytes for each element of a group of wrap", 0, 0),
-          count("wrap", "elements of a group: the next one begins without a shift", 1, 1),
-          bytes("pair", "not 0: each element is visited a second time, so many bytes further", 0, 0),
-          choice("first", "which place of a pair comes first", {"near", "far"}),
-          count("passes", "through all elements", 1000, 1),
+          bytes("shift", "additional bytes per element within a group of wrap", 0, 0),
+          count("wrap", "elements per group; the shift restarts with each group", 1, 1),
+          bytes("pair", "visit each element again at this distance in bytes (0: once)", 0, 0),
+          choice("first", "place of a pair visited first", {"near", "far"}),
+          count("passes", "passes through all elements", 1000, 1),
           offset,
-          choice("pages", "pages asked of the system", {"small", "huge"}),
-          count("seed", "of the random order", 1, 0)};
+          choice("pages", "page size requested from the system", {"small", "huge"}),
+          count("seed", "seed of the random order", 1, 0)};
 }
 
 class VisitKernel : public Kernel {
@@ -113,16 +113,16 @@ private:
     if (p.count > most_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
         __builtin_mul_overflow(p.wrap, p.shift, &total) || span > std::int64_t{1} << 46 ||
         total > std::int64_t{1} << 46)
-      throw bad_input("visit --stride", "the elements reach further than 64 TiB");
+      throw bad_input("visit --stride", "the elements span more than 64 TiB");
     if (__builtin_mul_overflow(p.visits(), at.passes, &total))
-      throw bad_input("visit --passes", "more accesses than a 64-bit integer counts");
+      throw bad_input("visit --passes", "the number of accesses exceeds 64 bits");
     check_apart(p);
     return at;
   }
 
   const std::string name_ = "visit";
-  const std::string prose_ = "follows pointers in random order through places chosen one by one; every load "
-                             "waits for the last";
+  const std::string prose_ = "follows pointers in random order through individually chosen places; each load "
+                             "depends on the previous one";
   const std::vector<Parameter> parameters_ = visit_parameters();
 };
 

@@ -1,4 +1,4 @@
-// `peak` and `bandwidth`: what this processor does at most. See recount-kernels(7).
+// `peak` and `bandwidth`: peak throughput and bandwidth of this processor. See recount-kernels(7).
 #include "kernel/matmul/ceilings.hpp"
 
 #include "kernel/closed_form.hpp"
@@ -31,10 +31,10 @@ private:
 class PeakKernel : public ClosedFormKernel {
 public:
   PeakKernel()
-      : ClosedFormKernel("peak", "multiplies and adds doubles in registers, as fast as this processor can",
-                         {choice_parameter("width", "vector: the widest there are; scalar: one at a time",
+      : ClosedFormKernel("peak", "multiplies and adds doubles in registers at peak throughput",
+                         {choice_parameter("width", "vector: the widest available; scalar",
                                            {"vector", "scalar"}),
-                          number_parameter("turns", "each of them a step in 12 independent chains",
+                          number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
                                            20'000'000, 1, std::int64_t{1} << 40)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     static_cast<void>(complete(*this, point));
@@ -50,7 +50,7 @@ public:
     const int doubles = vectors(point) ? native::vectorised().doubles : 1;
     const double flop = 2.0 * native::peak_chains * doubles * static_cast<double>(number(point, "turns"));
     const std::string form =
-        fmt::format("2 operations on {} doubles in {} chains a turn", doubles, native::peak_chains);
+        fmt::format("2 operations on {} doubles in {} chains per turn", doubles, native::peak_chains);
     return {{"PAPI_FP_OPS", flop, 0, 0, form}, {"PAPI_DP_OPS", flop, 0, 0, form}};
   }
 
@@ -83,10 +83,10 @@ private:
 class BandwidthKernel : public ClosedFormKernel {
 public:
   BandwidthKernel()
-      : ClosedFormKernel("bandwidth", "reads an array from end to end, as fast as this processor can",
+      : ClosedFormKernel("bandwidth", "reads an array sequentially at peak bandwidth",
                          {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
                                            std::int64_t{1} << 40, Parameter::Unit::bytes),
-                          number_parameter("passes", "over the array", 100, 1, std::int64_t{1} << 32)}) {}
+                          number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return number(complete(*this, point), "size") / 1024 * 1024;
   }
@@ -106,7 +106,7 @@ std::string vectorised_for() {
 void need_vectors(const std::string& kernel) {
   const std::string reason = missing(native::vectorised().needs);
   if (reason.empty()) return;
-  throw unavailable(kernel, "recount was built for another processor: " + reason,
+  throw unavailable(kernel, "recount was built for a different processor: " + reason,
                     "built with -march=native for " + vectorised_for(), "build recount on this machine");
 }
 

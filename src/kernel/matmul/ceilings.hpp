@@ -1,4 +1,4 @@
-// What kernels need that are built for one kind of processor.
+// Kernels built for one type of processor.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace recount::kernel {
 /// Throws recount::Error (unavailable) where this processor lacks them.
 void need_vectors(const std::string& kernel);
 
-/// Why there is no `dgemm` here; empty: there is. Loads the library: call it in a process that may have it.
+/// Why `dgemm` is unavailable; empty: available. Loads the library: call it in a process that may keep it loaded.
 [[nodiscard]] std::string dgemm_missing();
 
 } // namespace recount::kernel

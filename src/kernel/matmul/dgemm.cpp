@@ -27,8 +27,8 @@ struct Library {
   std::string missing;
 };
 
-/// Opened when first needed, and never closed: its threads would outlive it. One thread: what is compared
-/// with has one.
+/// Opened when first needed, and never closed: its threads would outlive it. Single-threaded, as the
+/// kernels it is compared with.
 const Library& library() {
   static const Library library = [] {
     Library opened;
@@ -80,7 +80,7 @@ class DgemmKernel : public ClosedFormKernel {
 public:
   DgemmKernel()
       : ClosedFormKernel(
-            "dgemm", "multiplies two n x n matrices by the dgemm of OpenBLAS, in one thread",
+            "dgemm", "multiplies two n x n matrices with dgemm of OpenBLAS, single-threaded",
             {number_parameter("n", "rows and columns of each matrix", 600, 1, 1 << 15),
              number_parameter("offset", "bytes from a page boundary to the first element of each matrix", 16,
                               0, 4095, Parameter::Unit::bytes)}) {}
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  /// Its matrices lie where matmul's do.
+  /// Its matrices are placed like those of matmul.
   [[nodiscard]] MatmulPoint at(const result::Params& given) const {
     const result::Params point = complete(*this, given);
     return matmul_point(matmul_kernel(), {{"n", point.at("n")}, {"offset", point.at("offset")}});

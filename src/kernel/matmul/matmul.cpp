@@ -106,12 +106,12 @@ public:
     return matmul_point(*this, point).accesses();
   }
   [[nodiscard]] std::string unsimulated() const override {
-    return vectorised_ ? "its loads and stores are the compiler's choice, not those of the source text" : "";
+    return vectorised_ ? "its loads and stores depend on the compiler, not on the source text" : "";
   }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
     const MatmulPoint at = matmul_point(*this, point);
     const double n = static_cast<double>(at.n), flop = at.element == 8 ? 2 * n * n * n : 0;
-    const std::string form = at.element == 8 ? "2 n^3: a multiplication and an addition a step"
+    const std::string form = at.element == 8 ? "2 n^3: one multiplication and one addition per step"
                                              : "none: its elements are integers";
     return {{"PAPI_FP_OPS", flop, 0, 0, form}, {"PAPI_DP_OPS", flop, 0, 0, form}};
   }
@@ -144,7 +144,7 @@ const Kernel& matmul_kernel() {
 
 const Kernel& matmul_vectorised_kernel() {
   static const MatmulKernel kernel("matmul-vectorised",
-                                   "the loops of matmul, optimised by the compiler as far as it can", true);
+                                   "runs the loops of matmul, fully optimised by the compiler", true);
   return kernel;
 }
 

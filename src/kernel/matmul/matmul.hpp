@@ -6,8 +6,8 @@
 
 namespace recount::kernel {
 
-/// Kernel::simulate() of `matmul` without any shortcut: every access is replayed. What simulate() is held
-/// against. Returns the accesses; throws recount::Error (bad_input) for a bad point.
+/// Kernel::simulate() of `matmul` without any shortcut: every access is replayed. The reference for
+/// simulate(). Returns the accesses; throws recount::Error (bad_input) for a bad point.
 std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches);
 
 /// The loops and accesses at a point.

@@ -1,14 +1,14 @@
-// The loops of `matmul`, one text a variant, for any memory they may run over. Matrices are n x n, by rows.
+// The loops of `matmul`, one function per variant, templates over the memory. Matrices are n x n, by rows.
 //
 // `memory.loop(first, last, step, body)` is a plain for loop; x = memory.a(i) loads an element of a;
-// memory.add_c(i, v) loads and stores c[i]. Loads stand in statements of their own: their order is told.
+// memory.add_c(i, v) loads and stores c[i]. Each load is a separate statement, which fixes the order.
 #pragma once
 
 #include <cstdint>
 
 namespace recount::kernel {
 
-/// c = a b, the sum in a register: two loads a step.
+/// c = a b, the sum in a register: two loads per step.
 template <class Memory>
 inline void matmul_ijk(Memory memory, std::int64_t n) {
   memory.loop(0, n, 1, [&](auto i) {
@@ -24,7 +24,7 @@ inline void matmul_ijk(Memory memory, std::int64_t n) {
   });
 }
 
-/// c += a b, the sum in memory as the source text says: three loads and a store a step.
+/// c += a b, the sum in memory as the source text says: three loads and one store per step.
 template <class Memory>
 inline void matmul_ijk_mem(Memory memory, std::int64_t n) {
   memory.loop(0, n, 1, [&](auto i) {
@@ -38,7 +38,7 @@ inline void matmul_ijk_mem(Memory memory, std::int64_t n) {
   });
 }
 
-/// c += a b along rows, an element of a in a register: two loads and a store a step.
+/// c += a b along rows, an element of a in a register: two loads and one store per step.
 template <class Memory>
 inline void matmul_ikj(Memory memory, std::int64_t n) {
   memory.loop(0, n, 1, [&](auto i) {
@@ -63,7 +63,7 @@ inline void matmul_transpose(Memory memory, std::int64_t n) {
   });
 }
 
-/// c += a b with b already in t, the sum in memory: three loads and a store a step.
+/// c += a b with b already in t, the sum in memory: three loads and one store per step.
 template <class Memory>
 inline void matmul_by_transposed(Memory memory, std::int64_t n) {
   memory.loop(0, n, 1, [&](auto i) {
@@ -92,9 +92,9 @@ inline void matmul_block(Memory memory, std::int64_t n, First i_first, Last i_la
   });
 }
 
-/// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and a store a step. The last blocks
-/// of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f where no register
-/// is taken by the loops around it.
+/// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and one store per step. The last blocks
+/// of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f as a separate function, without
+/// register pressure from the surrounding loops.
 template <class Memory>
 inline void matmul_blocked(Memory memory, std::int64_t n, std::int64_t block) {
   memory.loop(0, n, block, [&](auto ii) {

@@ -1,4 +1,4 @@
-// The memories of `matmul` that are not memory: one replays accesses, one writes the loops down.
+// Abstract memories of `matmul`: one replays accesses, one records the loop nest.
 #pragma once
 
 #include "kernel/matmul/matmul_point.hpp"
@@ -7,7 +7,7 @@
 
 namespace recount::kernel {
 
-/// A value that nobody computes.
+/// A placeholder for a value.
 struct Unvalued {
   friend Unvalued operator*(Unvalued, Unvalued) { return {}; }
   Unvalued& operator+=(Unvalued) { return *this; }
@@ -66,7 +66,7 @@ private:
   unsigned element_;
 };
 
-/// Writes the nest down.
+/// Records the loop nest.
 class RecordedMatrices : public TouchedMatrices<RecordedMatrices, model::Affine> {
 public:
   RecordedMatrices(const MatmulPoint& at, model::Recorder& recorder)

@@ -55,16 +55,16 @@ std::int64_t MatmulPoint::accesses() const {
 
 std::vector<Parameter> matmul_parameters() {
   return {
-      choice("variant", "order of the loops, and where the sum is kept", "ijk", variants),
+      choice("variant", "loop order and place of the sum", "ijk", variants),
       choice("element", "f64: double; i16: 16-bit integers", "f64", {"f64", "i16"}),
       count("n", "rows and columns of each matrix", 600, 1, most),
       count("block", "rows and columns of a block (blocked only)", 128, 1, most),
-      choice("transpose", "whether the transposition is measured too (transposed only)", "included",
+      choice("transpose", "whether to measure the transposition (transposed only)", "included",
              {"included", "excluded"}),
       count("offset",
             "bytes from a page boundary to the first element of each matrix, a multiple of the element", 16,
             0, page - 1, Parameter::Unit::bytes),
-      choice("pages", "pages asked of the system", "small", {"small", "huge"}),
+      choice("pages", "page size requested from the system", "small", {"small", "huge"}),
   };
 }
 
@@ -81,7 +81,7 @@ MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given) {
   at.pages = text(point, "pages") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
   if (at.offset % at.element != 0)
     throw bad_input(kernel.name() + " --offset",
-                    fmt::format("{} is no multiple of the element's {} bytes", at.offset, at.element));
+                    fmt::format("{} is not a multiple of the element size, {} bytes", at.offset, at.element));
   return at;
 }
 

@@ -1,4 +1,4 @@
-// What a processor can do at most: measured functions for the ceilings of a roofline.
+// Measured functions for the ceilings of a roofline: peak throughput and bandwidth.
 #pragma once
 
 #include "kernel/feature.hpp"
@@ -7,8 +7,7 @@
 
 namespace recount::kernel::native {
 
-/// Enough of them to hide the latency of an operation on every processor so far, and few enough for the
-/// registers of all.
+/// Enough to hide the latency of an operation on known processors, and few enough for their registers.
 inline constexpr int peak_chains = 12;
 
 struct Ceiling {
@@ -16,17 +15,17 @@ struct Ceiling {
   const void* data = nullptr; ///< aligned to 64 bytes
   std::int64_t bytes = 0;     ///< of the data, a multiple of 1024
   double factor = 0.5, term = 0.5;
-  /// Written in the end, so that nothing is left out.
+  /// Written at the end, so that nothing is optimised away.
   alignas(64) double results[peak_chains * 8]{};
 };
 
-/// 12 independent chains of x = x * factor + term, a turn one step of each: in the widest vectors of doubles
+/// 12 independent chains of x = x * factor + term, one step of each per turn: in the widest vectors of doubles
 /// that the build has, fused where it can.
 extern "C" void recount_kernel_peak_vector(void* context);
 /// The same in scalar operations, multiplication and addition apart, as the plain build has them.
 extern "C" void recount_kernel_peak_scalar(void* context);
 
-/// Reads all data once a turn, in the same vectors.
+/// Reads all data once per turn, in the same vectors.
 extern "C" void recount_kernel_bandwidth(void* context);
 
 /// For which processor the vectorised functions were built.

@@ -38,7 +38,7 @@ struct Matrices {
 #ifdef RECOUNT_VECTORISED
   using Sum = T;
 #else
-  using Sum = volatile T; // or the compiler would keep the sum it has just stored in a register
+  using Sum = volatile T; // prevents the compiler from keeping the stored sum in a register
 #endif
   void keep_in_c(std::int64_t i, Value v) const {
     Sum& sum = c_[i];

@@ -1,4 +1,4 @@
-// `cell`: accesses to one address that can be told beforehand, for breakpoints. See recount-kernels(7).
+// `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
 #include "kernel/blocks/block.hpp"
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
@@ -31,10 +31,10 @@ public:
     const std::uint64_t start = address / page_ * page_;
     mapping_ = mmap(reinterpret_cast<void*>(start), page_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel takes the address for a hint
+    if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel treats the address as a hint
       if (mapping_ != MAP_FAILED) munmap(mapping_, page_);
       throw unavailable(fmt::format("cell --address {}", address),
-                        std::string("cannot be mapped: ") + std::strerror(errno), {}, "another --address");
+                        std::string("cannot be mapped: ") + std::strerror(errno), {}, "choose another --address");
     }
     context_ = {turns, reinterpret_cast<void*>(address), 0, 0};
     *static_cast<volatile std::int64_t*>(context_.data) = 0;
@@ -61,16 +61,16 @@ class CellKernel : public ClosedFormKernel {
 public:
   CellKernel()
       : ClosedFormKernel(
-            "cell", "loads from or stores to one address that is told beforehand",
-            {choice_parameter("operation", "of a step", {"store", "load"}),
-             number_parameter("turns", fmt::format("of the loop, {} steps each", native::steps_a_turn), 100,
+            "cell", "loads from or stores to one given address",
+            {choice_parameter("operation", "operation per step", {"store", "load"}),
+             number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), 100,
                               1, std::int64_t{1} << 40),
-             number_parameter("address", "of the 8 bytes, a multiple of 8", std::int64_t{1} << 45, 1 << 20,
+             number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45, 1 << 20,
                               (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const result::Params at = complete(*this, point);
     if (number(at, "address") % 8 != 0)
-      throw bad_input("cell --address", fmt::format("{} is no multiple of 8", number(at, "address")));
+      throw bad_input("cell --address", fmt::format("{} is not a multiple of 8", number(at, "address")));
     return 8;
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
@@ -89,8 +89,8 @@ public:
                  loads = turns * native::steps_a_turn * block.step.loads;
     // As perf-record(1) writes breakpoints; x86 has none for loads alone.
     const std::string place = fmt::format("mem:{:#x}/8:", number(at, "address"));
-    all.push_back({place + "w", stores, 0, 0, "16 stores a turn"});
-    all.push_back({place + "rw", stores + loads, 0, 0, "16 accesses a turn"});
+    all.push_back({place + "w", stores, 0, 0, "16 stores per turn"});
+    all.push_back({place + "rw", stores + loads, 0, 0, "16 accesses per turn"});
     return all;
   }
 };

@@ -36,7 +36,7 @@ TwoCpus::TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
     if (cpu != here_ && (CPU_ISSET(at, &own) || CPU_ISSET(at, &parents)) && move_to(cpu)) other_ = cpu;
   }
   if (other_ < 0 || !move_to(here_))
-    throw unavailable(kernel, "needs a second CPU, and this process may run on one only", {},
+    throw unavailable(kernel, "needs two CPUs, but this process may run on one only", {},
                       "start recount without taskset(1), or in a cpuset of two CPUs");
 }
 

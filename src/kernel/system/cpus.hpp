@@ -1,4 +1,4 @@
-// CPUs for kernels that take more than one.
+// CPUs for kernels that need more than one.
 #pragma once
 
 #include <sched.h>
@@ -20,8 +20,7 @@ private:
 /// Moves the calling thread to this CPU and keeps it there; false when it may not run there.
 [[nodiscard]] bool move_to(int cpu);
 
-/// Keeps the calling thread on the CPU that it runs on, and knows another that its process may run on,
-/// whatever the thread was pinned to.
+/// Pins the calling thread to its current CPU, and finds another CPU allowed for the process.
 class TwoCpus {
 public:
   /// Throws recount::Error (unavailable) naming the kernel when there is no other.

@@ -18,7 +18,7 @@ std::string last_words(const process::Captured& ended) {
   while (words.ends_with('\n'))
     words.pop_back();
   words = words.substr(words.rfind('\n') + 1);
-  return words.empty() ? "" : "; it said: " + words.substr(0, 300);
+  return words.empty() ? "" : "; its output: " + words.substr(0, 300);
 }
 
 class ExternalInstance : public Instance {
@@ -30,7 +30,7 @@ public:
   [[nodiscard]] std::int64_t accesses() const override { return 0; }
   [[nodiscard]] std::optional<double> own_seconds() const override { return seconds_; }
   [[nodiscard]] std::string elsewhere() const override {
-    return "a command works in a process of its own: its counts need inherited events";
+    return "a command runs in its own process: its counts need inherited events";
   }
   void warm() override {} // each run of it is to be a fresh process
 
@@ -62,25 +62,25 @@ class ExternalKernel : public ClosedFormKernel {
 public:
   ExternalKernel()
       : ClosedFormKernel(
-            "external", "any command, each run of it a process; its own time is taken where it tells one",
-            {text_parameter("command", "the command; {variant}, {n}, {block} and {element} are filled in",
+            "external", "runs a command per repetition; uses its own time where it prints one",
+            {text_parameter("command", "the command; {variant}, {n}, {block} and {element} are replaced",
                             "true"),
-             text_parameter("language", "what it is written in; default: by the program's name", ""),
-             text_parameter("variant", "what it does, for {variant}", "ijk"),
-             text_parameter("element", "of what type, for {element}", "f64"),
-             number_parameter("n", "how large, for {n}", 600, 1, 1 << 20),
-             number_parameter("block", "for {block}", 128, 1, 1 << 20)}) {}
+             text_parameter("language", "language of the program (default: from the program's name)", ""),
+             text_parameter("variant", "value of {variant}", "ijk"),
+             text_parameter("element", "value of {element}", "f64"),
+             number_parameter("n", "value of {n}", 600, 1, 1 << 20),
+             number_parameter("block", "value of {block}", 128, 1, 1 << 20)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     static_cast<void>(words(point));
-    return 1; // of this process; what the command takes is not known
+    return 1; // of this process; the memory of the command is unknown
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     auto all = words(point);
-    if (!process::find_program(all[0])) throw unavailable(all[0], "program not found along PATH");
+    if (!process::find_program(all[0])) throw unavailable(all[0], "program not found in PATH");
     return std::make_unique<ExternalInstance>(std::move(all));
   }
   [[nodiscard]] std::string unsimulated() const override {
-    return "what a command loads and stores is not known";
+    return "the loads and stores of a command are unknown";
   }
 
 private:

@@ -26,17 +26,17 @@ private:
 };
 
 std::vector<Expectation> expected_faults(double n) {
-  return {{"perf::PAGE-FAULTS", n, 0, 0, "1 a page"},
-          {"perf::MINOR-FAULTS", n, 0, 0, "1 a page: nothing is read from a disk"},
-          {"perf::MAJOR-FAULTS", 0, 0, 0, "0: nothing is read from a disk"}};
+  return {{"perf::PAGE-FAULTS", n, 0, 0, "1 per page"},
+          {"perf::MINOR-FAULTS", n, 0, 0, "1 per page: no disk input"},
+          {"perf::MAJOR-FAULTS", 0, 0, 0, "0: no disk input"}};
 }
 
 } // namespace
 
 Provoked faults() {
   return {"faults",
-          "touches fresh pages, each of them a page fault",
-          number_parameter("pages", "touched", 1000, 1, std::int64_t{1} << 32),
+          "touches unmapped pages, one page fault each",
+          number_parameter("pages", "pages to touch", 1000, 1, std::int64_t{1} << 32),
           expected_faults,
           [](std::int64_t n) -> std::unique_ptr<Instance> {
             return std::make_unique<FaultsInstance>(n, sysconf(_SC_PAGESIZE));

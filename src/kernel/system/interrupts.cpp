@@ -30,7 +30,7 @@ public:
     if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &context_.timer) != 0) {
       sigaction(signal_, &before_, nullptr);
       throw unavailable("interrupts", std::string("timer_create failed: ") + std::strerror(errno),
-                        "ulimit -i", "fewer pending signals, or a higher limit on them");
+                        "ulimit -i", "reduce pending signals, or raise the limit");
     }
     context_.signals = signals;
     context_.seen = &interrupts_seen;
@@ -51,14 +51,14 @@ private:
 };
 
 std::vector<Expectation> expected_interrupts(double n) {
-  return {between("PAPI_HW_INT", n, 20 * n + 1000, "1 a signal, and those that others cause meanwhile")};
+  return {between("PAPI_HW_INT", n, 20 * n + 1000, "1 per signal, plus interrupts of other sources")};
 }
 
 } // namespace
 
 Provoked interrupts() {
-  return {"interrupts", "executes until a timer has interrupted it so often",
-          number_parameter("signals", "of a timer of 200 microseconds, an interrupt each", 50, 1, 1'000'000),
+  return {"interrupts", "runs until N timer interrupts have occurred",
+          number_parameter("signals", "timer interrupts, one per 200 microseconds", 50, 1, 1'000'000),
           expected_interrupts, [](std::int64_t n) -> std::unique_ptr<Instance> {
             return std::make_unique<InterruptsInstance>(n);
           }};

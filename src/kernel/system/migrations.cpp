@@ -1,4 +1,4 @@
-// `migrations`: goes from one CPU to another and back. See recount-kernels(7).
+// `migrations`: migrates to another CPU and back. See recount-kernels(7).
 #include "kernel/system/cpus.hpp"
 #include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
@@ -26,16 +26,16 @@ private:
 };
 
 std::vector<Expectation> expected_migrations(double n) {
-  return {{"perf::CPU-MIGRATIONS", n, 0, 0, "1 a move"},
-          between("perf::CONTEXT-SWITCHES", n, 3 * n + 2, "1 to 3 a move")};
+  return {{"perf::CPU-MIGRATIONS", n, 0, 0, "1 per move"},
+          between("perf::CONTEXT-SWITCHES", n, 3 * n + 2, "1 to 3 per move")};
 }
 
 } // namespace
 
 Provoked migrations() {
   return {
-      "migrations", "moves between two CPUs, each time a migration",
-      number_parameter("moves", "by sched_setaffinity(2)", 200, 1, 1'000'000), expected_migrations,
+      "migrations", "migrates between two CPUs",
+      number_parameter("moves", "migrations by sched_setaffinity(2)", 200, 1, 1'000'000), expected_migrations,
       [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<MigrationsInstance>(n); }};
 }
 

@@ -4,15 +4,15 @@ namespace recount::kernel::native {
 
 namespace {
 
-// One writer at a time, and the line is all they exchange: plain stores and loads in program order will do on
-// x86, elsewhere they carry release and acquire.
+// One writer at a time, and the line is the only shared data: plain stores and loads suffice on x86 (TSO),
+// elsewhere they need release and acquire.
 void put(volatile std::int64_t* turn, std::int64_t value) {
   __atomic_store_n(turn, value, __ATOMIC_RELEASE);
 }
 std::int64_t look(const volatile std::int64_t* turn) {
   return __atomic_load_n(turn, __ATOMIC_ACQUIRE);
 }
-/// Leaves the line to the other for a moment.
+/// Pauses so that the other CPU can access the line.
 void wait_a_little() {
 #ifdef __x86_64__
   asm volatile("pause");

@@ -1,4 +1,4 @@
-// A system call without a library call around it: what it costs is the kernel's and two or three
+// A system call without a library call around it: the kernel's work plus two or three
 // instructions.
 #pragma once
 

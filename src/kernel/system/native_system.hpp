@@ -1,5 +1,5 @@
-// The measured functions that provoke what the operating system does. The system calls are the thing
-// provoked, or what takes it back; there is no library call.
+// The measured functions that provoke what the operating system does. They make the provoking
+// system calls directly, without library calls.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Shootdowns {
   const volatile int* busy = nullptr; ///< 1: it does
 };
 
-/// Gives the pages back (one madvise(2)), then writes a byte of each.
+/// Releases the pages (one madvise(2)), then writes a byte of each.
 extern "C" void recount_kernel_faults(void* context);
 /// Sleeps 50 microseconds at a time.
 extern "C" void recount_kernel_switches(void* context);
@@ -47,9 +47,9 @@ inline constexpr bool has_ticks = true;
 #else
 inline constexpr bool has_ticks = false;
 #endif
-/// Binds itself to one CPU and the other in turn.
+/// Pins itself alternately to two CPUs.
 extern "C" void recount_kernel_migrations(void* context);
-/// Executes until a timer of 200 microseconds has sent so many signals.
+/// Runs until a timer of 200 microseconds has sent the given number of signals.
 extern "C" void recount_kernel_interrupts(void* context);
 /// Writes a page, forbids writing it, allows it again.
 extern "C" void recount_kernel_shootdowns(void* context);

@@ -19,13 +19,13 @@ public:
 
 private:
   TwoCpus cpus_{"sharing"};
-  alignas(128) volatile std::int64_t turn_ = 0; // alone on its line, and on the line that comes with it
+  alignas(128) volatile std::int64_t turn_ = 0; // alone on its line and on the adjacent line
   alignas(128) native::Share context_;
   Helper helper_;
 };
 
 std::vector<Expectation> expected_sharing(double n) {
-  const char* form = "1 a round; a line looked at while the other writes it may travel more than once";
+  const char* form = "1 per round; more where a line is read while the other CPU writes it";
   std::vector<Expectation> all;
   for (const char* preset : {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"})
     all.push_back(between(preset, n / 2, 16 * n, form));
@@ -35,8 +35,8 @@ std::vector<Expectation> expected_sharing(double n) {
 } // namespace
 
 Provoked sharing() {
-  return {"sharing", "writes one line in turn with a thread on another CPU",
-          number_parameter("rounds", "of a write here and a write there", 1000, 1, std::int64_t{1} << 40),
+  return {"sharing", "writes one line alternately with a thread on another CPU",
+          number_parameter("rounds", "rounds of one write on each CPU", 1000, 1, std::int64_t{1} << 40),
           expected_sharing,
           [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SharingInstance>(n); }};
 }

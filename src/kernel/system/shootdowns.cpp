@@ -1,4 +1,4 @@
-// `shootdowns`: takes away a translation that another CPU may hold. See recount-kernels(7).
+// `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).
 #include "kernel/system/cpus.hpp"
 #include "kernel/blocks/helper.hpp"
 #include "kernel/memory.hpp"
@@ -11,7 +11,7 @@ namespace recount::kernel {
 
 namespace {
 
-/// Keeps the CPU in this process, and the page in its TLB.
+/// Keeps its CPU in the address space of this process, and the page in its TLB.
 void look_at_page(void* at) {
   static_cast<void>(*static_cast<const volatile std::uint8_t*>(at));
 }
@@ -36,16 +36,16 @@ private:
 
 std::vector<Expectation> expected_shootdowns(double n) {
   return {between("PAPI_TLB_SD", n / 8, 8 * n,
-                  "1 a round; more where a CPU also counts what it invalidates of its own, fewer where a "
-                  "hypervisor does it for a CPU that it has taken away")};
+                  "1 per round; more where a CPU also counts its own invalidations, fewer where a "
+                  "hypervisor flushes the TLB of a descheduled virtual CPU")};
 }
 
 } // namespace
 
 Provoked shootdowns() {
   return {
-      "shootdowns", "takes write permission off a page that another CPU uses",
-      number_parameter("rounds", "of mprotect(2) and back", 1000, 1, 1'000'000), expected_shootdowns,
+      "shootdowns", "revokes write permission of a page in use by another CPU",
+      number_parameter("rounds", "rounds of mprotect(2) and back", 1000, 1, 1'000'000), expected_shootdowns,
       [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<ShootdownsInstance>(n); }};
 }
 

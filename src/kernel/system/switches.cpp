@@ -1,4 +1,4 @@
-// `switches`: gives the CPU away. See recount-kernels(7).
+// `switches`: sleeps repeatedly. See recount-kernels(7).
 #include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
 
@@ -17,15 +17,15 @@ private:
 };
 
 std::vector<Expectation> expected_switches(double n) {
-  // Others that want the CPU may take it while nothing sleeps.
-  return {{"perf::CONTEXT-SWITCHES", n, 0, n / 10 + 2, "1 a sleep"}};
+  // Other tasks may preempt it between sleeps.
+  return {{"perf::CONTEXT-SWITCHES", n, 0, n / 10 + 2, "1 per sleep"}};
 }
 
 } // namespace
 
 Provoked switches() {
-  return {"switches", "sleeps for a moment, each time a context switch",
-          number_parameter("sleeps", "of 50 microseconds", 200, 1, 1'000'000), expected_switches,
+  return {"switches", "sleeps repeatedly, one context switch each",
+          number_parameter("sleeps", "sleeps of 50 microseconds", 200, 1, 1'000'000), expected_switches,
           [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SwitchesInstance>(n); }};
 }
 

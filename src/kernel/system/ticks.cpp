@@ -18,15 +18,15 @@ private:
 
 std::vector<Expectation> expected_ticks(double n) {
   if (!native::has_ticks) return {};
-  // The counter is looked at every few dozen ticks, and last when they have passed.
-  return {{"msr/tsc/", n, 0, 200, "as many as are waited for"}};
+  // The counter is read every few dozen ticks, and last when they have passed.
+  return {{"msr/tsc/", n, 0, 200, "the requested number of ticks"}};
 }
 
 } // namespace
 
 Provoked ticks() {
   return {"ticks", "waits until the time stamp counter has advanced",
-          number_parameter("ticks", "to wait for", 400'000, 1'000, 1'000'000'000'000), expected_ticks,
+          number_parameter("ticks", "ticks to wait for", 400'000, 1'000, 1'000'000'000'000), expected_ticks,
           [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<TicksInstance>(n); }};
 }
 

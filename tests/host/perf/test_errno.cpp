@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(enoent) {
   } else {
     BOOST_TEST(holds(told, "no core PMU"));
     BOOST_TEST(holds(told, "ENOENT"));
-    BOOST_TEST(holds(told, "/sys/bus/event_source/devices holds"));
+    BOOST_TEST(holds(told, "/sys/bus/event_source/devices contains"));
     BOOST_TEST(holds(told, "software"));
     BOOST_TEST(holds(told, "recount events --pmu perf"));
   }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(einval_of_a_domain) {
   const std::string plain = message([] { Group group(std::vector<std::string>{"msr/tsc/"}); });
   if (!plain.empty()) return skip(plain);
   const std::string told = opening({"msr/tsc/:u"});
-  BOOST_TEST(holds(told, "cannot count user and kernel apart (EINVAL)"));
+  BOOST_TEST(holds(told, "cannot count user and kernel mode separately (EINVAL)"));
   BOOST_TEST(holds(told, "drop :u or :k"));
 }
 
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(enospc_of_breakpoints) {
 #if defined(__x86_64__)
   const std::string told = opening({watch(0), watch(1), watch(2), watch(3), watch(4)});
   BOOST_TEST(holds(told, watch(4))); // the fifth is named
-  BOOST_TEST(holds(told, "all hardware breakpoints are taken (ENOSPC)"));
+  BOOST_TEST(holds(told, "all hardware breakpoints are in use (ENOSPC)"));
   BOOST_TEST(holds(told, "debug registers of an x86 CPU = 4"));
   BOOST_TEST(holds(told, "fewer addresses"));
 #endif
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(enospc_of_a_buffer) {
   Group group({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS"});
   std::uint64_t small[2];
   BOOST_TEST(read(group.fd(), small, sizeof small) == -1);
-  const Error told = perf::call_error(perf::Stage::read, group.events()[0], errno, "read");
+  const Error told = perf::call_error(perf::Operation::read, group.events()[0], errno, "read");
   BOOST_TEST(holds(told.what(), "the buffer is too small"));
   BOOST_TEST(holds(told.what(), "ENOSPC"));
 }
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(eperm_of_a_buffer) {
     const std::size_t page = FreshPages::size();
     if (mmap(nullptr, page * (1 + 16384), PROT_READ | PROT_WRITE, MAP_SHARED, group.fd(), 0) != MAP_FAILED)
       return "mapped";
-    return perf::call_error(perf::Stage::map, group.events()[0], errno, "mmap").what();
+    return perf::call_error(perf::Operation::map, group.events()[0], errno, "mmap").what();
   });
   if (holds(told, "skip:") || holds(told, "EACCES")) return skip(told);
   BOOST_TEST(holds(told, "EPERM"));

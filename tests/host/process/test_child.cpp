@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_missing_program_is_named_with_a_remedy) {
   } catch (const recount::Error& e) {
     BOOST_TEST((e.kind() == recount::ErrorKind::unavailable));
     BOOST_TEST(e.problem().subject == "no-such-program-here");
-    BOOST_TEST(e.problem().cause == "program not found along PATH");
+    BOOST_TEST(e.problem().cause == "program not found in PATH");
   }
 }
 

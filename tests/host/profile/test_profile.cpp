@@ -31,7 +31,7 @@ int first_cpu() {
 struct Seen {
   Recording recording;
   Naming naming;
-  [[nodiscard]] std::vector<Row> by(By way) const { return gather(recording.places, naming, way); }
+  [[nodiscard]] std::vector<ProfileRow> by(By way) const { return gather(recording.places, naming, way); }
   [[nodiscard]] const SampledCount& count(std::size_t event = 0) const {
     return recording.report.events[event];
   }
@@ -39,23 +39,23 @@ struct Seen {
   template <class Test>
   [[nodiscard]] std::uint64_t samples(By way, const Test& test) const {
     std::uint64_t sum = 0;
-    for (const Row& row : by(way))
+    for (const ProfileRow& row : by(way))
       sum += test(row) ? row.tallies[0].samples : 0;
     return sum;
   }
   [[nodiscard]] std::uint64_t in_function(const std::string& part) const {
-    return samples(By::function, [&](const Row& r) { return r.function.find(part) != std::string::npos; });
+    return samples(By::function, [&](const ProfileRow& r) { return r.function.find(part) != std::string::npos; });
   }
   [[nodiscard]] std::uint64_t at_line(const std::string& file, const std::string& comment) const {
     const int line = line_of(file, comment);
     BOOST_TEST(line != 0);
-    return samples(By::line, [&](const Row& r) { return r.file.ends_with("/" + file) && r.line == line; });
+    return samples(By::line, [&](const ProfileRow& r) { return r.file.ends_with("/" + file) && r.line == line; });
   }
 };
 
 Seen profiled(const std::string& event, const std::vector<std::string>& words, bool chains = false) {
   RecordSettings settings;
-  settings.events = parse_asked({event});
+  settings.events = parse_event_requests({event});
   settings.who.command = {std::string(FIXTURES) + "/profiled"};
   settings.who.command.insert(settings.who.command.end(), words.begin(), words.end());
   settings.who.cpu = first_cpu();
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
   BOOST_TEST(all > 100);
   BOOST_TEST(static_cast<double>(seen.in_function("work::spin")) > 0.8 * all);
   const int line = line_of("profiled.cpp", "spin");
-  const auto near = seen.samples(By::line, [&](const Row& r) {
+  const auto near = seen.samples(By::line, [&](const ProfileRow& r) {
     return r.file.ends_with("profiled.cpp") && std::abs(r.line - line) <= 1;
   });
   BOOST_TEST(static_cast<double>(near) > 0.8 * all);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(processor_time_is_found_in_a_stripped_library_through_its_d
   BOOST_TEST(all > 50);
   BOOST_TEST(static_cast<double>(seen.in_function("hidden_write")) > 0.8 * all);
   const int line = line_of("library.cpp", "hidden write");
-  const auto near = seen.samples(By::line, [&](const Row& r) {
+  const auto near = seen.samples(By::line, [&](const ProfileRow& r) {
     return r.file.ends_with("library.cpp") && std::abs(r.line - line) <= 1;
   });
   BOOST_TEST(static_cast<double>(near) > 0.8 * all);
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(call_chains_go_out_to_main) {
 BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
   BOOST_TEST(profiled("page-faults", {"exit", "7"}).recording.status == 7);
   RecordSettings settings;
-  settings.events = parse_asked({"page-faults"});
+  settings.events = parse_event_requests({"page-faults"});
   settings.who.command = {"sh", "-c", "kill -SEGV $$"};
   BOOST_TEST(record(settings).status == 128 + SIGSEGV);
   settings.who.command = {"no-such-program-here"};

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(presets_beside_their_events_and_metrics_over_presets) {
                                  "own.metrics");
   const Plan plan =
       make_plan(parse_items({"own,PAPI_TLB_DM,{perf::PAGE-FAULTS,perf::MINOR-FAULTS}"}), own, Domain::all);
-  const Ended ended = run(plan, {{"true"}, {}, 2, std::chrono::milliseconds(0)}, {});
+  const RunResult ended = run(plan, {{"true"}, {}, 2, std::chrono::milliseconds(0)}, {});
   std::filesystem::remove(name);
   BOOST_TEST(plan.events.size() == 2U); // each is opened once
   BOOST_TEST(plan.groups.size() == 1U);

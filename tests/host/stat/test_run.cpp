@@ -42,7 +42,7 @@ double value(const Slice& slice, const std::string& name) {
   return *number;
 }
 
-Ended run_command(const Plan& p, const std::vector<std::string>& command, const Listener& listener = {},
+RunResult run_command(const Plan& p, const std::vector<std::string>& command, const Listener& listener = {},
                   int repeat = 1, std::chrono::milliseconds interval = 0ms) {
   return run(p, {command, {}, repeat, interval}, listener);
 }
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_command_from_exec_to_end) {
   const Plan p =
       plan("perf::PAGE-FAULTS,{perf::TASK-CLOCK,perf::CONTEXT-SWITCHES},processors-used,page-fault-rate");
   BOOST_TEST(p.groups.size() == 2U);
-  const Ended ended = run_command(p, {"true"}, {}, 3);
+  const RunResult ended = run_command(p, {"true"}, {}, 3);
   BOOST_TEST_REQUIRE(ended.repetitions.size() == 3U);
   BOOST_TEST(ended.exit->ok());
   for (const Slice& slice : ended.repetitions) {
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_command_from_exec_to_end) {
 BOOST_AUTO_TEST_CASE(intervals_add_up_to_the_whole) {
   const Plan p = plan("perf::PAGE-FAULTS,perf::TASK-CLOCK");
   std::vector<Slice> intervals;
-  const Ended ended = run_command(
+  const RunResult ended = run_command(
       p, {"sh", "-c", "sleep 0.12; ls / > /dev/null; sleep 0.12; true"},
       [&](const Slice& slice) {
         if (slice.interval) intervals.push_back(slice);
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
           kill(self, SIGTERM);
           _exit(0);
         }
-        const Ended ended = run_command(plan("perf::PAGE-FAULTS"), {"sleep", "20"}, {}, 5);
+        const RunResult ended = run_command(plan("perf::PAGE-FAULTS"), {"sleep", "20"}, {}, 5);
         const std::string text = std::to_string(shell_status(*ended.exit)) + " " +
                                  std::to_string(ended.signal) + " " +
                                  std::to_string(ended.repetitions.size());
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {
       target.go();
     });
     std::vector<Slice> intervals;
-    const Ended ended = run(p, {{}, {target.pid()}, 1, 50ms}, [&](const Slice& s) {
+    const RunResult ended = run(p, {{}, {target.pid()}, 1, 50ms}, [&](const Slice& s) {
       if (s.interval) intervals.push_back(s);
     });
     later.join();
@@ -266,14 +266,14 @@ BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {
   }
   Target idle([] {});
   usleep(100'000); // until it waits, and faults no more
-  const Ended ended = run(p, {{"true"}, {idle.pid()}, 1, 0ms}, {});
+  const RunResult ended = run(p, {{"true"}, {idle.pid()}, 1, 0ms}, {});
   BOOST_TEST(ended.exit->ok());
   BOOST_TEST(value(ended.repetitions.at(0), "perf::PAGE-FAULTS") == 0); // the command itself is not counted
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_counted_has_a_reason) {
   const Plan p = plan("perf::PAGE-FAULTS,PAPI_TOT_INS,ipc,loads-per-l1-miss");
-  const Ended ended = run_command(p, {"true"});
+  const RunResult ended = run_command(p, {"true"});
   BOOST_TEST(value(ended.repetitions[0], "perf::PAGE-FAULTS") > 0);
   if (!message([] { Group group(std::vector<std::string>{"perf::INSTRUCTIONS"}); }).empty())
     for (const char* name : {"PAPI_TOT_INS", "ipc", "loads-per-l1-miss"}) {

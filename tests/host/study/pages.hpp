@@ -23,7 +23,7 @@ public:
   [[nodiscard]] std::vector<kernel::Expectation> expected(const result::Params& point) const override {
     std::vector<kernel::Expectation> all;
     for (const char* metric : {"perf::PAGE-FAULTS", "PAPI_TLB_DM", "PAPI_L1_DCM", "PAPI_HW_INT"})
-      all.push_back({metric, static_cast<double>(n(point)), 0, 0, "1 a page"});
+      all.push_back({metric, static_cast<double>(n(point)), 0, 0, "1 per page"});
     return all;
   }
 

@@ -53,7 +53,7 @@ study::Ground ground(const std::vector<std::string>& presets, const std::vector<
     g.presets.push_back({preset, {}});
   for (const auto& metric : proven)
     g.proofs.push_back(
-        {metric, &test::pages_kernel(), kernel::complete(test::pages_kernel(), {}), 0, "1 a page"});
+        {metric, &test::pages_kernel(), kernel::complete(test::pages_kernel(), {}), 0, "1 per page"});
   g.identities = preset::identities();
   return g;
 }

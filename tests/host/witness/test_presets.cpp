@@ -2,7 +2,7 @@
 #include "../../skip.hpp"
 #include "in_child.hpp"
 #include "obstacle.hpp"
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
 #include "witness/nested.hpp"
 

@@ -14,7 +14,7 @@ result::Params at(const std::string& variant, std::int64_t n, std::int64_t block
   return {{"variant", variant}, {"n", n}, {"block", block}, {"element", element}};
 }
 
-/// Results of one machine, written down a value a line.
+/// Results of one machine, one value per line.
 class Book {
 public:
   Book() {

@@ -10,7 +10,7 @@ using namespace recount::analysis;
 
 namespace {
 
-/// Stays up to so many lines, but some counts were disturbed.
+/// Fits up to this number of lines, with some disturbed counts.
 class Disturbed : public Gauge {
 public:
   Disturbed(std::int64_t fits, std::set<std::int64_t> disturbed, bool only_too_high)

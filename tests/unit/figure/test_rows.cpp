@@ -22,7 +22,7 @@ analysis::PresetVerdict counts(const std::string& preset, double perf, std::opti
   analysis::Trial t;
   t.preset = t.metric = preset;
   t.kernel = "faults";
-  t.stated = analysis::Stated{stated, beside, beside, "1 a page"};
+  t.stated = analysis::Stated{stated, beside, beside, "1 per page"};
   t.perf.values = {{perf, perf}, {perf, perf}};
   if (papi) {
     t.papi.values = {{*papi, *papi}, {*papi, *papi}};

@@ -1,8 +1,11 @@
 #include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "process/fd.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -69,6 +72,34 @@ BOOST_AUTO_TEST_CASE(a_named_file_is_bad_input_and_standard_output_is_not) {
   const Error out = cannot_write("-", ENOSPC);
   BOOST_TEST((out.kind() == ErrorKind::unavailable));
   BOOST_TEST(out.problem().subject == "standard output");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_written_whole_or_reported) {
+  const Place place;
+  const std::string path = (place.path / "text").string(), text(100'000, 'x');
+  BOOST_TEST(write_file(path, text));
+  BOOST_TEST(read_file(path).value() == text);
+  BOOST_TEST(write_file(path, "short"));
+  BOOST_TEST(read_file(path).value() == "short");
+  BOOST_TEST(!write_file("/dev/full", text));
+  BOOST_TEST(errno == ENOSPC);
+  BOOST_TEST(!write_file((place.path / "none" / "text").string(), text));
+  BOOST_TEST(errno == ENOENT);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_is_bounded) {
+  const Place place;
+  const std::string path = (place.path / "text").string(), text(100'000, 'x');
+  BOOST_REQUIRE(write_file(path, text));
+  const auto read = [&](std::size_t most) {
+    const process::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return read_all(file.get(), most);
+  };
+  BOOST_TEST(read(text.size()).value() == text);
+  BOOST_TEST(!read(text.size() - 1).has_value());
+  BOOST_TEST(errno == EFBIG);
+  BOOST_TEST(!read_file(place.path.string()).has_value()); // a directory opens and cannot be read
+  BOOST_TEST(errno == EISDIR);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

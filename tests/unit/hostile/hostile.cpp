@@ -12,8 +12,6 @@
 
 namespace recount::hostile {
 namespace {
-using Json = nlohmann::ordered_json;
-
 std::size_t below(std::mt19937& random, std::size_t n) {
   return random() % n;
 }
@@ -263,7 +261,7 @@ std::string JsonText::mutated(std::mt19937& random, const std::vector<std::strin
   }
   std::string made;
   for (const auto& line : lines)
-    made += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    made += dumped(line) + "\n";
   return made;
 }
 

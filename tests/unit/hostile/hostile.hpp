@@ -1,8 +1,8 @@
 // Hostile text in every string of a file, and what must hold of all that is made of it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include <optional>
 #include <random>
 #include <set>
@@ -35,7 +35,7 @@ public:
   [[nodiscard]] std::string mutated(std::mt19937& random, const std::vector<std::string>& pieces) const;
 
 private:
-  std::vector<nlohmann::ordered_json> lines_;
+  std::vector<recount::Json> lines_;
   std::vector<std::string> strings_; ///< all different ones
 };
 

@@ -33,9 +33,9 @@ BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
     BOOST_TEST_CONTEXT(strerrorname_np(error)) {
       const auto rows = hints();
       BOOST_TEST(std::any_of(rows.begin(), rows.end(), [&](const Hint& row) {
-        return row.number == error && row.stage == Stage::open && row.when == nullptr;
+        return row.number == error && row.operation == Operation::open && row.when == nullptr;
       }));
-      const Error told = hint({Stage::open, event()}, error);
+      const Error told = hint({Operation::open, event()}, error);
       BOOST_TEST(holds(told, "some::EVENT"));
       BOOST_TEST(holds(told, strerrorname_np(error)));
       BOOST_TEST(!told.problem().remedy.empty());
@@ -44,19 +44,19 @@ BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
 }
 
 BOOST_AUTO_TEST_CASE(no_row_is_out_of_reach) {
-  // A row without a condition ends the search: none of the same errno and stage may follow.
+  // A row without a condition ends the search: none of the same errno and operation may follow.
   const auto rows = hints();
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       BOOST_TEST(
-          (rows[i].number != rows[j].number || rows[i].stage != rows[j].stage || rows[j].when != nullptr));
+          (rows[i].number != rows[j].number || rows[i].operation != rows[j].operation || rows[j].when != nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(places_are_filled_in) {
   for (const Hint& row : hints()) {
     const Event one = event();
     const Error told =
-        hint({row.stage, one, {42, 7, false, false, false, false}, {"a", "b"}, true}, row.number);
+        hint({row.operation, one, {42, 7, false, false, false, false}, {"a", "b"}, true}, row.number);
     BOOST_TEST(!holds(told, "{"));
   }
 }
@@ -64,39 +64,39 @@ BOOST_AUTO_TEST_CASE(places_are_filled_in) {
 BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   Event user = event();
   user.attr.exclude_kernel = 1;
-  BOOST_TEST(holds(hint({Stage::open, event()}, EACCES), "append :u"));
-  BOOST_TEST(!holds(hint({Stage::open, user}, EACCES), "append :u"));
+  BOOST_TEST(holds(hint({Operation::open, event()}, EACCES), "append :u"));
+  BOOST_TEST(!holds(hint({Operation::open, user}, EACCES), "append :u"));
   BOOST_TEST(
-      holds(hint({Stage::open, user, {-1, 1, false, false, false, false}}, EACCES), "everything on CPU 1"));
-  BOOST_TEST(holds(hint({Stage::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
+      holds(hint({Operation::open, user, {-1, 1, false, false, false, false}}, EACCES), "everything on CPU 1"));
+  BOOST_TEST(holds(hint({Operation::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
 
-  BOOST_TEST(holds(hint({Stage::open, event(), {}, {"a", "b"}, true}, EINVAL), "one group with a, b"));
-  BOOST_TEST(!holds(hint({Stage::open, event(), {}, {"a", "b"}, false}, EINVAL), "one group"));
+  BOOST_TEST(holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, EINVAL), "one group with a, b"));
+  BOOST_TEST(!holds(hint({Operation::open, event(), {}, {"a", "b"}, false}, EINVAL), "one group"));
 
   Event watch = event(PERF_TYPE_BREAKPOINT);
   watch.attr.bp_type = HW_BREAKPOINT_R;
-  BOOST_TEST(holds(hint({Stage::open, watch}, EINVAL), "rw instead of r"));
-  BOOST_TEST(holds(hint({Stage::open, watch}, ENOSPC), "hardware breakpoints"));
+  BOOST_TEST(holds(hint({Operation::open, watch}, EINVAL), "rw instead of r"));
+  BOOST_TEST(holds(hint({Operation::open, watch}, ENOSPC), "hardware breakpoints"));
 
   const Event cycles = event(PERF_TYPE_HARDWARE);
-  BOOST_TEST(holds(hint({Stage::open, cycles, {}, {}, false, false}, ENOENT), "no core PMU"));
-  BOOST_TEST(!holds(hint({Stage::open, cycles, {}, {}, false, true}, ENOENT), "no core PMU"));
+  BOOST_TEST(holds(hint({Operation::open, cycles, {}, {}, false, false}, ENOENT), "no core PMU"));
+  BOOST_TEST(!holds(hint({Operation::open, cycles, {}, {}, false, true}, ENOENT), "no core PMU"));
 
   Event frequency = event();
   frequency.attr.freq = 1;
-  BOOST_TEST(holds(hint({Stage::open, frequency}, EINVAL), "kernel.perf_event_max_sample_rate"));
-  BOOST_TEST(holds(hint({Stage::map, event()}, EPERM), "kernel.perf_event_mlock_kb"));
+  BOOST_TEST(holds(hint({Operation::open, frequency}, EINVAL), "kernel.perf_event_max_sample_rate"));
+  BOOST_TEST(holds(hint({Operation::map, event()}, EPERM), "kernel.perf_event_mlock_kb"));
 }
 
 BOOST_AUTO_TEST_CASE(kinds_decide_the_exit_status) {
-  BOOST_TEST((hint({Stage::open, event()}, EACCES).kind() == ErrorKind::unavailable));
-  BOOST_TEST((hint({Stage::open, event()}, EINVAL).kind() == ErrorKind::bad_input));
-  BOOST_TEST((hint({Stage::open, event()}, ESRCH).kind() == ErrorKind::bad_input));
+  BOOST_TEST((hint({Operation::open, event()}, EACCES).kind() == ErrorKind::unavailable));
+  BOOST_TEST((hint({Operation::open, event()}, EINVAL).kind() == ErrorKind::bad_input));
+  BOOST_TEST((hint({Operation::open, event()}, ESRCH).kind() == ErrorKind::bad_input));
 }
 
 BOOST_AUTO_TEST_CASE(an_unheard_of_errno_keeps_the_systems_words) {
-  BOOST_TEST(holds(hint({Stage::open, event()}, EXDEV), "EXDEV"));
-  BOOST_TEST(holds(hint({Stage::open, event()}, EXDEV), "cross-device"));
+  BOOST_TEST(holds(hint({Operation::open, event()}, EXDEV), "EXDEV"));
+  BOOST_TEST(holds(hint({Operation::open, event()}, EXDEV), "cross-device"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,13 +60,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_list) {
   BOOST_TEST(refused("a,") == "a name is missing");
   BOOST_TEST(refused("{}") == "a name is missing");
   BOOST_TEST(refused("{a,}") == "a name is missing");
-  BOOST_TEST(refused("{a") == "a { without its }");
-  BOOST_TEST(refused("a}") == "a } without its {");
+  BOOST_TEST(refused("{a") == "a { without a matching }");
+  BOOST_TEST(refused("a}") == "a } without a matching {");
   BOOST_TEST(refused("{a,{b}}") == "a { within a {");
   BOOST_TEST(refused("a{b}") == "a comma is expected before {");
   BOOST_TEST(refused("{a}{b}") == "a comma is expected before {");
   BOOST_TEST(refused("{a}b") == "a comma is expected after }");
-  BOOST_TEST(refused("cpu/event=1,b") == "a / without its end: PMU/terms/");
+  BOOST_TEST(refused("cpu/event=1,b") == "a / is not closed: PMU/terms/");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

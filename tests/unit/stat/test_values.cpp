@@ -18,14 +18,14 @@ Plan plan_of(const std::string& formula) {
   Plan plan;
   plan.events.resize(2);
   for (const std::size_t e : {0U, 1U}) {
-    Row row;
+    PlanRow row;
     row.name = e == 0 ? "A" : "B";
-    witness::Asked asked;
+    witness::MetricEvents asked;
     asked.events.resize(1);
     row.operands.push_back({row.name, asked, {e}});
     plan.rows.push_back(row);
   }
-  Row row;
+  PlanRow row;
   row.name = "m";
   row.kind = RowKind::metric;
   row.metric = metric;

@@ -1,4 +1,4 @@
-// What a user asks to be profiled: events with a period or a frequency.
+// The requested events of a profile, with period or frequency.
 #pragma once
 
 #include <recount/sampling.hpp>
@@ -10,16 +10,16 @@
 namespace recount::profile {
 
 /// One word of -e: "EVENT", "EVENT:period=N" or "EVENT:freq=F".
-struct Asked {
+struct EventRequest {
   std::string name;                        ///< of the event, without period and frequency
-  std::uint64_t period = 0, frequency = 0; ///< both 0: as suits the event
+  std::uint64_t period = 0, frequency = 0; ///< both 0: default of the event
 };
 
 /// Splits lists at commas that no "PMU/.../" encloses and reads each word. Throws Error (bad_input).
-[[nodiscard]] std::vector<Asked> parse_asked(const std::vector<std::string>& lists);
+[[nodiscard]] std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists);
 
 /// A data breakpoint on a variable by its name, "mem:NAME[+OFFSET][/LENGTH][:rw]": its name, and the words
-/// around it. None when the event is something else, or its address is a number.
+/// around it. Nothing if the event is something else, or its address is a number.
 struct Watched {
   std::string variable;
   std::uint64_t offset = 0;
@@ -28,13 +28,13 @@ struct Watched {
 [[nodiscard]] std::optional<Watched> watched_variable(const std::string& event);
 
 /// The event, ready to be sampled; `fallback` where its name gives no domain. Without period and frequency,
-/// every occurrence of what Linux itself counts and of breakpoints, and 1000 samples a second of clocks and
+/// every occurrence of software events and breakpoints, and 1000 samples per second of clocks and
 /// of hardware events. Throws Error.
-[[nodiscard]] SampledEvent sampled(const Asked& asked, Domain fallback);
+[[nodiscard]] SampledEvent sampled(const EventRequest& asked, Domain fallback);
 
-/// Whether the instruction that a sample of this event names has been executed already, so that the one that
-/// did it ends right before: data breakpoints are traps.
-[[nodiscard]] bool after_the_fact(const Event& event);
+/// Whether a sample of this event reports the instruction after the one that caused it: data breakpoints are
+/// traps.
+[[nodiscard]] bool reports_next_instruction(const Event& event);
 /// Whether its occurrences are nanoseconds.
 [[nodiscard]] bool is_clock(const Event& event);
 

@@ -1,4 +1,4 @@
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 
 #include "papi/library.hpp"
 #include "perf/errno_hints.hpp"
@@ -36,7 +36,7 @@ const Tables& tables() {
   return all;
 }
 
-/// Only then it is worth reading tables: events have a PMU before their name, and user events need a table.
+/// Whether to read tables: events have a PMU before their name, and user events need a table.
 bool may_be_preset(const std::string& metric) {
   if (metric.starts_with("PAPI_")) return true;
   return metric.find_first_of(":/") == std::string::npos &&
@@ -51,7 +51,7 @@ bool needs_clock(const preset::Written& written) {
       written.operands, [](const auto& operand) { return operand.preset && needs_clock(*operand.preset); });
 }
 
-/// The event of a term: in `domain` unless it says otherwise, found where PAPI finds it.
+/// The event of a term: in `domain` unless it has its own, found in the same PMU as by PAPI.
 Event encode_term(const std::string& name, const preset::CpuView& view, Domain domain) {
   const std::size_t component = name.find(":::");
   std::string bare = component == name.npos ? name : name.substr(component + 3);
@@ -66,7 +66,7 @@ bool same_counter(const Event& a, const Event& b) {
   return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
 }
 
-void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
+void add_events(MetricEvents& asked, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
   for (const std::string& name : natives(formula.written)) {
     const Event event = encode_term(name, view, domain);
     const auto known =
@@ -76,7 +76,7 @@ void add_events(Asked& asked, PresetFormula& formula, const preset::CpuView& vie
   }
 }
 
-/// The error's subject is named where it is neither the metric itself nor one of many with the same cause.
+/// Names the subject of the error unless it is the metric itself or the cause is common to all events.
 std::string refusal_text(const std::string& metric, const Error& error) {
   const std::string& subject = error.problem().subject;
   const bool same = metric.starts_with(subject) || subject.starts_with(metric); // :k may have been added
@@ -84,17 +84,17 @@ std::string refusal_text(const std::string& metric, const Error& error) {
          reason_of(error);
 }
 
-Asked refused(std::string why) {
-  Asked asked;
+MetricEvents refused(std::string why) {
+  MetricEvents asked;
   asked.refused = std::move(why);
   return asked;
 }
 
-Asked ask_preset(const Preset& found, const preset::Here& here, Domain domain) {
-  Asked asked;
+MetricEvents resolve_preset(const Preset& found, const preset::Here& here, Domain domain) {
+  MetricEvents asked;
   auto formula = std::make_shared<PresetFormula>();
   formula->written = here.written(found);
-  formula->papis = found;
+  formula->papi_definition = found;
   asked.refused = formula->written.problem;
   asked.by_row = !asked.refused.empty();
   if (asked.by_row) return asked;
@@ -106,21 +106,21 @@ Asked ask_preset(const Preset& found, const preset::Here& here, Domain domain) {
     return asked;
   }
   asked.linear = linear(formula->written);
-  if (asked.events.empty()) asked.refused = "its row names no event";
+  if (asked.events.empty()) asked.refused = "its preset definition names no event";
   if (needs_clock(formula->written)) formula->max_mhz = papi::max_mhz();
   asked.preset = std::move(formula);
   return asked;
 }
 
-Asked ask_unguarded(const std::string& metric, Domain domain) {
-  if (!counter_name(metric)) return refused("a time, not a count: the clock witness tells it");
+MetricEvents resolve_unguarded(const std::string& metric, Domain domain) {
+  if (!counter_name(metric)) return refused("a time, not a count: use the clock witness");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
-    if (found) return ask_preset(*found, *all.here, domain);
+    if (found) return resolve_preset(*found, *all.here, domain);
     if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
-  Asked asked;
+  MetricEvents asked;
   asked.events = encode_each(domain == Domain::user ? counted_as(metric) : metric, domain);
   return asked;
 }
@@ -146,9 +146,9 @@ std::vector<std::string> presets_here() {
   return names;
 }
 
-Asked ask(const std::string& metric, Domain domain) {
+MetricEvents resolve_metric(const std::string& metric, Domain domain) {
   try {
-    Asked asked = ask_unguarded(metric, domain);
+    MetricEvents asked = resolve_unguarded(metric, domain);
     if (asked.refused.empty()) static_cast<void>(Counters(asked.events));
     return asked;
   } catch (const Error& error) {

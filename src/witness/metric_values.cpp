@@ -1,5 +1,5 @@
 // From the counts of a metric's events to its value.
-#include "witness/asked.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace recount::witness {
 namespace {
 
-/// Of a hybrid CPU's events the one counts whose kind of core the region ran on.
+/// Of a hybrid CPU's events the one counts whose core type the region ran on.
 const Count* the_one(std::span<const Count> counts, std::string& reason) {
   const Count* counted = nullptr;
   for (const Count& count : counts) {
     if (!count.value) continue;
     if (counted) {
-      reason = "the region ran on more than one kind of core; pin it with --cpu";
+      reason = "the region ran on more than one core type; pin it with --cpu";
       return nullptr;
     }
     counted = &count;
@@ -29,20 +29,20 @@ std::int64_t scaled(const Count& count) {
                             : static_cast<std::int64_t>(*count.value);
 }
 
-/// The count of the event that ran least: what is true of it limits the whole.
+/// The count of the event with the shortest running time, which limits the metric.
 const Count& least(std::span<const Count> counts) {
   return *std::ranges::min_element(counts, {}, [](const Count& c) { return share(c); });
 }
 
-/// What PAPI would make of the same counts; nothing when that cannot be told.
-std::optional<PresetValue> papis_value(const PresetFormula& formula, std::span<const Count> counts) {
+/// The value PAPI would compute from the same counts; nothing if unknown.
+std::optional<PresetValue> papi_value(const PresetFormula& formula, std::span<const Count> counts) {
   std::vector<long long> its;
-  for (const PresetNative& native : formula.papis.natives) {
+  for (const PresetNative& native : formula.papi_definition.natives) {
     const auto at = formula.event_of.find(native.name);
     if (at == formula.event_of.end()) return {};
     its.push_back(scaled(counts[at->second]));
   }
-  return evaluate(formula.papis, its, formula.max_mhz, papi_reading());
+  return evaluate(formula.papi_definition, its, formula.max_mhz, papi_reading());
 }
 
 void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
@@ -62,19 +62,19 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
     o.reason = value.why;
     o.flags.emplace_back(row_without_value);
   }
-  const auto papis = papis_value(formula, counts);
-  if (papis && papis->ending == PresetValue::Ending::value && !(has_value && papis->value == value.value))
-    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papis->value));
+  const auto papi = papi_value(formula, counts);
+  if (papi && papi->ending == PresetValue::Ending::value && !(has_value && papi->value == value.value))
+    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papi->value));
 }
 
 } // namespace
 
-void refuse(result::Observation& o, const Asked& asked) {
+void refuse(result::Observation& o, const MetricEvents& asked) {
   o.reason = asked.refused;
   if (asked.by_row) o.flags.emplace_back(row_without_value);
 }
 
-void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts) {
+void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
   const Count* const whole = asked.preset ? &least(counts) : the_one(counts, o.reason);
   if (!whole) return;
   o.enabled_ns = static_cast<std::int64_t>(whole->enabled_ns);

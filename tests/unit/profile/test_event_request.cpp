@@ -1,5 +1,5 @@
 // What a user asks to be profiled.
-#include "profile/asked.hpp"
+#include "profile/event_request.hpp"
 
 #include <recount/error.hpp>
 
@@ -12,7 +12,7 @@ using namespace recount::profile;
 BOOST_AUTO_TEST_SUITE(asked)
 
 BOOST_AUTO_TEST_CASE(events_have_a_period_or_a_frequency_or_what_suits_them) {
-  const auto all = parse_asked({"page-faults:period=10,cpu-clock:freq=500", "mem:0x1000/8:w"});
+  const auto all = parse_event_requests({"page-faults:period=10,cpu-clock:freq=500", "mem:0x1000/8:w"});
   BOOST_REQUIRE(all.size() == 3U);
   BOOST_TEST(all[0].name == "page-faults");
   BOOST_TEST(all[0].period == 10U);
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(events_have_a_period_or_a_frequency_or_what_suits_them) {
 
 BOOST_AUTO_TEST_CASE(commas_within_slashes_belong_to_an_event) {
   const auto all =
-      parse_asked({"cpu/event=0x3c,umask=0x0/:period=7,page-faults", "mem:0x1000/8:w,mem:x/4:w"});
+      parse_event_requests({"cpu/event=0x3c,umask=0x0/:period=7,page-faults", "mem:0x1000/8:w,mem:x/4:w"});
   BOOST_REQUIRE(all.size() == 4U);
   BOOST_TEST(all[0].name == "cpu/event=0x3c,umask=0x0/");
   BOOST_TEST(all[0].period == 7U);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_refused) {
   for (const char* word :
        {"", "page-faults,", "page-faults:period=0", "page-faults:period=", "page-faults:period=x",
         "page-faults:period=-1", "a:period=5:freq=6", ":period=5", "a:freq=99999999999999999999"})
-    BOOST_CHECK_THROW(static_cast<void>(parse_asked({word})), Error);
+    BOOST_CHECK_THROW(static_cast<void>(parse_event_requests({word})), Error);
 }
 
 BOOST_AUTO_TEST_CASE(variables_are_watched_by_name) {
@@ -54,14 +54,14 @@ BOOST_AUTO_TEST_CASE(variables_are_watched_by_name) {
   BOOST_TEST(!watched_variable("mem:0x1000/8:w").has_value());
   BOOST_TEST(!watched_variable("page-faults").has_value());
   BOOST_TEST(!watched_variable("mem:").has_value());
-  BOOST_CHECK_THROW(static_cast<void>(watched_variable("mem:x+y/8")), Error);
+  BOOST_CHECK_THROW(watched_variable("mem:x+y/8"), Error);
 }
 
 BOOST_AUTO_TEST_CASE(data_breakpoints_are_known_to_be_traps) {
-  BOOST_TEST(after_the_fact(encode("mem:0x1000/8:w")));
-  BOOST_TEST(after_the_fact(encode("mem:0x1000/8:rw")));
-  BOOST_TEST(!after_the_fact(encode("mem:0x1000:x")));
-  BOOST_TEST(!after_the_fact(encode("page-faults")));
+  BOOST_TEST(reports_next_instruction(encode("mem:0x1000/8:w")));
+  BOOST_TEST(reports_next_instruction(encode("mem:0x1000/8:rw")));
+  BOOST_TEST(!reports_next_instruction(encode("mem:0x1000:x")));
+  BOOST_TEST(!reports_next_instruction(encode("page-faults")));
   BOOST_TEST(is_clock(encode("cpu-clock")));
   BOOST_TEST(!is_clock(encode("page-faults")));
 }

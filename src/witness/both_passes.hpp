@@ -1,4 +1,4 @@
-// The order of executions by two witnesses, and the book that is kept of them.
+// The order of executions with two witnesses, and their observations.
 #pragma once
 
 #include "witness/nested.hpp"
@@ -13,10 +13,10 @@ namespace recount::witness {
 /// Executions of the region for each set.
 inline constexpr std::size_t passes = 4;
 
-enum class Who { perf, papi };
+enum class Interface { perf, papi };
 
-/// Who counts a set, and in which order.
-struct Script {
+/// The interfaces that count a set, and their order.
+struct PassPlan {
   bool perf = true, papi = true, together = true;
   [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
     const bool first = pass == 0 || pass == 3;
@@ -26,21 +26,21 @@ struct Script {
     return first ? std::vector{Order::perf_alone, Order::papi_alone}
                  : std::vector{Order::papi_alone, Order::perf_alone};
   }
-  [[nodiscard]] const char* nesting(Order order, Who who) const {
+  [[nodiscard]] const char* nesting(Order order, Interface interface) const {
     if (!perf || !papi) return "";
     if (!together) return "apart";
-    return (order == Order::perf_outside) == (who == Who::perf) ? "outer" : "inner";
+    return (order == Order::perf_outside) == (interface == Interface::perf) ? "outer" : "inner";
   }
 };
 
-[[nodiscard]] inline bool counts(Order order, Who who) {
-  return order != (who == Who::perf ? Order::papi_alone : Order::perf_alone);
+[[nodiscard]] inline bool counts(Order order, Interface interface) {
+  return order != (interface == Interface::perf ? Order::papi_alone : Order::perf_alone);
 }
 
 /// All observations of a run: by metric, pass and witness.
-class Book {
+class PassObservations {
 public:
-  Book(const Task& task, std::int64_t accesses) {
+  PassObservations(const Task& task, std::int64_t accesses) {
     for (const auto& metric : task.metrics)
       for (std::size_t pass = 0; pass < passes; ++pass)
         for (const char* witness : {"perf", "papi"}) {
@@ -50,13 +50,13 @@ public:
           o.accesses = accesses;
         }
   }
-  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Who who) {
-    return all_[(metric * passes + pass) * 2 + (who == Who::papi ? 1 : 0)];
+  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Interface interface) {
+    return all_[(metric * passes + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
   }
   template <class Put>
-  void every(std::size_t metric, Who who, const Put& put) {
+  void every(std::size_t metric, Interface interface, const Put& put) {
     for (std::size_t pass = 0; pass < passes; ++pass)
-      put(at(metric, pass, who));
+      put(at(metric, pass, interface));
   }
   [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
 

@@ -16,21 +16,21 @@
 
 namespace recount::witness {
 
-/// A preset or user event: what its row says, over events that perf counts.
+/// A preset or user event: its definition, over events that perf counts.
 struct PresetFormula {
   preset::Written written;
   std::map<std::string, std::size_t> event_of; ///< which event each native name is
-  Preset papis;                                ///< as PAPI holds it, which may say something else
+  Preset papi_definition;                                ///< the definition in PAPI, which may differ
   int max_mhz = 0;                             ///< as PAPI states it; 0 where no formula needs it
 };
 
-struct Asked {
+struct MetricEvents {
   std::vector<Event>
-      events; ///< of an event: it, on a hybrid CPU one for each kind of core; of a preset: its natives
+      events; ///< of an event: it, on a hybrid CPU one for each core type; of a preset: its natives
   std::shared_ptr<const PresetFormula> preset; ///< null: an event
   std::string refused;                         ///< why it cannot be counted; empty: it can
-  bool by_row = false;                         ///< refused for what the row of the preset says
-  bool linear = true; ///< twice the counts, twice the value: what an empty region counts can be taken off
+  bool by_row = false;                         ///< refused because of the preset definition
+  bool linear = true; ///< linear in the counts: counts of an empty region can be subtracted
 };
 
 /// How PAPI `release` ("7.1.0.0") reads tables. No function of PAPI returns the number of terms, and
@@ -46,14 +46,14 @@ struct Asked {
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
 /// recount::Error.
-[[nodiscard]] Asked ask(const std::string& metric, Domain domain = Domain::user);
+[[nodiscard]] MetricEvents resolve_metric(const std::string& metric, Domain domain = Domain::user);
 
 /// Puts the reason why it is refused into the observation.
-void refuse(result::Observation& o, const Asked& asked);
+void refuse(result::Observation& o, const MetricEvents& asked);
 
-/// Puts the value into the observation, or the reason why there is none. `counts` are those of asked.events.
+/// Puts the value into the observation, or the reason why there is none. `counts` are those of its events.
 /// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,
-/// says so among the flags.
-void fill(result::Observation& o, const Asked& asked, std::span<const Count> counts);
+/// gets a flag.
+void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts);
 
 } // namespace recount::witness

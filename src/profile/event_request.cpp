@@ -1,4 +1,4 @@
-#include "profile/asked.hpp"
+#include "profile/event_request.hpp"
 
 #include <recount/error.hpp>
 
@@ -9,7 +9,7 @@ namespace recount::profile {
 namespace {
 constexpr std::uint64_t samples_a_second = 1000;
 constexpr auto how =
-    "write EVENT, EVENT:period=N (a sample every N occurrences) or EVENT:freq=F (about F a second)";
+    "write EVENT, EVENT:period=N (one sample per N occurrences) or EVENT:freq=F (about F samples per second)";
 
 std::vector<std::string> split_outside_slashes(const std::string& list) {
   std::vector<std::string> words(1);
@@ -34,8 +34,8 @@ std::uint64_t positive(const std::string& word, std::string_view digits) {
   return number;
 }
 
-Asked parse_one(const std::string& word) {
-  Asked asked{word};
+EventRequest parse_one(const std::string& word) {
+  EventRequest asked{word};
   const auto take = [&](std::string_view key, std::uint64_t& into) {
     const auto at = asked.name.rfind(key);
     if (at == std::string::npos || asked.name.find(':', at + 1) != std::string::npos) return false;
@@ -45,14 +45,14 @@ Asked parse_one(const std::string& word) {
   };
   while (take(":period=", asked.period) || take(":freq=", asked.frequency)) {
   }
-  if (asked.period != 0 && asked.frequency != 0) throw bad_input(word, "has a period and a frequency", how);
+  if (asked.period != 0 && asked.frequency != 0) throw bad_input(word, "has both a period and a frequency", how);
   if (asked.name.empty()) throw bad_input("-e " + word, "no event", how);
   return asked;
 }
 } // namespace
 
-std::vector<Asked> parse_asked(const std::vector<std::string>& lists) {
-  std::vector<Asked> all;
+std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists) {
+  std::vector<EventRequest> all;
   for (const auto& list : lists)
     for (const auto& word : split_outside_slashes(list))
       all.push_back(parse_one(word));
@@ -77,12 +77,12 @@ std::optional<Watched> watched_variable(const std::string& event) {
   const std::string_view digits = std::string_view(watched.variable).substr(plus + 1);
   const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), watched.offset);
   if (wrong != std::errc() || at != digits.data() + digits.size() || watched.offset >> 62U != 0)
-    throw bad_input(event, "\"" + std::string(digits) + "\" is no offset", "write mem:NAME+8/8:w");
+    throw bad_input(event, "\"" + std::string(digits) + "\" is not an offset", "write mem:NAME+8/8:w");
   watched.variable.resize(plus);
   return watched;
 }
 
-SampledEvent sampled(const Asked& asked, Domain fallback) {
+SampledEvent sampled(const EventRequest& asked, Domain fallback) {
   SampledEvent made{encode(asked.name, fallback), asked.period, asked.frequency};
   if (asked.period != 0 || asked.frequency != 0) return made;
   const auto type = made.event.attr.type;
@@ -92,7 +92,7 @@ SampledEvent sampled(const Asked& asked, Domain fallback) {
   return made;
 }
 
-bool after_the_fact(const Event& event) {
+bool reports_next_instruction(const Event& event) {
   return event.attr.type == PERF_TYPE_BREAKPOINT && (event.attr.bp_type & HW_BREAKPOINT_RW) != 0;
 }
 
