@@ -43,7 +43,7 @@ Error cannot_write(const std::string& path, int error) {
                   {},
                   {}};
   if (error == ENOSPC || error == EDQUOT) {
-    problem.remedy = "make room there, or name a file elsewhere";
+    problem.remedy = "free space there, or use another folder";
   } else if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
@@ -52,7 +52,7 @@ Error cannot_write(const std::string& path, int error) {
       problem.remedy = "ulimit -f unlimited";
     }
   } else if (!standard_output) {
-    problem.remedy = "name a file in a folder that exists and may be written to";
+    problem.remedy = "use a folder that exists and is writable";
   }
   return {standard_output ? ErrorKind::unavailable : ErrorKind::bad_input, std::move(problem)};
 }

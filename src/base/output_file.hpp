@@ -8,7 +8,7 @@
 namespace recount::host {
 
 /// The error for a write that failed with this errno. A named file is bad_input; "-" is standard output, and
-/// unavailable. ENOSPC, EDQUOT and EFBIG name what makes room.
+/// unavailable. ENOSPC, EDQUOT and EFBIG have a remedy that frees space.
 [[nodiscard]] Error cannot_write(const std::string& path, int error);
 
 /// How a file comes into being: lines are appended to it, or it is written beside its place and renamed.

@@ -22,8 +22,8 @@ struct ReportArguments {
 int write_report(const ReportArguments& a) {
   if (a.files.empty())
     throw bad_input("report", "no results file given",
-                    "recount report FILE ... -o FOLDER; recount matmul -o FILE "
-                    "and recount caches -o FILE make such files");
+                    "recount report FILE ... -o FOLDER, with results of recount matmul -o FILE "
+                    "or recount caches -o FILE");
   if (a.folder.empty()) throw bad_input("report", "no folder to write to", "add -o FOLDER");
   std::vector<report::Format> formats;
   for (const auto& name : list_words(a.formats))
@@ -43,15 +43,15 @@ int write_report(const ReportArguments& a) {
 
 Command report_command() {
   return {
-      "report", "write the report: tables, figures and what they mean",
+      "report", "write a report with tables, figures and comments",
       [](Options& options) -> std::function<int()> {
         auto a = std::make_shared<ReportArguments>();
-        options.words("FILE", a->files, "results files, of this machine or of others")
-            .text("-o,--output", a->folder, "FOLDER", "where to; it is made when it is not there")
-            .list("--format", a->formats, "LIST", "markdown, html, latex; default: all three")
+        options.words("FILE", a->files, "results files, of one or more machines")
+            .text("-o,--output", a->folder, "FOLDER", "output folder, created if missing")
+            .list("--format", a->formats, "LIST", "markdown, html, latex (default: all three)")
             .text("--machine", a->machine, "NAME",
-                  "hold the caches that were found against this described machine; default: against what the "
-                  "system stated");
+                  "compare the measured caches with this described machine (default: with what the "
+                  "system stated)");
         return [a] { return write_report(*a); };
       }};
 }

@@ -137,7 +137,7 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
       if (model.empty()) continue;
       for (const Products& group : groups) {
         if (group.published) continue;
-        if (named) series.label = ""; // dashed beside the published curve, where not upon it
+        if (named) series.label = ""; // dashed, next to the published curve
         sheet.add(panel, series, group, points_of(published, loops),
                   metric_teller("PAPI_L1_DCM", 1e-6, model));
         if (loops.variant != "ijk") continue;
@@ -164,7 +164,7 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-time", "time of matrix products against their size, every language and build",
         "times (witness clock) of " + sizes},
        time_figure},
-      {{"matmul-gflops", "operations a second of matrix products against their size",
+      {{"matmul-gflops", "operations per second of matrix products against their size",
         "times (witness clock) of " + sizes},
        gflops_figure},
       {{"matmul-misses", "L1 and L2 misses of matrix products against their size",
@@ -173,24 +173,24 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-hit-rates", "L1 and L2 hit rates of matrix products against their size",
         "misses and accesses (witness perf, papi or model) of " + sizes},
        hit_rates_figure},
-      {{"matmul-speed-up", "how many times faster than simple a product is, against its size",
+      {{"matmul-speed-up", "speed-up of matrix products over simple against their size",
         "times (witness clock) of simple and another product, of " + sizes},
        speed_up_figure},
-      {{"matmul-blocks", "operations a second of products in blocks, beside line without blocks",
-        "times (witness clock) of products of doubles in blocks of two sizes or more (recount matmul)"},
+      {{"matmul-blocks", "operations per second of blocked products, compared with line",
+        "times (witness clock) of blocked products of doubles with two block sizes or more (recount matmul)"},
        blocks_figure},
-      {{"matmul-block-misses", "L1 and L2 misses of products in blocks against the size of a block",
-        "PAPI_L1_DCM or PAPI_L2_DCM of products of doubles in blocks of two sizes or more (recount matmul)"},
+      {{"matmul-block-misses", "L1 and L2 misses of blocked products against block size",
+        "PAPI_L1_DCM or PAPI_L2_DCM of blocked products of doubles with two block sizes or more (recount matmul)"},
        block_misses_figure},
-      {{"matmul-lab", "the laboratory's products of 16-bit integers: hit rates, and speed-ups over the first",
+      {{"matmul-lab", "the laboratory's products of 16-bit integers: hit rates, and speed-ups over the straightforward one",
         "products of 16-bit integers (recount matmul --study lab)"},
        lab_figure},
       {{"matmul-roofline",
-        "products under the measured ceilings of the machine: operations a second against "
-        "operations for each byte that L2 takes in",
+        "products under the measured peak rates of the machine: operations per second against "
+        "operations per byte read into L2",
         "ceilings, times and L2 misses of products of doubles (recount matmul --study report)"},
        roofline_figure},
-      {{"matmul-published", "a published table of misses beside the model of its machine",
+      {{"matmul-published", "published misses compared with the model of their machine",
         "a published table (recount matmul --published)"},
        published_figure},
   };
@@ -223,7 +223,7 @@ std::vector<Figure> product_figures() {
          [&entry](const auto& results, const auto& choice) {
            Sheet sheet = compose_products(entry.name, results, choice);
            if (sheet.panels.empty())
-             throw bad_input("figure " + entry.name, "the results hold " + inventory(results),
+             throw bad_input("figure " + entry.name, "the results have " + inventory(results),
                              "this figure needs " + entry.needs);
            return sheet;
          },

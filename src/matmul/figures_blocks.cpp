@@ -1,6 +1,6 @@
 #include "matmul/figures_blocks.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 #include "base/format.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ const Products* machine_of(const Groups& groups) {
 
 Panel block_panel(const std::string& y_title, std::size_t sizes) {
   Panel panel;
-  panel.x_title = "rows of a block";
+  panel.x_title = "rows per block";
   panel.y_title = y_title;
   panel.x_along = Panel::Along::settings;
   panel.ordered = sizes > 7;
@@ -71,7 +71,7 @@ Told no_band(double y, const std::string& witness) {
   return {y, y, y, witness};
 }
 
-/// Names that stand side by side under an axis.
+/// Short names for the tics of an axis.
 std::string short_name(const Product& product) {
   if (product.variant == "ijk-mem") return "straight";
   if (product.variant == "transposed") return product.transposes ? "transp.+copy" : "transposed";
@@ -89,7 +89,7 @@ Series level_of(const std::string& label, const std::vector<double>& xs,
   return level;
 }
 
-/// What the measured ceilings allow from one intensity to another: those of operations, and those of bytes of
+/// What the measured peak rates allow from one intensity to another: those of operations, and those of bytes of
 /// the levels behind L2, up to the highest ceiling of operations.
 std::vector<Series> ceilings_of(const Products& group, double from, double to) {
   std::vector<Series> levels;
@@ -103,7 +103,7 @@ std::vector<Series> ceilings_of(const Products& group, double from, double to) {
                                 [=](double) { return rate; }));
     } else if (ceiling.name != "L1d" && ceiling.name != "L2" && top > 0 && top / rate > from) {
       levels.push_back(level_of(
-          fmt::format("{} at {:.3g} GB/s", bytes_text(static_cast<double>(ceiling.size), true), rate),
+          fmt::format("{} at {:.3g} GB/s", format_bytes(ceiling.size, true), rate),
           {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
     }
   }
@@ -118,7 +118,7 @@ void blocks_figure(ProductSheet& sheet, const Groups& groups) {
   Panel panel = block_panel("GFLOP/s", blocks_by_size(*group).size());
   add_blocks(sheet, panel, *group, gflops_told);
   if (panel.series.empty() || panel.series.front().samples.size() < 2) return;
-  sheet.finish(std::move(panel), "products of doubles in blocks", 2);
+  sheet.finish(std::move(panel), "blocked products of doubles", 2);
 }
 
 void block_misses_figure(ProductSheet& sheet, const Groups& groups) {
@@ -182,7 +182,7 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group || group->ceilings.empty()) return;
   Panel panel;
-  panel.x_title = "operations for each byte that L2 takes in";
+  panel.x_title = "operations per byte read into L2";
   panel.y_title = "GFLOP/s";
   panel.x_along = Panel::Along::number;
   panel.y_decades = true;
@@ -211,8 +211,8 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   if (panel.series.empty()) return;
   for (Series& level : ceilings_of(*group, least, most))
     panel.series.push_back(std::move(level));
-  sheet.remarks.push_back("intensity from L2 misses, " + show_witness(witness));
-  sheet.remarks.emplace_back("grey: measured ceilings, of arrays by their size");
+  sheet.remarks.push_back("intensity from L2 misses, " + format_witness(witness));
+  sheet.remarks.emplace_back("grey: measured peak rates, bandwidth by array size");
   sheet.finish(std::move(panel), "products of doubles", 1);
 }
 

@@ -24,7 +24,7 @@ constexpr std::array colour_rows{ColourRow{"ijk", "", 1},           ColourRow{"i
                                  ColourRow{"ikj", "vectorised", 5}, ColourRow{"ijk", "Java", 6},
                                  ColourRow{"dgemm", "", 7}};
 
-/// The CPU of a group, as the small print names it.
+/// The CPU of a group, as in the caption.
 std::string machine_text(const Products& group) {
   if (!group.run) return group.machine;
   std::string name = group.run->cpu.empty() ? "unknown CPU" : group.run->cpu;
@@ -118,7 +118,7 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
        witnesses_) { // beside the whole machine, one without a part is named by its curve
     const auto whole = witness.substr(0, witness.find('~'));
     if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
-      who.push_back(show_witness(witness));
+      who.push_back(format_witness(witness));
   }
   witnesses_.clear();
   if (!enough) return;
@@ -149,7 +149,7 @@ Sheet ProductSheet::made() {
   if (modelled_)
     sheet_.caption.emplace_back(measured_ > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (flagged_ > 0) {
-    sheet_.caption.push_back(fmt::format("{} of {} repetitions in doubt", flagged_, measured_));
+    sheet_.caption.push_back(fmt::format("{} of {} repetitions disturbed", flagged_, measured_));
     sheet_.warnings.push_back(sheet_.caption.back() + " (see their flags in the results)");
   }
   sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());

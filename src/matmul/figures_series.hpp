@@ -22,7 +22,7 @@ using Teller = std::function<std::optional<Told>(const analysis::Products&, cons
 
 /// The median of a metric times a factor, with p10 and p90.
 [[nodiscard]] Teller metric_teller(const std::string& metric, double factor, const std::string& witness = {});
-/// Operations a second over the median of the times, in 10^9.
+/// Operations per second over the median of the times, in 10^9.
 [[nodiscard]] std::optional<Told> gflops_told(const analysis::Products& group,
                                               const analysis::Product& product);
 /// A row of analysis::derivations().
@@ -37,7 +37,7 @@ using Teller = std::function<std::optional<Told>(const analysis::Products&, cons
 /// Loops in the order of the study: simple, line, block; plain before others.
 [[nodiscard]] std::vector<analysis::Product> in_order(std::vector<analysis::Product> loops);
 
-/// Gathers panels, and what the small print must say of them.
+/// Gathers panels, and what the caption must say of them.
 class ProductSheet {
 public:
   explicit ProductSheet(std::string name) { sheet_.name = std::move(name); }
@@ -47,10 +47,10 @@ public:
   /// A panel whose title says what all its witnesses are; left out when none of its curves has `least`
   /// points.
   void finish(Panel panel, const std::string& subject, std::size_t least);
-  /// Whole, with its small print.
+  /// Whole, with its caption.
   [[nodiscard]] Sheet made();
 
-  /// Pieces of the small print that only this figure has.
+  /// Pieces of the caption that only this figure has.
   std::vector<std::string> remarks;
 
 private:

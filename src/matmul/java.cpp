@@ -33,7 +33,7 @@ std::string first_line(const std::string& text) {
 Java::Java() {
   for (const char* program : {"javac", "java"})
     if (!process::find_program(program)) {
-      missing_ = std::string(program) + " is not found along PATH" + package;
+      missing_ = std::string(program) + " not found in PATH" + package;
       return;
     }
   try {
@@ -48,7 +48,7 @@ Java::Java() {
 void Java::build() {
   std::string pattern = (fs::temp_directory_path() / "recount-java-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) {
-    missing_ = "no folder can be made in " + fs::temp_directory_path().string();
+    missing_ = "cannot create a folder in " + fs::temp_directory_path().string();
     return;
   }
   folder_ = pattern;

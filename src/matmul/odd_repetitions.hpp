@@ -8,7 +8,7 @@
 
 namespace recount::analysis {
 
-/// One repetition in doubt.
+/// One repetition disturbed.
 struct OddRepetition {
   Product product;
   std::string witness, metric;

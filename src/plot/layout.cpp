@@ -25,7 +25,7 @@ double panel_height(const Canvas& canvas, const Grid& grid, bool strips) {
   const double width = canvas.width / static_cast<double>(grid.columns);
   if (strips) return std::clamp(width * 0.36, 80.0, 120.0);
   const double wanted = grid.rows > 1 ? std::min(width * 0.58, 200.0) : std::min(width * 0.66, 250.0);
-  return std::max(wanted, 110.0); // room for a short key
+  return std::max(wanted, 110.0); // space for a short key
 }
 } // namespace
 

@@ -12,9 +12,9 @@ namespace {
 
 /// Shares beyond these are as good as 0 or as infinity to a reader.
 constexpr double smallest = 1.0 / 128, largest = 128;
-/// The marks' names, and how much room each mark takes before its name.
+/// The marks' names, and the width of each mark before its name.
 constexpr const char* key_names[] = {"perf", "PAPI", name_of_stated};
-constexpr double room_for_mark = 9;
+constexpr double width_of_mark = 9;
 
 struct Extent {
   double low = 0.5, high = 2;
@@ -115,11 +115,11 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   const int lanes = (extent.below ? 1 : 0) + (extent.above ? 1 : 0);
   const double octave =
       std::max(1.0, (look.plot.width() - 2 * margin - lanes * lane) / std::log2(rows.most / rows.least));
-  const double step_out = std::exp2(lane / octave), room = std::exp2(margin / octave);
+  const double step_out = std::exp2(lane / octave), factor = std::exp2(margin / octave);
   rows.below = rows.least / step_out;
   rows.above = rows.most * step_out;
-  look.x = log2_axis(extent.below ? rows.below / room : rows.least / room,
-                     extent.above ? rows.above * room : rows.most * room, look.plot.width(),
+  look.x = log2_axis(extent.below ? rows.below / factor : rows.least / factor,
+                     extent.above ? rows.above * factor : rows.most * factor, look.plot.width(),
                      canvas.cells ? 8 : 5, share_text, [&](const std::string& t) { return canvas.wide(t); });
   std::erase_if(look.x.tics,
                 [&](const Tic& t) { return t.at < rows.least * 0.999 || t.at > rows.most * 1.001; });
@@ -133,7 +133,7 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   double x = cell.left + 2;
   for (const char* name : key_names) {
     rows.key.push_back({x, look.title.y - line - (canvas.cells ? 0 : 1)});
-    x += room_for_mark + canvas.wide(name) + 8;
+    x += width_of_mark + canvas.wide(name) + 8;
   }
   look.rows = rows;
   return look;

@@ -72,7 +72,7 @@ struct Panel {
 struct Sheet {
   std::string name;
   std::vector<Panel> panels;
-  std::vector<std::string> caption;  ///< pieces of the small print: machine, statistics, what is missing
+  std::vector<std::string> caption;  ///< pieces of the caption: machine, statistics, what is missing
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
 

@@ -40,7 +40,7 @@ void make_folder(const std::string& folder) {
   const bool in_the_way = fs::exists(kind) && !fs::is_directory(kind);
   if (!in_the_way) fs::create_directories(folder, error);
   if (error || in_the_way)
-    throw bad_input(folder, in_the_way ? "is a file, not a folder" : "cannot be made: " + error.message(),
+    throw bad_input(folder, in_the_way ? "is a file, not a folder" : "cannot be created: " + error.message(),
                     "name another folder with -o");
 }
 
@@ -133,7 +133,7 @@ private:
   void typeset() {
     if (!process::find_program("pdflatex")) {
       made_.warnings.emplace_back(
-          "no report.pdf: pdflatex is not found along PATH (Debian: texlive-latex-base)");
+          "no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
       return;
     }
     constexpr auto longest = std::chrono::seconds(60);

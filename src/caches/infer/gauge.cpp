@@ -19,7 +19,7 @@ std::vector<double> CountGauge::shares(std::span<const kernel::Pattern> patterns
   std::vector<double> all;
   for (const Reading& reading : notebook_.read(patterns)) {
     if (reading.misses.size() <= level_ || !reading.misses[level_])
-      throw Unknown{"its misses were not counted at every point that is needed"};
+      throw Unknown{"its misses were not counted at every required point"};
     all.push_back(*reading.misses[level_]);
   }
   return all;
@@ -31,8 +31,9 @@ Fit CountGauge::judge(double share, std::int64_t visits) const {
 }
 
 std::string CountGauge::thresholds() const {
-  if (notebook_.abilities().exact) return "a single miss in a pass";
-  return fmt::format("stays: at most {:g} misses an access; leaves: {:g} or more", stays_most, leaves_least);
+  if (notebook_.abilities().exact) return "one miss per pass";
+  return fmt::format("fits: at most {:g} misses per access; does not fit: at least {:g}", stays_most,
+                     leaves_least);
 }
 
 kernel::Pattern spread_over_sets(const kernel::Pattern& pattern, std::int64_t line, std::int64_t page) {
@@ -55,9 +56,9 @@ std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns)
   std::vector<double> all;
   std::size_t control = patterns.size();
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const char* const missing = "its time was not taken at every point that is needed";
-    const double in_vain = crosses_pages(patterns[i]) ? time_of(readings[control++], missing) : hit_;
-    all.push_back((time_of(readings[i], missing) - in_vain) / penalty_);
+    const char* const missing = "its time was not measured at every required point";
+    const double translation = crosses_pages(patterns[i]) ? time_of(readings[control++], missing) : hit_;
+    all.push_back((time_of(readings[i], missing) - translation) / penalty_);
   }
   return all;
 }
@@ -67,8 +68,8 @@ Fit TimeGauge::judge(double share, std::int64_t) const {
 }
 
 std::string TimeGauge::thresholds() const {
-  return fmt::format("stays: at most {:g} of the step between the plateaus; leaves: {:g} or more", stays_most,
-                     leaves_least);
+  return fmt::format("fits: at most {:g} of the step between the plateaus; does not fit: at least {:g}",
+                     stays_most, leaves_least);
 }
 
 } // namespace recount::analysis

@@ -60,8 +60,9 @@ private:
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
     const Boundary b = double_until_leaves(gauge_, family, first / stride * stride, can_.most_bytes);
     if (b.leaves == 0)
-      throw Unknown{fmt::format("nothing leaves it up to {} bytes, the largest working set tried", b.stays)};
-    if (b.stays == 0) throw Unknown{fmt::format("{} bytes, the smallest working set, leave it", b.leaves)};
+      throw Unknown{fmt::format("no misses up to {} bytes, the largest working set measured", b.stays)};
+    if (b.stays == 0)
+      throw Unknown{fmt::format("the smallest working set, {} bytes, already misses", b.leaves)};
     found_.onset = b;
     found_.onset_stride = stride;
   }
@@ -72,14 +73,14 @@ private:
     std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.leaves / pair_block);
     for (int grown = 0; gauge_.share(pair_pattern(count, 8, false)) < 0.45; ++grown, count *= 4)
       if (grown == 3 || 4 * count * pair_block > can_.most_bytes) {
-        found_.line_unknown = "the first touches of a block do not leave the level";
+        found_.line_unknown = "the first access to a block does not miss";
         return;
       }
     const auto patterns = pair_patterns(count);
     found_.pairs = pair_points(patterns, gauge_.shares(patterns));
     const auto line = line_from_pairs(found_.pairs);
     if (!line) {
-      found_.line_unknown = "the second touch of a pair leaves at no clear distance";
+      found_.line_unknown = "the second access of a pair misses at no clear distance";
       return;
     }
     found_.line = line->bytes;
@@ -87,7 +88,7 @@ private:
   }
 
   void refine_onset() {
-    if (!found_.line) throw Unknown{"without the line, lines cannot be counted"};
+    if (!found_.line) throw Unknown{"it needs the line size, which is unknown"};
     // Every line of the first level is visited, so that each visit asks this one.
     const std::int64_t stride = around_.above == nullptr ? *found_.line : around_.line_above;
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
@@ -104,12 +105,12 @@ private:
   /// columns can be wide before they share sets.
   void find_hidden_onset() {
     const std::int64_t period = common_multiple(*found_.line, around_.inner.period);
-    if (period == 0) throw Unknown{"the levels above have no common period"};
+    if (period == 0) throw Unknown{"the levels above have no common set period"};
     const Family column = [&](std::int64_t n) { return dense(n, period); };
     Boundary tall =
         double_until_leaves(gauge_, column, around_.inner.ways + 1, 2 * found_.onset.leaves / *found_.line);
     if (tall.stays == 0 || tall.leaves == 0)
-      throw Unknown{"the level above still holds a part of the working set where this one overflows"};
+      throw Unknown{"the level above retains part of the working set at which this level overflows"};
     tall = narrow(gauge_, column, tall, can_.at_once);
     const Family columns = [&](std::int64_t width) {
       Pattern p = dense(tall.stays * width, *found_.line);
@@ -122,7 +123,7 @@ private:
         std::min(period / *found_.line, found_.onset.leaves / (tall.stays * *found_.line) + 1);
     Boundary wide{widest, widest + 1};
     if (verdict(columns(widest)) == Fit::leaves) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
-    if (!reaches(columns(wide.stays))) throw Unknown{"the level above keeps some of its lines"};
+    if (!reaches(columns(wide.stays))) throw Unknown{"the level above retains some of its lines"};
     found_.onset.stays = tall.stays * wide.stays * *found_.line;
     found_.onset.leaves = found_.onset.stays + *found_.line;
     found_.onset_stride = *found_.line;
@@ -173,12 +174,12 @@ private:
     tell_apart();
     if (found_.shapes.empty())
       throw Unknown{fmt::format(
-          "no number of ways accounts for both the onset between {} and {} bytes and "
+          "no number of ways explains both the first misses between {} and {} bytes and "
           "the conflicts at {} strides{}",
           found_.onset.stays, found_.onset.leaves, found_.conflicts.size(),
-          can_.exact ? "" : "; another thread of the same core may hold a part of it: try again")};
+          can_.exact ? "" : "; another hardware thread of the core may use part of the cache: try again")};
     if (found_.shapes.size() > 1)
-      throw Unknown{fmt::format("{} shapes agree with everything that was seen", found_.shapes.size())};
+      throw Unknown{fmt::format("{} geometries are consistent with all readings", found_.shapes.size())};
     const Shape& shape = found_.shapes.front();
     if (around_.above != nullptr && around_.inner.period % shape.way_bytes() == 0 &&
         shape.line == around_.line_above && shape.ways > around_.inner.ways)
@@ -217,19 +218,19 @@ private:
     for (const Pattern& trial : trials()) {
       const auto places = kernel::places(trial);
       const Fit said = verdict(trial);
-      if (said == Fit::stays && !reaches(trial)) throw Unknown{"the level above keeps some of its lines"};
+      if (said == Fit::stays && !reaches(trial)) throw Unknown{"the level above retains some of its lines"};
       if (said == Fit::leaves && below_leaves(trial)) continue; // it may be the level below that speaks
       overflow_seen = overflow_seen || said == Fit::leaves;
       std::erase_if(found_.shapes,
                     [&](const Shape& shape) { return has_room(shape, places) != (said == Fit::stays); });
     }
     if (found_.shapes.empty()) return;
-    if (!overflow_seen) throw Unknown{"the level below overflows together with it"};
+    if (!overflow_seen) throw Unknown{"the next level overflows at the same size"};
     if (!in_one_set(found_.shapes.front(), found_.shapes.front().ways, around_.inner, {}))
-      throw Unknown{"its ways hide behind those of the level above"};
+      throw Unknown{"it has no more ways than the level above"};
     // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
     if (found_.shapes.front().ways > ordinary_ways && ordinary)
-      throw Unknown{"neither an ordinary number of ways nor one of hundreds accounts for everything"};
+      throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
 
   /// Twice as many lines as a set holds, half of them shifted: they stay once the shift leads to other sets.

@@ -53,7 +53,7 @@ Caches infer_caches(Sampler& sampler, const Stage& stage) {
   Caches found;
   found.witness = can.witness;
   found.modelled = can.witness.starts_with("model");
-  found.memory = unknown_property("latency", "ns", "misses are counted here, no time is taken");
+  found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
   const Stage told = stage ? stage : [](const std::string&) {};
   if (can.contiguous && can.counted > 0)
     infer_by_counts(found, notebook, told);

@@ -25,11 +25,11 @@ struct EvidencePoint {
 
 /// One way to a value.
 struct Route {
-  std::string name; ///< a clause: "the largest working set that stays"
+  std::string name; ///< a clause: "largest working set that fits"
   double value = 0;
 };
 
-/// How a found value stands to the stated one.
+/// A found value compared with the stated one.
 enum class Standing { not_stated, agrees, differs, not_found };
 [[nodiscard]] std::string to_string(Standing agreement);
 
@@ -42,11 +42,12 @@ struct Property {
   std::string unknown;  ///< why there is no value; empty when there is one
   Confidence confidence = Confidence::none;
   std::vector<Route> routes;
-  std::string quantity;              ///< what the points are: "misses of L1 an access"
+  std::string quantity;              ///< what the points are: "L1d misses per access"
   std::vector<EvidencePoint> points; ///< the readings around the decision
   std::string threshold;             ///< what separates them
-  std::string against;               ///< what would have contradicted the conclusion
+  std::string against;               ///< the observation that would falsify the conclusion, a clause
   std::vector<std::string> words;    ///< the argument, in sentences
+  std::string evidence;              ///< the decisive readings in one line
   // Filled in by compare(); inference itself never sees them.
   std::optional<double> stated;
   std::string stated_by; ///< "hwloc", "machine i7-9700"
@@ -57,7 +58,7 @@ struct Property {
 /// One level of data cache.
 struct LevelFinding {
   std::string name;    ///< "L1d", "L2", "L3"
-  std::string measure; ///< what stands for leaving it: "PAPI_L1_DCM: ..." in words
+  std::string measure; ///< what a miss is measured by: "L1d misses per access (PAPI_L1_DCM)"
   Property capacity, line, ways, latency, penalty;
   bool effective = false; ///< shared or far away: what this machine gets of it, not what is built in
   Geometry geometry;      ///< the steps, for figures; empty where other ways were taken

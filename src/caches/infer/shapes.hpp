@@ -33,7 +33,7 @@ struct Inner {
 /// How many lines at that stride stay in the cache.
 [[nodiscard]] std::int64_t lines_that_stay(const Shape& shape, std::int64_t stride);
 
-/// Whether lines at these places, bytes from a line's start, all find room in their sets.
+/// Whether lines at these places, bytes from a line's start, all fit their sets.
 [[nodiscard]] bool has_room(const Shape& shape, std::span<const std::uint64_t> places);
 
 /// Every shape with a capacity in [least, most] bytes that agrees with all conflicts. Fewer lines than the

@@ -8,7 +8,7 @@ namespace recount::analysis {
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
 
-/// "misses of L1d an access (PAPI_L1_DCM)".
+/// "L1d misses per access (PAPI_L1_DCM)".
 [[nodiscard]] std::string measure_by_counts(std::size_t level);
 /// What the counted events mean, for people.
 [[nodiscard]] std::string meaning_of_counts(const Abilities& can);

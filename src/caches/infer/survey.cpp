@@ -39,7 +39,7 @@ std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
   const auto readings = notebook.read(patterns);
   std::vector<SizePoint> curve;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const double ns = time_of(readings[i], "no time was taken over a range of sizes");
+    const double ns = time_of(readings[i], "no time was measured over a range of sizes");
     const std::int64_t bytes = patterns[i].count * survey_line;
     if (curve.empty() || curve.back().bytes != bytes) curve.push_back({bytes, ns});
   }

@@ -32,7 +32,7 @@ public:
     const auto readings = notebook_.read(wanted);
     std::vector<double> all;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-      const char* const missing = "no time was taken over a range of pages";
+      const char* const missing = "no time was measured over a range of pages";
       const double apart = time_of(readings[i], missing),
                    together = time_of(readings[patterns.size() + i], missing);
       all.push_back((apart - together - base_) / step_);
@@ -42,7 +42,7 @@ public:
   [[nodiscard]] Fit judge(double share, std::int64_t) const override {
     return share <= 0.04 ? Fit::stays : share < 0.1 ? Fit::unclear : Fit::leaves;
   }
-  [[nodiscard]] std::string thresholds() const override { return "4 % ... 10 % of the step"; }
+  [[nodiscard]] std::string thresholds() const override { return "4 % to 10 % of the step"; }
 
 private:
   Notebook& notebook_;
@@ -58,7 +58,7 @@ public:
     std::vector<double> all;
     for (const Reading& reading : notebook_.read(patterns)) {
       if (reading.translations.size() <= level_ || !reading.translations[level_])
-        throw Unknown{"TLB misses were not counted at every point that is needed"};
+        throw Unknown{"TLB misses were not counted at every required point"};
       all.push_back(*reading.translations[level_]);
     }
     return all;
@@ -68,7 +68,7 @@ public:
       return share <= 0.02 ? Fit::stays : share < 0.05 ? Fit::unclear : Fit::leaves;
     return share * static_cast<double>(visits) < 0.1 ? Fit::stays : Fit::leaves;
   }
-  [[nodiscard]] std::string thresholds() const override { return "a single miss in a pass"; }
+  [[nodiscard]] std::string thresholds() const override { return "one miss per pass"; }
 
 private:
   Notebook& notebook_;
@@ -113,7 +113,7 @@ std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, st
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
 void time_walks(Notebook& notebook, std::int64_t line, Translation& found) {
   const double shortest =
-      time_of(notebook.read(dense(fewest_pages, line)), "no time was taken of lines side by side");
+      time_of(notebook.read(dense(fewest_pages, line)), "no time of adjacent lines was measured");
   found.curve = page_curve(notebook, line);
   double base = 0;
   std::size_t at = 0;
@@ -165,7 +165,7 @@ Translation find_translation(Notebook& notebook, std::int64_t line) {
     else if (notebook.abilities().times)
       time_walks(notebook, line, found);
     else
-      found.unknown = "neither TLB misses nor times are told";
+      found.unknown = "the witness gives neither TLB misses nor times";
   } catch (const Unknown& unknown) {
     found.unknown = unknown.reason;
   }

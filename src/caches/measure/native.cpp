@@ -1,10 +1,10 @@
 #include "caches/measure/native.hpp"
 
-#include "caches/infer/record.hpp"
-#include "result/curves.hpp"
-#include "kernel/native.hpp"
 #include "base/shuffle.hpp"
+#include "caches/infer/record.hpp"
 #include "caches/measure/slices.hpp"
+#include "kernel/native.hpp"
+#include "result/curves.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -85,16 +85,16 @@ NativeSampler::NativeSampler(NativeOptions options)
 NativeSampler::~NativeSampler() = default;
 
 kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t extent) {
-  Room& room = pattern.huge ? huge_ : small_;
-  if (room.bytes < extent + 4096) {
-    room.memory.reset();
-    room.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
-    room.memory = std::make_unique<kernel::Memory>(
-        room.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
+  Mapping& mapping = pattern.huge ? huge_ : small_;
+  if (mapping.bytes < extent + 4096) {
+    mapping.memory.reset();
+    mapping.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
+    mapping.memory = std::make_unique<kernel::Memory>(
+        mapping.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
         "recount caches");
-    if (pattern.huge) room.granted = room.memory->placement().huge_bytes;
+    if (pattern.huge) mapping.granted = mapping.memory->placement().huge_bytes;
   }
-  return *room.memory;
+  return *mapping.memory;
 }
 
 std::chrono::milliseconds NativeSampler::cpu_time() const {
@@ -178,7 +178,7 @@ void NativeSampler::measure_all(std::span<const Pattern> patterns) {
 
 void NativeSampler::measure(Laid& laid, int round) {
   // Another order each round: replacement that only approximates the order of use can settle, in some orders,
-  // on throwing out again and again what would have room.
+  // on throwing out again and again what would fit.
   if (round > 0 && laid.pattern->visits() <= reordered_visits) {
     laid.now = *laid.pattern;
     laid.now.seed += round * analysis::seeds_a_round;

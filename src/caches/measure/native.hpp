@@ -62,7 +62,7 @@ private:
     int rounds = 0, look = 0;                ///< so far; in which look the last ones
     std::string why;                         ///< there is nothing
   };
-  struct Room {
+  struct Mapping {
     std::unique_ptr<kernel::Memory> memory;
     std::int64_t bytes = 0, granted = 0; ///< in large pages
   };
@@ -76,7 +76,7 @@ private:
 
   NativeOptions options_;
   analysis::Abilities abilities_;
-  Room small_, huge_;
+  Mapping small_, huge_;
   std::mt19937_64 random_;
   std::chrono::nanoseconds begin_; ///< CPU time of the thread
   double base_ = 0;                ///< the reference beside the first time, seconds

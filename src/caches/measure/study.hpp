@@ -34,7 +34,7 @@ struct CachesListener {
 /// The metrics of L1, L2 ... that a counting witness can count here, up to the first that it cannot.
 [[nodiscard]] std::vector<std::string> miss_metrics(const std::string& witness);
 
-/// What the task's witness can tell, as it stands in the record.
+/// What the task's witness can tell, as in the record.
 [[nodiscard]] analysis::Abilities caches_abilities(const CachesTask& task);
 
 /// Measures and hands every observation, with `run` as its run, to the listener. The model is asked in this
