@@ -1,26 +1,26 @@
 // recount matmul: the study of matrix products, from the runs to the tables.
-#include "matmul/study.hpp"
-#include "matmul/products.hpp"
 #include "command/command.hpp"
 #include "command/document_text.hpp"
-#include "matmul/json.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/table_export.hpp"
+#include "host/cgroup.hpp"
+#include "host/cpu.hpp"
+#include "host/machine.hpp"
+#include "matmul/java.hpp"
+#include "matmul/json.hpp"
+#include "matmul/products.hpp"
+#include "matmul/sections.hpp"
+#include "matmul/study.hpp"
+#include "result/write.hpp"
+#include "sweep/limits.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
-#include "sweep/table.hpp"
-#include "host/cgroup.hpp"
-#include "host/machine.hpp"
-#include "matmul/sections.hpp"
-#include "result/write.hpp"
-#include "matmul/java.hpp"
-#include "host/cpu.hpp"
-#include "witness/header.hpp"
-#include "sweep/limits.hpp"
 #include "sweep/range.hpp"
+#include "sweep/table.hpp"
+#include "witness/header.hpp"
 #include "witness/witness.hpp"
-#include "command/table_export.hpp"
 
 #include <recount/error.hpp>
 
@@ -109,12 +109,11 @@ void check_memory(const sweep::Batch& batch) {
     if (!witness::find(job.witness).native) continue;
     const std::int64_t bytes = kernel::find(job.kernel).bytes(job.point);
     if (bytes > available)
-      throw Error(
-          ErrorKind::bad_input,
-          {job.kernel + " " + result::describe(job.point),
-           fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
-           fmt::format("available memory = {} bytes", available),
-           "select smaller sizes with --n; --witness model needs no memory"});
+      throw Error(ErrorKind::bad_input,
+                  {job.kernel + " " + result::describe(job.point),
+                   fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
+                   fmt::format("available memory = {} bytes", available),
+                   "select smaller sizes with --n; --witness model needs no memory"});
   }
 }
 
@@ -169,7 +168,7 @@ std::vector<report::Block> blocks_of(const result::Results& results) {
   for (const auto& group : groups) {
     if (group.published) continue;
     for (const auto& [title, made] : {std::pair{"Laboratory", report::laboratory(group)},
-                                      std::pair{"Products of doubles", report::doubles(group)}}) {
+                                      std::pair{"Products of doubles", report::matmul_tables(group)}}) {
       if (made.empty()) continue;
       const bool several = std::ranges::count(groups, false, &analysis::Products::published) > 1;
       blocks.emplace_back(report::Heading{title + (several ? ": " + group.machine : std::string()), 1});
@@ -243,8 +242,7 @@ Command matmul_command() {
             .flag("--quick", a->quick, "only sizes that take minutes, not hours")
             .text("--n", a->sizes, "RANGE", "matrix sizes (default: those of the report)")
             .text("--block", a->blocks, "RANGE", "block sizes (default: those of the report)")
-            .text("--published", a->published, "FILE.csv",
-                  "compare with this published table, at its points")
+            .text("--published", a->published, "FILE.csv", "compare with this published table, at its points")
             .text("--published-machine", a->published_machine, "NAME",
                   "described machine of the published table (default: the one that it names)")
             .list("--external", a->commands, "COMMAND",
@@ -252,8 +250,10 @@ Command matmul_command() {
             .flag("--no-java", a->no_java, "do not run the Java version")
             .list("--witness", a->witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME (default: all available)")
-            .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
-            .text("--cpu", a->cpu, "N", "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
+            .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)",
+                    {1, 1000})
+            .text("--cpu", a->cpu, "N",
+                  "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
             .text("--seed", a->seed, "N", "seed of the order of the runs (default: random, printed)")
             .text("--timeout", a->timeout, "SECONDS",
                   "time-out per run: wall time (default 36000), CPU time for the model (default none)")

@@ -54,8 +54,8 @@ void Java::build() {
   folder_ = pattern;
   const std::string source = folder_ + "/MatMul.java";
   std::ofstream(source) << java_data;
-  const auto told = javac({"-version"});
-  version_ = first_line(told.out.empty() ? told.err : told.out);
+  const auto version = javac({"-version"});
+  version_ = first_line(version.out.empty() ? version.err : version.out);
   const auto built = javac({"-d", folder_, source});
   if (!built.exit.ok()) missing_ = "javac failed: " + describe(built.exit) + "; " + first_line(built.err);
   if (missing_.empty()) ::setenv("CLASSPATH", folder_.c_str(), 1);

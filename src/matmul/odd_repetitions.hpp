@@ -1,4 +1,4 @@
-// Repetitions that break the pattern of their siblings: told, never averaged silently. Pure.
+// Repetitions that break the pattern of their siblings: value, never averaged silently. Pure.
 #pragma once
 
 #include "matmul/products.hpp"

@@ -3,8 +3,8 @@
 
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
-#include "model/machine.hpp"
 #include "matmul/preset_notes.hpp"
+#include "model/machine.hpp"
 
 #include <recount/error.hpp>
 
@@ -207,7 +207,7 @@ std::vector<std::string> counted(const Published& table) {
   return presets;
 }
 
-/// Told apart by what it holds (FNV-1a).
+/// PlottedValue apart by what it holds (FNV-1a).
 std::string digest(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text)
@@ -218,7 +218,8 @@ std::string digest(std::string_view text) {
 } // namespace
 
 Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
-  if (text.size() > longest_table) throw bad_input(file, "is longer than 1 MB, the limit for a published table");
+  if (text.size() > longest_table)
+    throw bad_input(file, "is longer than 1 MB, the limit for a published table");
   Published made = Reader(text, file).read();
   const std::string name = std::filesystem::path(file).filename().string();
   auto& versions = made.run.versions;
@@ -241,8 +242,7 @@ Published parse_published(std::string_view text, const std::string& file, const 
 Published read_published(const std::string& file, const std::string& machine) {
   const std::string text = host::read_file(file).value_or("");
   if (text.empty())
-    throw bad_input(file,
-                    std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
+    throw bad_input(file, std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
   return parse_published(text, file, machine);
 }
 

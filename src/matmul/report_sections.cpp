@@ -47,13 +47,14 @@ std::vector<Block> write_products(const Material& material) {
     for (const Products& group : products(*part.results)) {
       products_section(blocks, "Products of 16-bit integers" + of, "laboratory", laboratory(group), part,
                        material.gallery);
-      products_section(blocks, "Products of doubles" + of, "doubles", doubles(group), part, material.gallery);
+      products_section(blocks, "Products of doubles" + of, "doubles", matmul_tables(group), part,
+                       material.gallery);
     }
   }
   const auto groups = products(material.results);
   const Part everything{"", false, std::make_shared<result::Results>(material.results)};
-  products_section(blocks, "Published values compared with the model", "published", published(groups), everything,
-                   material.gallery);
+  products_section(blocks, "Published values compared with the model", "published", published(groups),
+                   everything, material.gallery);
   append(blocks, under("Comments", remarks(groups)));
   return blocks;
 }
@@ -101,10 +102,11 @@ std::string doubles_summary(const Products& group) {
   const Comparison c = compare(group, *best, *simple);
   if (!c.by_time) return {};
   std::string text = fmt::format(
-      "Doubles, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s, "
+      "DoubleProducts, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s, "
       "simple {} s, {})",
-      simple->n, loops_name(*best), format_times(c.by_time->value), format_seconds(seconds(group, *best)->value),
-      format_seconds(seconds(group, *simple)->value), format_witness(c.by_time->witness));
+      simple->n, loops_name(*best), format_times(c.by_time->value),
+      format_seconds(seconds(group, *best)->value), format_seconds(seconds(group, *simple)->value),
+      format_witness(c.by_time->witness));
   if (c.l1)
     text += fmt::format("; its L1 hit rate differs by {} points ({})", format_points(c.l1->value),
                         format_witness(c.l1->witness));
@@ -126,8 +128,8 @@ std::string laboratory_summary(const Products& group) {
     if (!c.by_time) continue;
     std::string part = fmt::format("{}: {}", loops_name(product), format_times(c.by_time->value));
     if (c.l1)
-      part +=
-          fmt::format(" (L1 hit rate {} points, {})", format_points(c.l1->value), format_witness(c.l1->witness));
+      part += fmt::format(" (L1 hit rate {} points, {})", format_points(c.l1->value),
+                          format_witness(c.l1->witness));
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return {};
@@ -159,12 +161,14 @@ std::vector<Block> formulas(const result::Results& results) {
   for (const auto& row : derivations())
     table.rows.push_back({row.label, row.form});
   table.rows.push_back({"difference in hit rate", "difference from the other product, in percentage points"});
-  table.rows.push_back({"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
+  table.rows.push_back(
+      {"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
   blocks.emplace_back(std::move(table));
   std::map<std::string, std::string> presets;
   for (const auto& run : results.runs)
     if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
-  Table presets_table{"Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  Table presets_table{
+      "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
   for (const auto& [preset, formula] : presets)
     presets_table.rows.push_back({preset, formula});
   if (!presets_table.rows.empty()) blocks.emplace_back(std::move(presets_table));

@@ -1,6 +1,6 @@
 #include "plot/panels.hpp"
 
-#include "plot/small_print.hpp"
+#include "plot/caption.hpp"
 #include "plot/text.hpp"
 
 #include <recount/error.hpp>
@@ -118,8 +118,7 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   std::vector<Mark> marks;
   if (!here || differ) return marks;
   for (const auto& [level, size] : sizes) {
-    if (size > 0)
-      marks.push_back({static_cast<double>(size), level + " " + format_bytes(size)});
+    if (size > 0) marks.push_back({static_cast<double>(size), level + " " + format_bytes(size)});
   }
   return marks;
 }
@@ -176,7 +175,7 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   sheet.name = recipe.entry.name;
   for (const auto& curves : panels)
     sheet.panels.push_back(panel_of(recipe, results, curves));
-  write_small_print(sheet, results, selected);
+  write_caption(sheet, results, selected);
   return sheet;
 }
 

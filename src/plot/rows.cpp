@@ -34,12 +34,12 @@ struct Extent {
 
 Extent extent_of(const Panel& panel) {
   Extent e;
-  for (const Row& row : panel.rows)
+  for (const ShareRow& row : panel.rows)
     for (const auto* const share : {&row.perf, &row.papi})
       if (*share)
         for (const double v : {(*share)->value, (*share)->low, (*share)->high})
           e.take(v);
-  for (const Row& row : panel.rows) { // what is allowed does not stretch the axis without end
+  for (const ShareRow& row : panel.rows) { // what is allowed does not stretch the axis without end
     e.low = std::min(e.low, std::max(row.stated.low, 1.0 / 16));
     e.high = std::max(e.high, std::min(row.stated.high, 16.0));
   }
@@ -63,7 +63,7 @@ std::string shortened(const std::string& text, double most, const Canvas& canvas
 
 double widest_remark(const Panel& panel, const Canvas& canvas) {
   double most = 0;
-  for (const Row& row : panel.rows)
+  for (const ShareRow& row : panel.rows)
     most = std::max(most, canvas.wide(row.remark));
   return most;
 }
@@ -99,7 +99,7 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   rows.step = row_step(canvas);
   const double line = canvas.tall(), gap = canvas.cells ? 4 : 4.5;
   double widest_name = 0;
-  for (const Row& row : panel.rows) {
+  for (const ShareRow& row : panel.rows) {
     rows.names.push_back(shortened(row.label, 0.38 * canvas.width, canvas));
     widest_name = std::max(widest_name, canvas.wide(rows.names.back()));
   }

@@ -1,7 +1,7 @@
 #include "profile/figure.hpp"
 
+#include "plot/caption.hpp"
 #include "plot/select.hpp"
-#include "plot/small_print.hpp"
 
 #include <recount/error.hpp>
 
@@ -243,12 +243,11 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
 }
 
 Figure profile_figure() {
-  return {{"profile", "occurrences over the addresses of the functions with most of them, event above event",
-           "the results of recount profile"},
-          compose_over_addresses,
-          [](const auto& results, const auto&) {
-            return std::ranges::any_of(results.observations, is_profile);
-          }};
+  return {
+      {"profile", "occurrences over the addresses of the functions with most of them, event above event",
+       "the results of recount profile"},
+      compose_over_addresses,
+      [](const auto& results, const auto&) { return std::ranges::any_of(results.observations, is_profile); }};
 }
 
 } // namespace recount::figure

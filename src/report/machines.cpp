@@ -1,7 +1,7 @@
 // The machine and the software of the measurements.
 #include "base/format.hpp"
 #include "kernel/command_line.hpp"
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // Method, witnesses, and what was not counted.
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,12 +21,12 @@ constexpr std::array witness_rows{
                "has a constant rate independent of the core clock."},
     WitnessRow{"perf", "perf: counts by Linux perf_event, in the measured process."},
     WitnessRow{"papi", "papi: counts by PAPI event sets, in the measured process."},
-    WitnessRow{"model",
-               "model: a simulation of the stated caches and TLBs running the same source code. It is a "
-               "prediction: LRU, no prefetcher, no out-of-order execution. It gives the values marked as modelled, "
-               "and no times."},
-    WitnessRow{"published",
-               "published: values measured and published by others, unchanged."},
+    WitnessRow{
+        "model",
+        "model: a simulation of the stated caches and TLBs running the same source code. It is a "
+        "prediction: LRU, no prefetcher, no out-of-order execution. It gives the values marked as modelled, "
+        "and no times."},
+    WitnessRow{"published", "published: values measured and published by others, unchanged."},
 };
 
 std::set<std::string> witnesses_of(const result::Results& results) {
@@ -70,10 +70,10 @@ std::vector<Block> method_section(const result::Results& results, const std::vec
   std::vector<Block> blocks;
   blocks.emplace_back(Heading{"Method", 1});
   if (any_runs(results, false))
-    blocks.emplace_back(
-        Paragraph{"Each repetition ran in a new process, in random order, with its memory written before the "
-                  "measurement. Tables show means; all values are in the appendix. Figures show medians with a "
-                  "band from the 10th to the 90th percentile."});
+    blocks.emplace_back(Paragraph{
+        "Each repetition ran in a new process, in random order, with its memory written before the "
+        "measurement. Tables show means; all values are in the appendix. Figures show medians with a "
+        "band from the 10th to the 90th percentile."});
   const auto names = witnesses_of(results);
   std::vector<std::string> who;
   for (const WitnessRow& row : witness_rows)
@@ -109,10 +109,10 @@ std::vector<Block> warnings_section(const result::Results& results) {
     std::vector<std::string> kinds;
     for (const auto& [flag, count] : flags)
       kinds.push_back(fmt::format("{} {}", flag, count));
-    items.push_back(
-        fmt::format("{} of {} values come from disturbed repetitions ({}); the means include them, and they are "
-                    "marked in the list of all values.",
-                    flagged, most, fmt::join(kinds, ", ")));
+    items.push_back(fmt::format(
+        "{} of {} values come from disturbed repetitions ({}); the means include them, and they are "
+        "marked in the list of all values.",
+        flagged, most, fmt::join(kinds, ", ")));
   }
   if (multiplexed > 0)
     items.push_back(

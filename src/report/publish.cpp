@@ -1,11 +1,11 @@
 #include "report/publish.hpp"
 #include "base/nearest.hpp"
 
-#include "plot/output.hpp"
 #include "base/output_file.hpp"
+#include "document/formats.hpp"
+#include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
-#include "document/formats.hpp"
 
 #include <recount/error.hpp>
 
@@ -84,7 +84,7 @@ private:
 
   /// Each figure for all formats at once. Nobody can draw where gnuplot is missing: then it is said once.
   void draw() {
-    for (const Wanted& wanted : report_.pictures) {
+    for (const RequestedPicture& wanted : report_.pictures) {
       figure::Options options;
       options.targets.push_back({figure::Format::svg, path(wanted.name + ".svg")});
       if (wants(formats_, Format::latex))
@@ -132,8 +132,7 @@ private:
 
   void typeset() {
     if (!process::find_program("pdflatex")) {
-      made_.warnings.emplace_back(
-          "no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
+      made_.warnings.emplace_back("no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
       return;
     }
     constexpr auto longest = std::chrono::seconds(60);

@@ -16,9 +16,9 @@ namespace {
 /// What is known of the levels above one.
 class LevelsAbove {
 public:
-  LevelsAbove(Notebook& notebook, std::size_t counted) {
+  LevelsAbove(CachedSampler& cached, std::size_t counted) {
     for (std::size_t level = 0; level < counted; ++level)
-      gauges_.push_back(std::make_unique<CountGauge>(notebook, level));
+      gauges_.push_back(std::make_unique<CountGauge>(cached, level));
   }
   [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
   [[nodiscard]] Neighbours around(std::size_t level) const {
@@ -46,8 +46,8 @@ private:
   /// Whether lines were seen to stay in the levels above that this one has no room for: it is not inclusive.
   [[nodiscard]] bool seen_hidden(const Geometry& g, const Shape& shape) const {
     return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
-      return c.lines.leaves != 0 && c.lines.stays == inner_.ways &&
-             lines_that_stay(shape, c.stride) < inner_.ways;
+      return c.lines.exceeds != 0 && c.lines.fits == inner_.ways &&
+             lines_retained(shape, c.stride) < inner_.ways;
     });
   }
 
@@ -82,26 +82,26 @@ std::string meaning_of_counts(const Abilities& can) {
          "prefetchers.";
 }
 
-void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
-  const Abilities& can = notebook.abilities();
-  LevelsAbove above(notebook, can.counted);
+void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& stage) {
+  const Abilities& can = cached.abilities();
+  LevelsAbove above(cached, can.counted);
   bool known = true;
   for (std::size_t level = 0; level < can.counted; ++level) {
     LevelFinding finding = unknown_level(level_name(level), "the witness counts misses and measures no time");
     stage(finding.name);
     finding.measure = measure_by_counts(level);
     if (known)
-      finding.geometry = find_geometry(notebook, above.gauge(level), above.around(level));
+      finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else
       finding.geometry.unknown = finding.geometry.line_unknown = "the level above is not known well enough";
-    fill_from_geometry(finding, {notebook, above.gauge(level), finding.name, finding.measure, can.exact});
+    fill_from_geometry(finding, {cached, above.gauge(level), finding.name, finding.measure, can.exact});
     known = known && above.take(finding.geometry);
     found.levels.push_back(std::move(finding));
   }
   if (can.counted_tlbs > 0) {
     stage("TLB");
     const std::int64_t line = found.levels.front().geometry.line.value_or(64);
-    found.tlbs = tlb_findings(find_translation(notebook, line), can.exact);
+    found.tlbs = tlb_findings(find_translation(cached, line), can.exact);
   }
   found.method = method_by_counts;
   found.method.push_back(meaning_of_counts(can));

@@ -32,8 +32,8 @@ const std::vector<std::string> method_by_time = {
 
 class ByTime {
 public:
-  ByTime(Caches& found, Notebook& notebook, Sampler& sampler, const Stage& stage)
-      : found_(found), notebook_(notebook), can_(notebook.abilities()), sampler_(sampler), stage_(stage) {}
+  ByTime(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage)
+      : found_(found), sampler_cache_(cached), can_(cached.abilities()), sampler_(sampler), stage_(stage) {}
 
   void run() {
     found_.method = method_by_time;
@@ -42,7 +42,7 @@ public:
       find_first_plateaus();
       first_level();
       stage_("TLB");
-      translation_ = find_translation(notebook_, line());
+      translation_ = find_translation(sampler_cache_, line());
       found_.tlbs = tlb_findings(translation_, false);
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
@@ -78,7 +78,7 @@ private:
 
   void find_first_plateaus() {
     stage_("working sets");
-    found_.curve = survey(notebook_, can_.most_bytes);
+    found_.curve = survey(sampler_cache_, can_.most_bytes);
     first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
@@ -91,12 +91,12 @@ private:
     LevelFinding finding = unknown_level("L1d", {});
     std::unique_ptr<Gauge> gauge;
     if (can_.counted > 0)
-      gauge = std::make_unique<CountGauge>(notebook_, 0);
+      gauge = std::make_unique<CountGauge>(sampler_cache_, 0);
     else
-      gauge = std::make_unique<TimeGauge>(notebook_, first_hit_, second_hit_ - first_hit_, 64);
+      gauge = std::make_unique<TimeGauge>(sampler_cache_, first_hit_, second_hit_ - first_hit_, 64);
     finding.measure = can_.counted > 0 ? measure_by_counts(0) : "L1d miss rate, from time";
-    finding.geometry = find_geometry(notebook_, *gauge, {});
-    fill_from_geometry(finding, {notebook_, *gauge, finding.name, finding.measure, false});
+    finding.geometry = find_geometry(sampler_cache_, *gauge, {});
+    fill_from_geometry(finding, {sampler_cache_, *gauge, finding.name, finding.measure, false});
     finding.latency =
         time_property("latency", first_hit_, Confidence::high,
                       {fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_)});
@@ -166,14 +166,14 @@ private:
     task.around = onset;
     task.next_is_level = next_is_level;
     task.translation = &translation_;
-    fill_from_pages(finding, notebook_, sampler_, task);
+    fill_from_pages(finding, sampler_cache_, sampler_, task);
   }
 
   Caches& found_;
-  Notebook& notebook_;
+  CachedSampler& sampler_cache_;
   const Abilities& can_;
   Sampler& sampler_;
-  const Stage& stage_;
+  const StageCallback& stage_;
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
   BeyondSecond outer_;
@@ -181,8 +181,8 @@ private:
 
 } // namespace
 
-void infer_by_time(Caches& found, Notebook& notebook, Sampler& sampler, const Stage& stage) {
-  ByTime(found, notebook, sampler, stage).run();
+void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage) {
+  ByTime(found, cached, sampler, stage).run();
 }
 
 } // namespace recount::analysis

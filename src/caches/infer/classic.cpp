@@ -47,14 +47,14 @@ private:
 
 /// What separates staying from leaving, in the unit of the curves.
 struct Limits {
-  double stays = 0, leaves = 0;
+  double fits = 0, exceeds = 0;
 };
 
 void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& limits) {
   double highest_flat = 0;
   for (const auto& [size, curve] : curves.by_size()) {
     const double highest = Curves::highest(curve);
-    if (highest > limits.stays) {
+    if (highest > limits.fits) {
       reading.capacity.below = size;
       break;
     }
@@ -118,13 +118,13 @@ struct Vanishing {
 
 /// The stride from which on a curve that left stays again.
 std::optional<Vanishing> vanishes(std::int64_t size, const Curves::Curve& curve, const Limits& limits) {
-  std::int64_t stays_from = 0;
+  std::int64_t fits_from = 0;
   for (auto at = curve.rbegin(); at != curve.rend(); ++at) {
-    if (at->second > limits.stays)
-      return stays_from > 0 && at->second >= limits.leaves && stays_from == 2 * at->first
-                 ? std::optional(Vanishing{size, stays_from})
+    if (at->second > limits.fits)
+      return fits_from > 0 && at->second >= limits.exceeds && fits_from == 2 * at->first
+                 ? std::optional(Vanishing{size, fits_from})
                  : std::nullopt;
-    stays_from = at->first;
+    fits_from = at->first;
   }
   return {};
 }

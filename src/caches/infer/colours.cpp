@@ -1,7 +1,7 @@
 #include "caches/infer/colours.hpp"
 
 #include "base/random.hpp"
-#include "caches/infer/notebook.hpp"
+#include "caches/infer/cached_sampler.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>

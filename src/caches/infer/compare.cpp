@@ -53,15 +53,15 @@ void compare_property(const LevelFinding& level, Property& p, std::int64_t value
   p.stated = static_cast<double>(value);
   p.stated_by = by.source;
   if (!p.value) {
-    p.agreement = Standing::not_found;
+    p.agreement = StatedMatch::not_found;
     return;
   }
   const double off = std::abs(*p.value - *p.stated);
   if (off <= p.tolerance * *p.value + 1e-9) {
-    p.agreement = Standing::agrees;
+    p.agreement = StatedMatch::agrees;
     return;
   }
-  p.agreement = Standing::differs;
+  p.agreement = StatedMatch::differs;
   p.remark = reason_of_difference(level, p, stated, by);
 }
 
@@ -75,11 +75,11 @@ std::string text_of(const Property& p) {
     sentences.push_back(fmt::format("Independent derivations: {}.", fmt::join(ways, "; ")));
   }
   if (p.value && !p.against.empty()) sentences.push_back(fmt::format("Falsified if {}.", p.against));
-  if (p.agreement == Standing::agrees)
+  if (p.agreement == StatedMatch::agrees)
     sentences.push_back(fmt::format("{} states {}: agrees.", p.stated_by, stated_text(p)));
-  if (p.agreement == Standing::differs)
+  if (p.agreement == StatedMatch::differs)
     sentences.push_back(fmt::format("{} states {}: differs; {}.", p.stated_by, stated_text(p), p.remark));
-  if (p.agreement == Standing::not_found)
+  if (p.agreement == StatedMatch::not_found)
     sentences.push_back(fmt::format("{} states {}.", p.stated_by, stated_text(p)));
   return fmt::format("{}", fmt::join(sentences, " "));
 }

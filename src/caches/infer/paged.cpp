@@ -29,8 +29,8 @@ std::string in_bytes(double bytes) {
 
 class PagedLevel {
 public:
-  PagedLevel(LevelFinding& level, Notebook& notebook, Sampler& sampler, const PagedTask& task)
-      : level_(level), notebook_(notebook), sampler_(sampler), task_(task) {}
+  PagedLevel(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task)
+      : level_(level), sampler_cache_(cached), sampler_(sampler), task_(task) {}
 
   void fill() {
     level_.capacity = unknown_property("capacity", "bytes", {});
@@ -55,7 +55,7 @@ private:
     if (reading.misses.size() > task_.level && reading.misses[task_.level])
       return *reading.misses[task_.level];
     const double ns = time_of(reading, "no time was taken around its capacity");
-    const std::int64_t pages = bytes / notebook_.abilities().page;
+    const std::int64_t pages = bytes / sampler_cache_.abilities().page;
     return (ns - task_.translation->random_cost(pages) - task_.hit) / (task_.next_hit - task_.hit);
   }
 
@@ -64,7 +64,7 @@ private:
     for (double size = 0.6 * static_cast<double>(task_.around);
          size < 3.2 * static_cast<double>(task_.around); size *= std::exp2(0.125))
       patterns.push_back(dense(std::llround(size / 4096) * 4096 / task_.line, task_.line));
-    const auto readings = notebook_.read(patterns);
+    const auto readings = sampler_cache_.read(patterns);
     double highest = 0;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       const std::int64_t bytes = patterns[i].count * task_.line;
@@ -77,8 +77,8 @@ private:
       shares_.emplace_back(static_cast<double>(bytes), highest);
     }
     if (crossing_ == 0) throw Unknown{"no working set has a miss rate clearly above one half"};
-    for (const auto& [bytes, leaves] : shares_)
-      level_.capacity.points.push_back({in_bytes(bytes), leaves});
+    for (const auto& [bytes, exceeds] : shares_)
+      level_.capacity.points.push_back({in_bytes(bytes), exceeds});
     level_.capacity.quantity = fmt::format("{} miss rate", level_.name);
   }
 
@@ -89,7 +89,7 @@ private:
     const auto patterns = pair_patterns(5 * task_.around / pair_block);
     std::vector<double> ns;
     try {
-      for (const Reading& reading : notebook_.read(patterns))
+      for (const Reading& reading : sampler_cache_.read(patterns))
         ns.push_back(time_of(reading, "the time of pairs was not measured"));
     } catch (const Unknown& unknown) {
       p.unknown = unknown.reason;
@@ -135,7 +135,7 @@ private:
     // whether anything leaves.
     task.penalty = std::min(task_.next_hit - task_.hit, 6 * task_.hit);
     task.line = task_.line;
-    task.page = notebook_.abilities().page;
+    task.page = sampler_cache_.abilities().page;
     task.pages = 5 * task_.around / task.page;
     task.offset = 13 * task_.line;
     task.ways_above = task_.ways_above;
@@ -164,7 +164,7 @@ private:
     const std::int64_t ways = ways_of(found);
     if (ways <= task_.ways_above) throw Unknown{"it has no more ways than the level above"};
     const auto colours = std::ssize(found.smallest);
-    const double capacity = static_cast<double>(colours * ways * notebook_.abilities().page);
+    const double capacity = static_cast<double>(colours * ways * sampler_cache_.abilities().page);
     const auto believable = [&](double bytes) {
       return bytes > crossing_least * capacity && bytes < crossing_most * capacity;
     };
@@ -217,10 +217,10 @@ private:
                             crossing_least, crossing_most);
     p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
                                   found.pages, found.smallest.size(), ways,
-                                  in_bytes(static_cast<double>(notebook_.abilities().page)),
+                                  in_bytes(static_cast<double>(sampler_cache_.abilities().page)),
                                   in_bytes(capacity)));
     p.evidence = fmt::format("{} page colours x {} ways x {} per page", found.smallest.size(), ways,
-                             in_bytes(static_cast<double>(notebook_.abilities().page)));
+                             in_bytes(static_cast<double>(sampler_cache_.abilities().page)));
     add_crossing_words(p);
   }
 
@@ -228,10 +228,10 @@ private:
     if (crossing_ == 0) return;
     std::vector<std::string> rising;
     double next = 0.05;
-    for (const auto& [bytes, leaves] : shares_) {
-      if (leaves < next) continue;
-      rising.push_back(fmt::format("{:.2f} at {}", leaves, in_bytes(bytes)));
-      next = leaves + 0.2;
+    for (const auto& [bytes, exceeds] : shares_) {
+      if (exceeds < next) continue;
+      rising.push_back(fmt::format("{:.2f} at {}", exceeds, in_bytes(bytes)));
+      next = exceeds + 0.2;
     }
     p.words.push_back(
         fmt::format("The {} miss rate rises gradually, because random page placement fills some sets "
@@ -266,7 +266,7 @@ private:
   }
 
   LevelFinding& level_;
-  Notebook& notebook_;
+  CachedSampler& sampler_cache_;
   Sampler& sampler_;
   const PagedTask& task_;
   std::string no_crossing_;
@@ -276,8 +276,8 @@ private:
 
 } // namespace
 
-void fill_from_pages(LevelFinding& level, Notebook& notebook, Sampler& sampler, const PagedTask& task) {
-  PagedLevel(level, notebook, sampler, task).fill();
+void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task) {
+  PagedLevel(level, cached, sampler, task).fill();
 }
 
 } // namespace recount::analysis

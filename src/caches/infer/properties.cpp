@@ -40,11 +40,11 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
   const Shape& shape = g.shapes.front();
   const std::int64_t capacity = shape.capacity(), stride = g.onset_stride;
   p.value = static_cast<double>(capacity);
-  p.routes = {{"largest working set that fits", static_cast<double>(g.onset.stays)},
+  p.routes = {{"largest working set that fits", static_cast<double>(g.onset.fits)},
               {"sets x ways x line, from conflict misses", static_cast<double>(capacity)}};
   p.confidence = two_routes(!g.outlier, by.exact);
   p.points = dense_points(
-      by, {capacity / 2, g.onset.stays, g.onset.leaves, capacity + capacity / 4, 2 * capacity}, stride);
+      by, {capacity / 2, g.onset.fits, g.onset.exceeds, capacity + capacity / 4, 2 * capacity}, stride);
   p.threshold = by.gauge.thresholds();
   p.against = fmt::format(
       "a working set below {} missed in {}, or a larger one did not; or more lines were retained at one "
@@ -56,10 +56,10 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
   p.words.push_back(fmt::format("{} by working set: {}.", by.quantity, fmt::join(rising, ", ")));
   p.words.push_back(fmt::format("Largest working set that fits: {}; smallest that does not: {}. "
                                 "{} sets x {} ways x {} bytes = {}.",
-                                format_bytes(g.onset.stays), format_bytes(g.onset.leaves), shape.sets,
+                                format_bytes(g.onset.fits), format_bytes(g.onset.exceeds), shape.sets,
                                 shape.ways, shape.line, format_bytes(capacity)));
-  p.evidence = fmt::format("largest that fits: {}; smallest that does not: {}", format_bytes(g.onset.stays),
-                           format_bytes(g.onset.leaves));
+  p.evidence = fmt::format("largest that fits: {}; smallest that does not: {}", format_bytes(g.onset.fits),
+                           format_bytes(g.onset.exceeds));
   if (g.onset_hidden)
     p.words.push_back("The level above retains part of every working set of that size. The capacity was "
                       "therefore searched for with columns of lines of one of its sets.");
@@ -69,7 +69,7 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
   const Geometry& g = level.geometry;
   const Shape& shape = g.shapes.front();
   p.value = static_cast<double>(shape.ways);
-  const double from_onset = static_cast<double>(g.onset.stays) / static_cast<double>(shape.way_bytes());
+  const double from_onset = static_cast<double>(g.onset.fits) / static_cast<double>(shape.way_bytes());
   p.routes = {
       {"most lines of one set that are retained", static_cast<double>(shape.ways)},
       {fmt::format("largest working set that fits / {} bytes per way", shape.way_bytes()), from_onset}};
@@ -78,10 +78,10 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
   std::vector<std::string> falling;
   for (const Conflict& c : g.conflicts) {
     p.points.push_back({fmt::format("lines retained at stride {}", format_bytes(c.stride)),
-                        static_cast<double>(c.lines.stays)});
-    falling.push_back(c.lines.leaves == 0
-                          ? fmt::format("at least {} at {}", c.lines.stays, format_bytes(c.stride))
-                          : fmt::format("{} at {}", c.lines.stays, format_bytes(c.stride)));
+                        static_cast<double>(c.lines.fits)});
+    falling.push_back(c.lines.exceeds == 0
+                          ? fmt::format("at least {} at {}", c.lines.fits, format_bytes(c.stride))
+                          : fmt::format("{} at {}", c.lines.fits, format_bytes(c.stride)));
   }
   p.threshold = by.gauge.thresholds();
   p.against = fmt::format("more than {} lines were retained at a multiple of {} bytes, or fewer were evicted",

@@ -7,7 +7,7 @@ namespace recount::analysis {
 
 /// The source of the readings of a level, and the name of a miss in it.
 struct Witnessed {
-  Notebook& notebook;
+  CachedSampler& cached;
   Gauge& gauge;
   std::string level;    ///< "L1d"
   std::string quantity; ///< "L1d misses per access"

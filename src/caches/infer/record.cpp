@@ -29,7 +29,7 @@ std::int64_t plan_number(const result::Run& run, const std::string& name) {
 
 /// The order differs from round to round; the pattern is the same.
 kernel::Pattern of_any_round(kernel::Pattern pattern) {
-  pattern.seed %= seeds_a_round;
+  pattern.seed %= seeds_per_round;
   return pattern;
 }
 

@@ -18,11 +18,11 @@ namespace recount::analysis {
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
 [[nodiscard]] std::string tlb_metric(std::size_t level);
 
-/// The metric of the clock rate of the core beside a time: seconds of a chain of dependent multiplications
-/// taken right before, between and after the slices, the least. Same kernel, parameters and repetition.
+/// The metric of the core clock rate during a measurement: seconds of a chain of dependent multiplications
+/// taken right before, between and after the slices, the minimum. Same kernel, parameters and repetition.
 inline constexpr const char* reference_metric = "reference_seconds";
 
-/// Large pages beside an observation, in its placement, and back.
+/// Huge pages in the placement of an observation, and back.
 void note_huge_pages(result::Observation& observation, const HugePages& pages);
 [[nodiscard]] std::optional<HugePages> huge_pages_of(const result::Observation& observation);
 

@@ -16,9 +16,9 @@ struct TlbEnd {
 };
 
 TlbEnd end_of(const TranslationLevel& level) {
-  const bool near_half = level.half == 0 || level.half <= level.pages.stays + level.pages.stays / 3;
-  return {near_half ? level.pages.stays : level.half,
-          near_half && 16 * (level.pages.leaves - level.pages.stays) <= level.pages.stays};
+  const bool near_half = level.half == 0 || level.half <= level.pages.fits + level.pages.fits / 3;
+  return {near_half ? level.pages.fits : level.half,
+          near_half && 16 * (level.pages.exceeds - level.pages.fits) <= level.pages.fits};
 }
 
 Property entries_of(const Translation& translation, std::size_t i, bool exact) {
@@ -34,13 +34,13 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
       p.points.push_back({fmt::format("{} pages", point.pages), point.cost});
   p.threshold = exact ? "one miss per pass" : "4 % to 10 % of the step, and half of it";
   p.against = "fewer pages had the same cost, or more pages had none";
-  p.routes = {{"most pages without cost", static_cast<double>(level.pages.stays)}};
+  p.routes = {{"most pages without cost", static_cast<double>(level.pages.fits)}};
   if (level.half > 0) p.routes.push_back({"pages at half of the rise", static_cast<double>(level.half)});
   p.words.push_back(fmt::format(
       "One line per page, compared with as many adjacent lines: up to {} pages have no {}cost, {} have.",
-      level.pages.stays, i == 0 ? "" : "further ", level.pages.leaves));
+      level.pages.fits, i == 0 ? "" : "further ", level.pages.exceeds));
   p.evidence = fmt::format("most pages without {}cost: {}; fewest with: {}", i == 0 ? "" : "further ",
-                           level.pages.stays, level.pages.leaves);
+                           level.pages.fits, level.pages.exceeds);
   if (!exact && !end.sharp)
     p.words.push_back(
         fmt::format("The cost rises gradually, as with a hashed TLB or nested translation; half of the step "

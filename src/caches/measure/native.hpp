@@ -48,7 +48,7 @@ public:
 
   /// From now on patterns that fit private caches are measured anew when they are first asked for again: more
   /// rounds beside those taken.
-  void look_again();
+  void repeat_measurements();
   /// From now on nothing is measured again, and nothing is searched: what is on record counts.
   void keep_to_record() { settled_ = true; }
   /// Of the thread since it was made: what others take of its CPU does not count.

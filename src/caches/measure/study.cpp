@@ -89,10 +89,10 @@ constexpr auto latest_repeat =
 
 /// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
 /// gives the same findings.
-analysis::Caches infer_on_record(NativeSampler& sampler, const analysis::Stage& stage) {
+analysis::Caches infer_on_record(NativeSampler& sampler, const analysis::StageCallback& stage) {
   auto found = analysis::infer_caches(sampler, stage);
-  while (analysis::worth_another_look(found) && sampler.cpu_time() < latest_repeat) {
-    sampler.look_again();
+  while (analysis::needs_more_readings(found) && sampler.cpu_time() < latest_repeat) {
+    sampler.repeat_measurements();
     found = analysis::infer_caches(sampler, stage);
   }
   sampler.keep_to_record();

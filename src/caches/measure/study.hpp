@@ -27,7 +27,7 @@ struct CachesTask {
 /// Called from the thread that called; any may be empty.
 struct CachesListener {
   std::function<void(const result::Observation&)> observation;
-  analysis::Stage stage;
+  analysis::StageCallback stage;
   std::function<bool()> stop; ///< true: end, asked often
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using CachesJson = nlohmann::ordered_json;
 using analysis::Property;
-using analysis::Standing;
+using analysis::StatedMatch;
 
 CachesJson number_json(double value) {
   // Bytes, ways and entries are whole numbers.

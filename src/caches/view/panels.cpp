@@ -25,7 +25,7 @@ std::string witness_text(const CachesFindings& f) {
 /// Found and stated; one line where they agree.
 void add_marks(Panel& panel, const LevelFinding& level) {
   const analysis::Property& p = level.capacity;
-  const bool agree = p.agreement == analysis::Standing::agrees;
+  const bool agree = p.agreement == analysis::StatedMatch::agrees;
   if (p.value) panel.marks.push_back({*p.value, fmt::format("{} {}", level.name, value_text(p))});
   if (p.stated && !agree)
     panel.marks.push_back({*p.stated, fmt::format("{} {} stated", level.name, format_bytes(*p.stated))});
@@ -79,9 +79,9 @@ Panel ways_panel(const CachesFindings& f) {
   for (const LevelFinding& level : f.found.levels) {
     Series series;
     for (const auto& conflict : level.geometry.conflicts)
-      if (conflict.lines.leaves != 0)
+      if (conflict.lines.exceeds != 0)
         series.samples.push_back(
-            sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.stays)));
+            sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.fits)));
     if (series.samples.size() < 2) continue;
     std::ranges::sort(series.samples, {}, &Sample::x);
     series.label =
@@ -162,7 +162,7 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
   for (const LevelFinding& level : f.found.levels) {
     std::int64_t least = std::int64_t{1} << 62;
     for (const auto& conflict : level.geometry.conflicts)
-      if (conflict.lines.leaves != 0) least = std::min(least, conflict.lines.stays);
+      if (conflict.lines.exceeds != 0) least = std::min(least, conflict.lines.fits);
     if (!level.geometry.conflicts.empty() && level.ways.value &&
         static_cast<double>(least) > *level.ways.value)
       lines.push_back(fmt::format("{0}: {1} ways are not visible, {2} lines are retained above it",

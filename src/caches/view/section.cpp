@@ -43,7 +43,7 @@ Table findings_table(const CachesFindings& found) {
     for (const Property* p : properties) {
       if (!p->value && p->unknown.empty()) continue;
       table.rows.push_back({level, p->name, value_text(*p), stated_text(*p),
-                            p->agreement == Standing::not_stated ? "" : to_string(p->agreement),
+                            p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
                             p->value ? to_string(p->confidence) : ""});
       level.clear();
     }
@@ -63,8 +63,8 @@ Paragraph comparison_text(const CachesFindings& found) {
   std::size_t agree = 0;
   for (const auto& level : found.found.levels)
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      if (p->agreement == Standing::agrees) ++agree;
-      if (p->agreement == Standing::differs)
+      if (p->agreement == StatedMatch::agrees) ++agree;
+      if (p->agreement == StatedMatch::differs)
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }

@@ -9,18 +9,18 @@ namespace recount::cli {
 namespace {
 
 using analysis::Property;
-using analysis::Standing;
+using analysis::StatedMatch;
 
-Style style_of(Standing agreement) {
+Style style_of(StatedMatch agreement) {
   switch (agreement) {
-  case Standing::agrees: return Style::good;
-  case Standing::differs: return Style::warning;
+  case StatedMatch::agrees: return Style::good;
+  case StatedMatch::differs: return Style::warning;
   default: return Style::plain;
   }
 }
 
 void add_row(Table& table, const std::string& level, const Property& p) {
-  const bool compared = p.agreement != Standing::not_stated;
+  const bool compared = p.agreement != StatedMatch::not_stated;
   table.add({level, p.name, value_text(p), compared ? stated_text(p) : "-",
              compared ? paint(style_of(p.agreement), to_string(p.agreement)) : "",
              p.value ? to_string(p.confidence) : ""});
@@ -61,8 +61,8 @@ Table caches_summary(const ShownCaches& shown) {
     std::vector<std::string> differences;
     bool agrees = false;
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      agrees = agrees || p->agreement == Standing::agrees;
-      if (p->agreement == Standing::differs || p->agreement == Standing::not_found)
+      agrees = agrees || p->agreement == StatedMatch::agrees;
+      if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
         differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
     }
     const std::string stated = differences.empty()

@@ -1,6 +1,6 @@
 // What Linux counts itself is counted here, raw, and held against the closed forms.
-#include "host/machine.hpp"
 #include "base/text.hpp"
+#include "host/machine.hpp"
 #include "kernel/kernel.hpp"
 #include "skip.hpp"
 
@@ -56,7 +56,7 @@ BOOST_DATA_TEST_CASE(counts_are_what_the_closed_form_says, data::make(cases), c)
     const auto instance = kernel::find(c.kernel).prepare(c.point);
     const kernel::Region region = instance->region();
     Group group(std::vector<std::string>{c.counted_as.empty() ? c.metric : c.counted_as});
-    region(); // once in vain, as a sweep does
+    region(); // warm-up, as a sweep does
     for (int i = 0; i < 3; ++i) {
       group.reset();
       group.start();

@@ -127,7 +127,7 @@ const std::vector<Row> rows = {
     {.loads = 1, .stores = 2, .store_misses = 1},
     {.stores = 1}}},
   // As in "a write-back misses", but L2 passes 0 on and keeps 32: l0 misses in L2 and drives 32 out.
-  {"a write-back misses a level without allocation", of({level(32, 2), without_allocation(level(16, 1))}), "s0 l16 l32 l0",
+  {"a write-back misses in a level without allocation", of({level(32, 2), without_allocation(level(16, 1))}), "s0 l16 l32 l0",
    {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1},
     {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 3, .arrived = 1, .arrived_missing = 1},
     {.loads = 3, .stores = 1, .arrived = 1}}},

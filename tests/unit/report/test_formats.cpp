@@ -49,7 +49,7 @@ std::vector<std::string> commands(const std::string& tex) {
   return names;
 }
 
-/// What stands in the text of a document only: escapes.
+/// What is in the text of a document only: escapes.
 bool is_escape(const std::string& name) {
   static const std::vector<std::string> known{"textbackslash",
                                               "{",

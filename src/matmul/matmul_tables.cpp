@@ -1,7 +1,7 @@
 // The tables of the report: products of doubles by size and by block.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/cells.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
 #include <fmt/format.h>
@@ -50,14 +50,14 @@ std::vector<Block> by_size(const std::string& caption, const std::vector<Product
   return down(caption, {{"n", [](const Product& p) { return std::to_string(p.n); }}}, rows, columns);
 }
 
-struct Doubles {
+struct DoubleProducts {
   std::vector<Product> loops, plain; ///< without blocks; of those the plain build
   std::vector<Product> blocked;      ///< products
   std::set<std::int64_t> sizes;
 };
 
-Doubles doubles_of(const Products& group) {
-  Doubles all;
+DoubleProducts doubles_of(const Products& group) {
+  DoubleProducts all;
   for (const Product& loops : group.loops()) {
     if (loops.element != "f64") continue;
     if (loops.block == 0) all.loops.push_back(loops);
@@ -85,7 +85,7 @@ void in_order(std::vector<Product>& loops) {
   std::ranges::stable_sort(loops, [&](const Product& a, const Product& b) { return rank(a) < rank(b); });
 }
 
-std::vector<Block> block_tables(const Products& group, const Doubles& all) {
+std::vector<Block> block_tables(const Products& group, const DoubleProducts& all) {
   std::vector<Block> blocks;
   const std::vector<Lead> leads{{"n", [](const Product& p) { return std::to_string(p.n); }},
                                 {"block", [](const Product& p) { return std::to_string(p.block); }}};
@@ -102,25 +102,24 @@ std::vector<Block> block_tables(const Products& group, const Doubles& all) {
                        derived_measure(group, "GFLOP/s", "GFLOPS", format_number),
                        {"speed-up by time", against_line(&Comparison::by_time), factor_text},
                        {"speed-up by cycles", against_line(&Comparison::by_cycles), factor_text}}));
-  append(blocks,
-         down("Blocked products: misses (10^6) and hit rates", leads, all.blocked,
-              {metric_measure(group, "L1 misses", "PAPI_L1_DCM", format_millions),
-               metric_measure(group, "L2 misses", "PAPI_L2_DCM", format_millions),
-               derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
-               derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
-               {"difference in L1 hit rate from line (points)", against_line(&Comparison::l1), format_points}}));
+  append(blocks, down("Blocked products: misses (10^6) and hit rates", leads, all.blocked,
+                      {metric_measure(group, "L1 misses", "PAPI_L1_DCM", format_millions),
+                       metric_measure(group, "L2 misses", "PAPI_L2_DCM", format_millions),
+                       derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
+                       derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
+                       {"difference in L1 hit rate from line (points)", against_line(&Comparison::l1),
+                        format_points}}));
   return blocks;
 }
 
 std::vector<Block> ceilings_table(const Products& group) {
-  Table table{"Measured peak rates of this machine: best repetition, by the clock",
-              {{"", false}, {"rate"}},
-              {}};
+  Table table{
+      "Measured peak rates of this machine: best repetition, by the clock", {{"", false}, {"rate"}}, {}};
   for (const auto& ceiling : group.ceilings) {
     if (ceiling.bandwidth)
-      table.rows.push_back({fmt::format("read bandwidth of an array of {} in {}",
-                                        format_bytes(ceiling.size), ceiling.name),
-                            fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
+      table.rows.push_back(
+          {fmt::format("read bandwidth of an array of {} in {}", format_bytes(ceiling.size), ceiling.name),
+           fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
     else
       table.rows.push_back({ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                                      : "multiplications and additions, scalar",
@@ -134,8 +133,8 @@ std::vector<Block> ceilings_table(const Products& group) {
 
 } // namespace
 
-std::vector<Block> doubles(const Products& group) {
-  Doubles all = doubles_of(group);
+std::vector<Block> matmul_tables(const Products& group) {
+  DoubleProducts all = doubles_of(group);
   if (all.loops.empty() && all.blocked.empty()) return {};
   in_order(all.loops);
   in_order(all.plain);
@@ -158,13 +157,13 @@ std::vector<Block> doubles(const Products& group) {
             return Measure{label, [&group](const Product& p) { return seconds(group, p); }, format_seconds};
           }}});
   table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", format_number)}});
+  table("Data-cache misses (10^6)", all.plain,
+        {{": L1", of_metric("PAPI_L1_DCM", format_millions)},
+         {": L2", of_metric("PAPI_L2_DCM", format_millions)}});
   table(
-      "Data-cache misses (10^6)", all.plain,
-      {{": L1", of_metric("PAPI_L1_DCM", format_millions)}, {": L2", of_metric("PAPI_L2_DCM", format_millions)}});
-  table("Hit rates", all.plain,
-        {{": L1", of_derived("L1_HIT_RATE", format_share)}, {": L2", of_derived("L2_HIT_RATE", format_share)}});
-  table("Misses per 1000 operations, and arithmetic intensity (operations per byte read into L2)",
-        all.plain,
+      "Hit rates", all.plain,
+      {{": L1", of_derived("L1_HIT_RATE", format_share)}, {": L2", of_derived("L2_HIT_RATE", format_share)}});
+  table("Misses per 1000 operations, and arithmetic intensity (operations per byte read into L2)", all.plain,
         {{": L1 misses", of_derived("L1_PER_FLOP", per_thousand)},
          {": L2 misses", of_derived("L2_PER_FLOP", per_thousand)},
          {": intensity", of_derived("INTENSITY", format_number)}});
@@ -183,12 +182,12 @@ std::vector<Block> doubles(const Products& group) {
   for (const std::int64_t n : all.sizes)
     for (const Product& line : lines)
       if (group.of.contains(at_size(line, n))) at_sizes.push_back(at_size(line, n));
-  auto compared =
-      down("line compared with simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
-           {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
-            {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
-            {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), format_points},
-            {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), format_points}});
+  auto compared = down(
+      "line compared with simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
+      {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
+       {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
+       {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), format_points},
+       {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), format_points}});
   append(blocks, std::move(compared));
   append(blocks, block_tables(group, all));
   append(blocks, ceilings_table(group));

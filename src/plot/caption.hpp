@@ -16,6 +16,6 @@ namespace recount::figure {
     const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
 
 /// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or disturbed.
-void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected);
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected);
 
 } // namespace recount::figure

@@ -1,4 +1,4 @@
-#include "plot/small_print.hpp"
+#include "plot/caption.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,7 +64,7 @@ std::vector<std::string> machine_names(const result::Results& results,
   return names;
 }
 
-void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected) {
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected) {
   const Tally t = tally(selected);
   sheet.warnings = selected.warnings;
   sheet.caption = machines(results, selected);

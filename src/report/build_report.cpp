@@ -1,4 +1,4 @@
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 #include <recount/error.hpp>
 
@@ -74,14 +74,13 @@ Body write(const std::vector<Section>& sections, const Material& material) {
 
 } // namespace
 
-Report whole(const result::Results& results, const Origin& origin, const Tables& tables) {
+Report build_report(const result::Results& results, const Origin& origin, const Tables& tables) {
   Gallery gallery(tables.figures);
   const Material material{results, by_machine(results), origin.machine, gallery};
   Body body = write(tables.sections, material);
   if (body.sections.empty())
-    throw bad_input(
-        fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
-        "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
+    throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
+                    "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
   auto& blocks = report.document.blocks;
   report.document.title = title_of(material.parts, body.subjects);
@@ -95,7 +94,8 @@ Report whole(const result::Results& results, const Origin& origin, const Tables&
   append(blocks, method_section(results, tables.sections));
   append(blocks, std::move(body.sections));
   result::Results with_warnings = results;
-  with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(), gallery.warnings().end());
+  with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(),
+                                gallery.warnings().end());
   append(blocks, warnings_section(with_warnings));
   append(blocks, std::move(body.appendix));
   report.pictures = gallery.wanted();
