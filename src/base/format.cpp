@@ -8,13 +8,13 @@
 
 namespace recount::analysis {
 
-std::string show_number(double value) {
+std::string format_number(double value) {
   if (value == 0) return "0";
   const int digits = static_cast<int>(std::floor(std::log10(std::abs(value))));
   return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 9));
 }
 
-std::string show_millions(double value) {
+std::string format_millions(double value) {
   const double millions = value / 1e6;
   if (millions == 0) return "0";
   if (std::abs(millions) < 0.001) return fmt::format("{:.2g}", millions);
@@ -22,33 +22,44 @@ std::string show_millions(double value) {
   return fmt::format("{:.{}f}", millions, std::clamp(3 - digits, 0, 3));
 }
 
-std::string show_share(double share) {
+std::string format_share(double share) {
   return fmt::format("{:.2f} %", 100 * share);
 }
 
-std::string show_points(double difference) {
+std::string format_points(double difference) {
   return fmt::format("{:+.2f}", 100 * difference);
 }
 
-std::string show_times(double factor) {
+std::string format_times(double factor) {
   return fmt::format("{:.{}f} times", factor, factor < 10 ? 2 : 1);
 }
 
-std::string show_seconds(double seconds) {
-  return show_number(seconds);
+std::string format_seconds(double seconds) {
+  return format_number(seconds);
 }
 
-std::string show_bytes(double bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < units.size()) {
+std::string format_bytes(double bytes, bool compact) {
+  constexpr std::array prefixes{"", "K", "M", "G", "T"};
+  std::size_t power = 0;
+  while (bytes >= 1024 && power + 1 < prefixes.size()) {
     bytes /= 1024;
-    ++unit;
+    ++power;
   }
-  return fmt::format("{:.4g} {}", bytes, units[unit]);
+  const char* const unit = compact ? "" : power > 0 ? "iB" : "B";
+  return fmt::format("{:.4g}{}{}{}", bytes, compact ? "" : " ", prefixes.at(power), unit);
 }
 
-std::string show_witness(const std::string& witness) {
+std::string format_size(std::int64_t bytes) {
+  const char* unit = "";
+  for (const char* larger : {"K", "M", "G"}) {
+    if (bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{}{}", bytes, unit);
+}
+
+std::string format_witness(const std::string& witness) {
   if (witness == "model") return "modelled";
   if (witness.starts_with("model:")) return "modelled (" + witness.substr(6) + ")";
   if (witness == "clock") return "by the clock";

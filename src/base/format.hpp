@@ -1,25 +1,32 @@
-// Numbers as sentences and tables show them.
+// Numbers as text.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <string>
 
 namespace recount::analysis {
 
 /// Four significant digits at least, no exponent: "0.1234", "27.11", "30880".
-[[nodiscard]] std::string show_number(double value);
+[[nodiscard]] std::string format_number(double value);
 /// In units of 10^6, without the unit.
-[[nodiscard]] std::string show_millions(double value);
+[[nodiscard]] std::string format_millions(double value);
 /// "98.31 %" of a share.
-[[nodiscard]] std::string show_share(double share);
+[[nodiscard]] std::string format_share(double share);
 /// Percentage points with a sign: "+1.20", "-0.35".
-[[nodiscard]] std::string show_points(double difference);
+[[nodiscard]] std::string format_points(double difference);
 /// "2.31 times"
-[[nodiscard]] std::string show_times(double factor);
+[[nodiscard]] std::string format_times(double factor);
 /// Seconds with three or four digits: "0.01234", "12.34".
-[[nodiscard]] std::string show_seconds(double seconds);
-/// "32 KiB"
-[[nodiscard]] std::string show_bytes(double bytes);
-/// Who says it, for readers: "counted by perf", "published", "modelled (i7-9700)".
-[[nodiscard]] std::string show_witness(const std::string& witness);
+[[nodiscard]] std::string format_seconds(double seconds);
+/// Four significant digits: "512 B", "4 KiB", "1.5 MiB"; compact, for axes: "512", "4K", "1.5M".
+[[nodiscard]] std::string format_bytes(double bytes, bool compact = false);
+[[nodiscard]] inline std::string format_bytes(std::integral auto bytes, bool compact = false) {
+  return format_bytes(static_cast<double>(bytes), compact);
+}
+/// Exact, as options take it: "512", "4K", "1536K", "1000".
+[[nodiscard]] std::string format_size(std::int64_t bytes);
+/// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
+[[nodiscard]] std::string format_witness(const std::string& witness);
 
 } // namespace recount::analysis

@@ -63,7 +63,7 @@ Error cannot_write(const std::string& path, int error) {
       problem.remedy = "ulimit -f unlimited";
     }
   } else if (!standard_output) {
-    problem.remedy = "name a file in a folder that exists and may be written to";
+    problem.remedy = "use a folder that exists and is writable";
   }
   return {standard_output ? ErrorKind::unavailable : ErrorKind::bad_input, std::move(problem)};
 }

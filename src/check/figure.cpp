@@ -2,7 +2,7 @@
 
 #include "check/results.hpp"
 
-#include "plot/small_print.hpp"
+#include "plot/caption.hpp"
 
 #include <recount/error.hpp>
 
@@ -30,12 +30,12 @@ std::string short_name(const std::string& preset) {
   return preset;
 }
 
-std::optional<Row> row_of(const PresetVerdict& verdict) {
+std::optional<ShareRow> row_of(const PresetVerdict& verdict) {
   if (verdict.trials.empty()) return {};
   const auto& [trial, judgement] = verdict.trials.front();
   if (!trial.stated || trial.stated->value == 0 || (!judgement.perf && !judgement.papi)) return {};
   const Stated& s = *trial.stated;
-  Row row;
+  ShareRow row;
   row.label = short_name(verdict.preset);
   row.perf = share_of(judgement.perf, s.value);
   row.papi = share_of(judgement.papi, s.value);
@@ -74,7 +74,8 @@ Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result
 }
 
 Figure agreement_figure() {
-  return {{"agreement", "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
+  return {{"agreement",
+           "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
            "the results of recount check"},
           [](const auto& results, const auto&) {
             return compose_agreement(study::verdicts_of(results), results);

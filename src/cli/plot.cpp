@@ -31,10 +31,10 @@ double parse_width(const std::string& text) {
   const auto [at, error] = std::from_chars(text.data(), end, inches);
   if (error != std::errc{} || at != end)
     throw bad_input("--width " + text, "not a number of inches",
-                    "3.33 for a column of a paper, 7 for its width");
+                    "3.33 for one column of a paper, 7 for two");
   if (!(inches >= 2 && inches <= 20))
     throw bad_input("--width " + text, "not between 2 and 20 inches",
-                    "3.33 for a column of a paper, 7 for its width");
+                    "3.33 for one column of a paper, 7 for two");
   return inches;
 }
 
@@ -47,8 +47,8 @@ std::vector<figure::Target> targets(const Settings& s) {
   if (s.output.empty()) return {};
   if (formats.empty()) {
     if (!named)
-      throw bad_input("-o " + s.output, "no format is known by this suffix",
-                      "end it in .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
+      throw bad_input("-o " + s.output, "unknown suffix",
+                      "use .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
     return {{*named, s.output}};
   }
   if (formats.size() == 1) return {{formats[0], s.output}};
@@ -95,7 +95,7 @@ int execute_plot(const Settings& s) {
   const bool text = options.targets.empty() && s.script.empty();
   if (text) {
     if (!s.formats.empty() && list_words(s.formats) != std::vector<std::string>{"dumb"})
-      throw bad_input("--format", "there is no file to write the figure to", "add -o FILE");
+      throw bad_input("--format", "no output file given", "add -o FILE");
     cli::print("{}", own_controls(figure::draw_text(sheet, terminal_size())));
     return 0;
   }
@@ -111,14 +111,14 @@ Command plot_command() {
   return {"plot", "draw figures from results", [](Options& o) -> std::function<int()> {
             auto s = std::make_shared<Settings>();
             o.words("FILE", s->files, "results files, merged")
-                .text("--figure", s->figure, "NAME", "which figure; default: the one that suits the results")
-                .text("-o,--output", s->output, "FILE", "where to; without it, text on the terminal")
+                .text("--figure", s->figure, "NAME", "figure to draw (default: the first that the results can fill)")
+                .text("-o,--output", s->output, "FILE", "output file (default: text on the terminal)")
                 .list("--format", s->formats, "LIST",
-                      "pdf, svg, png, tikz, cairolatex, dumb; several at once")
-                .text("--width", s->width, "INCHES", "3.33 (default) or 7, or any from 2 to 20")
-                .text("--script", s->script, "FILE", "also write a gnuplot script that holds the data")
+                      "pdf, svg, png, tikz, cairolatex, dumb; separated by commas")
+                .text("--width", s->width, "INCHES", "width of the figure, 2 to 20 (default 3.33)")
+                .text("--script", s->script, "FILE", "also write a gnuplot script with the data")
                 .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
-                .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
+                .list("--witness", s->witnesses, "LIST", "only these witnesses")
                 .flag("--list", s->list, "list the figures and what each needs");
             return [s] { return execute_plot(*s); };
           }};

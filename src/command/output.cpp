@@ -212,7 +212,7 @@ std::string grouped(std::string number) {
   return number;
 }
 
-std::string show_number(double value, std::optional<double> deviation) {
+std::string format_number(double value, std::optional<double> deviation) {
   constexpr double whole = 1e15; // beyond, digits are not exact
   if (!std::isfinite(value) || std::abs(value) >= whole) return fmt::format("{:.5g}", value);
   if (deviation && *deviation > 0) {
@@ -223,17 +223,6 @@ std::string show_number(double value, std::optional<double> deviation) {
   }
   if (std::floor(value) == value || std::abs(value) >= 100) return grouped(fmt::format("{:.0f}", value));
   return fmt::format("{:.3g}", value);
-}
-
-std::string show_size(std::int64_t bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", value, units[unit]);
 }
 
 std::string wrap(const std::string& text, std::size_t columns, std::size_t indent) {

@@ -1,6 +1,7 @@
 // What commands print: tables, sizes, colour, errors. All of it goes to stdio's stdout or stderr.
 #pragma once
 
+#include "base/format.hpp"
 #include "command/print.hpp"
 
 #include <recount/error.hpp>
@@ -75,15 +76,14 @@ private:
 /// Width on a terminal: code points, since what is printed here has no wide or combining characters.
 [[nodiscard]] std::size_t width(const std::string& text);
 
-/// "512 B", "32 KiB", "1.5 MiB".
-[[nodiscard]] std::string show_size(std::int64_t bytes);
+using analysis::format_bytes;
 
 /// "1,234,567.5": groups the digits before the point of a decimal number; any other text as it is.
 [[nodiscard]] std::string grouped(std::string number);
 
 /// A value with no more digits than its standard deviation supports (two of the deviation's); without one,
 /// whole numbers and those from 100 whole, others with three significant digits. Grouped.
-[[nodiscard]] std::string show_number(double value, std::optional<double> deviation = {});
+[[nodiscard]] std::string format_number(double value, std::optional<double> deviation = {});
 
 /// The text in lines of at most `columns`, each after the first with `indent` blanks before it.
 [[nodiscard]] std::string wrap(const std::string& text, std::size_t columns, std::size_t indent);

@@ -41,7 +41,7 @@ std::string show(const host::Cache& c) {
   const std::string ways = c.ways < 0    ? "fully associative"
                            : c.ways == 0 ? "ways not stated"
                                          : fmt::format("{} ways", c.ways);
-  return fmt::format("{} {}, {}, {} B lines{}", c.name(), show_size(c.size), ways, c.line,
+  return fmt::format("{} {}, {}, {} B lines{}", c.name(), format_bytes(c.size), ways, c.line,
                      c.shared_by > 1 ? fmt::format(", shared by {} CPUs", c.shared_by) : "");
 }
 
@@ -92,11 +92,11 @@ Finding governor() {
 Finding memory() {
   const auto group = host::cgroup();
   const std::string limit =
-      group.memory_limit ? fmt::format(", control group limit {}", show_size(*group.memory_limit)) : "";
+      group.memory_limit ? fmt::format(", control group limit {}", format_bytes(*group.memory_limit)) : "";
   return {State::note,
           "memory",
-          fmt::format("{} installed, {} available{}, pages of {}", show_size(host::this_machine().memory),
-                      show_size(host::memory_available()), limit, show_size(host::this_machine().page_size)),
+          fmt::format("{} installed, {} available{}, pages of {}", format_bytes(host::this_machine().memory),
+                      format_bytes(host::memory_available()), limit, format_bytes(host::this_machine().page_size)),
           {}};
 }
 

@@ -62,7 +62,8 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
     if (error.kind() != ErrorKind::bad_input) throw;
     return {};
   }
-  const auto alike = std::ranges::count_if(wanted_, [&](const Wanted& w) { return w.sheet.name == figure; });
+  const auto alike =
+      std::ranges::count_if(wanted_, [&](const RequestedPicture& w) { return w.sheet.name == figure; });
   const std::string name = alike == 0 ? figure : fmt::format("{}-{}", figure, alike + 1);
   for (const auto& warning : sheet->warnings)
     if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
@@ -72,8 +73,8 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
   std::string prose = entry.entry.prose;
   if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
     prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
-  Picture picture{name, fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "),
-                                    fmt::join(sheet->caption, "; "))};
+  Picture picture{
+      name, fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "), fmt::join(sheet->caption, "; "))};
   wanted_.push_back({name, std::move(*sheet)});
   return picture;
 }

@@ -25,7 +25,7 @@ struct Part {
 [[nodiscard]] Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted);
 
 /// A picture of the document, to be drawn.
-struct Wanted {
+struct RequestedPicture {
   std::string name; ///< as in Picture
   figure::Sheet sheet;
 };
@@ -38,13 +38,13 @@ public:
   /// A figure of a part's results under a unique name, with a caption: what it shows, of which machine, by
   /// which witness, and what the band is. Nothing where the results cannot fill it.
   std::optional<Picture> add(const std::string& figure, const Part& part);
-  [[nodiscard]] const std::vector<Wanted>& wanted() const { return wanted_; }
+  [[nodiscard]] const std::vector<RequestedPicture>& wanted() const { return wanted_; }
   /// Warnings of the figures: "not drawn, choose with --witness: papi".
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
   const std::vector<figure::Figure>& figures_;
-  std::vector<Wanted> wanted_;
+  std::vector<RequestedPicture> wanted_;
   std::vector<std::string> warnings_;
 };
 
@@ -61,9 +61,9 @@ struct Section {
   std::string subject; ///< "caches", for the title
   /// Blocks under headings of their own; empty where there is nothing to report.
   std::function<std::vector<Block>(const Material&)> write;
-  std::function<std::vector<std::string>(const Part&)> summary = {};        ///< sentences
-  std::function<std::vector<Block>(const result::Results&)> method = {};    ///< for the section "Method"
-  bool appendix = false; ///< stands after everything else
+  std::function<std::vector<std::string>(const Part&)> summary = {};     ///< sentences
+  std::function<std::vector<Block>(const result::Results&)> method = {}; ///< for the section "Method"
+  bool appendix = false;                                                 ///< stands after everything else
 };
 
 } // namespace recount::report

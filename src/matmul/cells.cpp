@@ -30,14 +30,14 @@ Filled fill(const Measure& measure, const std::vector<Product>& products) {
   for (const auto& quantity : all) {
     std::string cell = quantity ? measure.show(quantity->value) : "-";
     if (quantity && filled.witnesses.size() > 1)
-      cell += fmt::format(" ({})", analysis::show_witness(quantity->witness));
+      cell += fmt::format(" ({})", analysis::format_witness(quantity->witness));
     filled.cells.push_back(std::move(cell));
   }
   return filled;
 }
 
 std::string said_by(const Filled& filled) {
-  return filled.witnesses.size() == 1 ? analysis::show_witness(*filled.witnesses.begin()) : "see the cells";
+  return filled.witnesses.size() == 1 ? analysis::format_witness(*filled.witnesses.begin()) : "see the cells";
 }
 
 } // namespace
@@ -67,7 +67,7 @@ std::vector<Block> across(const std::string& caption, const std::vector<Product>
   Table table{caption, {{"", false}}, {}};
   for (const Product& product : products)
     table.columns.push_back({analysis::loops_name(product)});
-  table.columns.push_back({"who says it", false});
+  table.columns.push_back({"witness", false});
   for (const Measure& measure : measures) {
     const Filled filled = fill(measure, products);
     if (filled.witnesses.empty()) continue;

@@ -1,26 +1,26 @@
 // recount matmul: the study of matrix products, from the runs to the tables.
-#include "matmul/study.hpp"
-#include "matmul/products.hpp"
 #include "command/command.hpp"
 #include "command/document_text.hpp"
-#include "matmul/json.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/table_export.hpp"
+#include "host/cgroup.hpp"
+#include "host/cpu.hpp"
+#include "host/machine.hpp"
+#include "matmul/java.hpp"
+#include "matmul/json.hpp"
+#include "matmul/products.hpp"
+#include "matmul/sections.hpp"
+#include "matmul/study.hpp"
+#include "result/write.hpp"
+#include "sweep/limits.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
-#include "sweep/table.hpp"
-#include "host/cgroup.hpp"
-#include "host/machine.hpp"
-#include "matmul/sections.hpp"
-#include "result/write.hpp"
-#include "matmul/java.hpp"
-#include "host/cpu.hpp"
-#include "witness/header.hpp"
-#include "sweep/limits.hpp"
 #include "sweep/range.hpp"
+#include "sweep/table.hpp"
+#include "witness/header.hpp"
 #include "witness/witness.hpp"
-#include "command/table_export.hpp"
 
 #include <recount/error.hpp>
 
@@ -43,7 +43,7 @@ struct MatmulArguments {
 void check_matmul_outputs(const MatmulArguments& a) {
   check_outputs({.results = a.output, .json = a.json, .resume = a.resume});
   if (!a.published_machine.empty() && a.published.empty())
-    throw bad_input("--published-machine", "there is no published table", "add --published FILE");
+    throw bad_input("--published-machine", "no published table given", "add --published FILE");
 }
 
 std::vector<std::int64_t> range_of(const std::string& text, const std::string& option) {
@@ -54,7 +54,7 @@ std::vector<std::int64_t> range_of(const std::string& text, const std::string& o
   return values;
 }
 
-/// The bytes of a line, for blocks that hold a line's elements.
+/// Line size in bytes, for blocks of one line.
 std::int64_t line_here() {
   const auto* const l1 = host::this_machine().data_cache(1);
   return l1 && l1->line > 0 ? l1->line : 64;
@@ -109,16 +109,15 @@ void check_memory(const sweep::Batch& batch) {
     if (!witness::find(job.witness).native) continue;
     const std::int64_t bytes = kernel::find(job.kernel).bytes(job.point);
     if (bytes > available)
-      throw Error(
-          ErrorKind::bad_input,
-          {job.kernel + " " + result::describe(job.point),
-           fmt::format("needs {} bytes of memory, more than the {} there are to use", bytes, available),
-           fmt::format("available memory = {} bytes", available),
-           "--n leaves the large sizes out; --witness model needs no memory"});
+      throw Error(ErrorKind::bad_input,
+                  {job.kernel + " " + result::describe(job.point),
+                   fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
+                   fmt::format("available memory = {} bytes", available),
+                   "select smaller sizes with --n; --witness model needs no memory"});
   }
 }
 
-/// A published table goes first into a new file: what follows is resumed behind it.
+/// Writes the published table first to a new file, which is then resumed.
 void write_published(const sweep::Batch& batch, const std::optional<study::Published>& published,
                      sweep::Batch& into) {
   if (!published || batch.file.empty() || batch.file == "-") return;
@@ -136,11 +135,11 @@ void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
   const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
   cli::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
              fmt::join(plan.witnesses, ", "), plan.jobs.size(),
-             batch.how.cpu ? fmt::format("timed ones on CPU {}", *batch.how.cpu) : "not pinned",
+             batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
              batch.header.seed, show_time(estimate));
 }
 
-void show_points(const study::MatmulPlan& plan) {
+void print_points(const study::MatmulPlan& plan) {
   for (const auto& stop : plan.stops)
     cli::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
@@ -168,8 +167,8 @@ std::vector<report::Block> blocks_of(const result::Results& results) {
   std::vector<report::Block> blocks;
   for (const auto& group : groups) {
     if (group.published) continue;
-    for (const auto& [title, made] : {std::pair{"The laboratory", report::laboratory(group)},
-                                      std::pair{"Products of doubles", report::doubles(group)}}) {
+    for (const auto& [title, made] : {std::pair{"Laboratory", report::laboratory(group)},
+                                      std::pair{"Products of doubles", report::matmul_tables(group)}}) {
       if (made.empty()) continue;
       const bool several = std::ranges::count(groups, false, &analysis::Products::published) > 1;
       blocks.emplace_back(report::Heading{title + (several ? ": " + group.machine : std::string()), 1});
@@ -187,9 +186,9 @@ int status_of_matmul(const sweep::Ended& ended) {
   if (ended.outcome.stopped) return 128 + stop_signal();
   const bool any =
       std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
-  if (!any && !ended.results.failures.empty()) return 3; // failures_text() told why
+  if (!any && !ended.results.failures.empty()) return 3; // failures_text() has the reasons
   if (!any) {
-    cli::print(stderr, "recount matmul: nothing was counted at all; recount doctor tells what can be\n");
+    cli::print(stderr, "recount matmul: no event was counted; see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -202,12 +201,12 @@ int execute_matmul(const MatmulArguments& a) {
   add_published_machine(request);
   std::optional<study::Java> java;
   if (request.java && !request.choice.studies.empty()) java.emplace();
-  const study::MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not asked for");
+  const study::MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
   sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
   check_memory(batch);
   if (!a.quiet) announce_matmul(plan, batch);
   if (a.dry_run) {
-    show_points(plan);
+    print_points(plan);
     return 0;
   }
   catch_stop_signals();
@@ -236,33 +235,34 @@ int execute_matmul(const MatmulArguments& a) {
 
 Command matmul_command() {
   return {
-      "matmul", "multiply matrices in many ways and say what the caches make of it",
+      "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
       [](Options& options) -> std::function<int()> {
         const auto a = std::make_shared<MatmulArguments>();
-        options.list("--study", a->studies, "LIST", "lab, report; default: both, or none beside --published")
-            .flag("--quick", a->quick, "the sizes that take minutes, not hours")
-            .text("--n", a->sizes, "RANGE", "these sizes in place of the report's")
-            .text("--block", a->blocks, "RANGE", "these blocks in place of the report's")
-            .text("--published", a->published, "FILE.csv",
-                  "a published table to set beside, at its own points")
+        options.list("--study", a->studies, "LIST", "lab, report (default: both, or none with --published)")
+            .flag("--quick", a->quick, "only sizes that take minutes, not hours")
+            .text("--n", a->sizes, "RANGE", "matrix sizes (default: those of the report)")
+            .text("--block", a->blocks, "RANGE", "block sizes (default: those of the report)")
+            .text("--published", a->published, "FILE.csv", "compare with this published table, at its points")
             .text("--published-machine", a->published_machine, "NAME",
-                  "the described machine that it was measured on; default: the one that it mentions")
+                  "described machine of the published table (default: the one that it names)")
             .list("--external", a->commands, "COMMAND",
-                  "a further program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
-            .flag("--no-java", a->no_java, "leave the Java version out")
+                  "also run this program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
+            .flag("--no-java", a->no_java, "do not run the Java version")
             .list("--witness", a->witnesses, "LIST",
-                  "clock, perf, papi, model, model:NAME; default: all that work")
-            .number("-r,--repeat", a->repeat, "N", "repetitions, each a new process (5)", {1, 1000})
-            .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
-            .text("--seed", a->seed, "N", "of the order of the runs; default: a random one, printed")
+                  "clock, perf, papi, model, model:NAME (default: all available)")
+            .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)",
+                    {1, 1000})
+            .text("--cpu", a->cpu, "N",
+                  "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
+            .text("--seed", a->seed, "N", "seed of the order of the runs (default: random, printed)")
             .text("--timeout", a->timeout, "SECONDS",
-                  "limit of a run: wall time (default 36000), of the model CPU time (default none)")
-            .text("-o,--output", a->output, "FILE", "append results to FILE as they are made; - is stdout")
-            .flag("--resume", a->resume, "continue FILE, leaving out what is there")
+                  "time-out per run: wall time (default 36000), CPU time for the model (default none)")
+            .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
+            .flag("--resume", a->resume, "resume FILE: run only what is missing")
             .flag("--json", a->json, "print the products as one JSON object")
             .text("--export", a->export_to, "FILE", export_help)
-            .flag("-q,--quiet", a->quiet, "no progress and no notes")
-            .flag("-n,--dry-run", a->dry_run, "say what would be run and how long it takes, and stop");
+            .flag("-q,--quiet", a->quiet, "print no progress and no notes")
+            .flag("-n,--dry-run", a->dry_run, "print the plan and the estimated time and exit");
         return [a] { return execute_matmul(*a); };
       }};
 }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace analysis;
 
-/// The model witnesses of a group that stand for whole machines.
+/// The model witnesses of a group that are whole machines, not comparisons.
 std::vector<std::string> models_of(const Products& group) {
   std::vector<std::string> names;
   for (const auto& [product, metrics] : group.of)
@@ -55,7 +55,7 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
     for (Remark& remark : more)
       made.push_back(std::move(remark));
   };
-  // Who models the machine of this group: its own model, or the described machine of a published table.
+  // The model of the machine of this group: its own, or the described machine of a published table.
   const Products* modelled = &group;
   std::string model = "model";
   if (group.published && group.run) {

@@ -35,7 +35,7 @@ struct Derivation {
 /// How a product compares with another one of the same size. Each part is missing where its numbers are.
 struct Comparison {
   std::optional<Quantity> by_time, by_cycles; ///< speed-up: how many times faster than the other
-  std::optional<Quantity> l1, l2;             ///< delta hit rate: this one's less the other's
+  std::optional<Quantity> l1, l2;             ///< delta hit rate: this one's minus that of the other
 };
 [[nodiscard]] Comparison compare(const Products& group, const Product& product, const Product& other);
 

@@ -18,7 +18,7 @@ constexpr std::int64_t probe_size = 160; ///< its matrices fit every second-leve
 constexpr double start_of_a_run = 0.03;  ///< seconds: a process, memory, a corner multiplied
 constexpr double library_step = 5e-11;   ///< seconds a step of dgemm
 constexpr double command_start = 0.2;
-constexpr double longest = 9e9; ///< seconds: more are not told apart, and hardly fit into nanoseconds
+constexpr double longest = 9e9; ///< seconds: more are not value apart, and hardly fit into nanoseconds
 
 std::string word(const result::Params& point, const std::string& name) {
   const auto found = point.find(name);

@@ -56,7 +56,8 @@ Panel size_panel(const std::string& y_title) {
 }
 
 /// A curve for each loops of each machine.
-void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted wanted, const Teller& teller) {
+void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted wanted,
+               const PlottedValueOf& value_of) {
   const bool several = std::ranges::count(groups, false, &Products::published) > 1;
   for (const Products& group : groups) {
     if (group.published) continue;
@@ -65,7 +66,7 @@ void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted w
         Series series;
         series.label = label_of(group, loops, several);
         series.linetype = several ? 0 : linetype_of(loops);
-        sheet.add(panel, std::move(series), group, points_of(group, loops), teller);
+        sheet.add(panel, std::move(series), group, points_of(group, loops), value_of);
       }
   }
 }
@@ -73,13 +74,13 @@ void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted w
 void time_figure(ProductSheet& sheet, const Groups& groups) {
   Panel panel = size_panel("time (s)");
   panel.y_decades = true;
-  add_loops(sheet, panel, groups, any_loops, metric_teller("seconds", 1));
+  add_loops(sheet, panel, groups, any_loops, metric_value("seconds", 1));
   sheet.finish(std::move(panel), "products of doubles", 2);
 }
 
 void gflops_figure(ProductSheet& sheet, const Groups& groups) {
   Panel panel = size_panel("GFLOP/s");
-  add_loops(sheet, panel, groups, spoken_loops, gflops_told);
+  add_loops(sheet, panel, groups, spoken_loops, gflops_value);
   sheet.finish(std::move(panel), "products of doubles, 2 n^3 operations", 2);
 }
 
@@ -87,7 +88,7 @@ void misses_figure(ProductSheet& sheet, const Groups& groups) {
   for (const char* level : {"1", "2"}) {
     Panel panel = size_panel(fmt::format("L{} misses (10^6)", level));
     panel.y_decades = true;
-    add_loops(sheet, panel, groups, plain_loops, metric_teller(fmt::format("PAPI_L{}_DCM", level), 1e-6));
+    add_loops(sheet, panel, groups, plain_loops, metric_value(fmt::format("PAPI_L{}_DCM", level), 1e-6));
     sheet.finish(std::move(panel), fmt::format("PAPI_L{}_DCM", level), 2);
   }
 }
@@ -96,7 +97,7 @@ void hit_rates_figure(ProductSheet& sheet, const Groups& groups) {
   for (const char* level : {"1", "2"}) {
     Panel panel = size_panel(fmt::format("L{} hit rate", level));
     panel.y_is_share = true;
-    add_loops(sheet, panel, groups, plain_loops, derived_teller(fmt::format("L{}_HIT_RATE", level)));
+    add_loops(sheet, panel, groups, plain_loops, derived_value(fmt::format("L{}_HIT_RATE", level)));
     sheet.finish(std::move(panel), fmt::format("hit rate of L{}", level), 2);
   }
 }
@@ -105,12 +106,12 @@ void hit_rates_figure(ProductSheet& sheet, const Groups& groups) {
 void speed_up_figure(ProductSheet& sheet, const Groups& groups) {
   Panel panel = size_panel("speed-up over simple");
   panel.y_decades = true;
-  const auto over_simple = [](const Products& group, const Product& product) -> std::optional<Told> {
+  const auto over_simple = [](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     Product simple = product;
     simple.variant = "ijk";
     simple.build.clear();
     simple.block = 0;
-    return product == simple ? std::nullopt : speed_up_told(group, product, simple);
+    return product == simple ? std::nullopt : speed_up_value(group, product, simple);
   };
   add_loops(sheet, panel, groups, any_loops, over_simple);
   sheet.finish(std::move(panel), "by time, over simple at the same size", 2);
@@ -131,21 +132,21 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
       series.label = loops_name(loops);
       series.linetype = linetype_of(loops);
       const std::size_t before = panel.series.size();
-      sheet.add(panel, series, published, points_of(published, loops), metric_teller("PAPI_L1_DCM", 1e-6));
+      sheet.add(panel, series, published, points_of(published, loops), metric_value("PAPI_L1_DCM", 1e-6));
       const bool named = panel.series.size() > before;
       solid = solid || named;
       if (model.empty()) continue;
       for (const Products& group : groups) {
         if (group.published) continue;
-        if (named) series.label = ""; // dashed beside the published curve, where not upon it
+        if (named) series.label = ""; // dashed, next to the published curve
         sheet.add(panel, series, group, points_of(published, loops),
-                  metric_teller("PAPI_L1_DCM", 1e-6, model));
+                  metric_value("PAPI_L1_DCM", 1e-6, model));
         if (loops.variant != "ijk") continue;
         series.label = loops_name(loops) + " without TLB";
         series.compact = "no TLB";
         series.linetype = 0;
         sheet.add(panel, series, group, points_of(published, loops),
-                  metric_teller("PAPI_L1_DCM", 1e-6, model + "~no-tlb"));
+                  metric_value("PAPI_L1_DCM", 1e-6, model + "~no-tlb"));
       }
     }
     sheet.finish(std::move(panel), "PAPI_L1_DCM", 2);
@@ -164,7 +165,7 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-time", "time of matrix products against their size, every language and build",
         "times (witness clock) of " + sizes},
        time_figure},
-      {{"matmul-gflops", "operations a second of matrix products against their size",
+      {{"matmul-gflops", "operations per second of matrix products against their size",
         "times (witness clock) of " + sizes},
        gflops_figure},
       {{"matmul-misses", "L1 and L2 misses of matrix products against their size",
@@ -173,24 +174,26 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-hit-rates", "L1 and L2 hit rates of matrix products against their size",
         "misses and accesses (witness perf, papi or model) of " + sizes},
        hit_rates_figure},
-      {{"matmul-speed-up", "how many times faster than simple a product is, against its size",
+      {{"matmul-speed-up", "speed-up of matrix products over simple against their size",
         "times (witness clock) of simple and another product, of " + sizes},
        speed_up_figure},
-      {{"matmul-blocks", "operations a second of products in blocks, beside line without blocks",
-        "times (witness clock) of products of doubles in blocks of two sizes or more (recount matmul)"},
+      {{"matmul-blocks", "operations per second of blocked products, compared with line",
+        "times (witness clock) of blocked products of doubles with two block sizes or more (recount matmul)"},
        blocks_figure},
-      {{"matmul-block-misses", "L1 and L2 misses of products in blocks against the size of a block",
-        "PAPI_L1_DCM or PAPI_L2_DCM of products of doubles in blocks of two sizes or more (recount matmul)"},
+      {{"matmul-block-misses", "L1 and L2 misses of blocked products against block size",
+        "PAPI_L1_DCM or PAPI_L2_DCM of blocked products of doubles with two block sizes or more (recount "
+        "matmul)"},
        block_misses_figure},
-      {{"matmul-lab", "the laboratory's products of 16-bit integers: hit rates, and speed-ups over the first",
+      {{"matmul-lab",
+        "the laboratory's products of 16-bit integers: hit rates, and speed-ups over the straightforward one",
         "products of 16-bit integers (recount matmul --study lab)"},
        lab_figure},
       {{"matmul-roofline",
-        "products under the measured ceilings of the machine: operations a second against "
-        "operations for each byte that L2 takes in",
+        "products under the measured peak rates of the machine: operations per second against "
+        "operations per byte read into L2",
         "ceilings, times and L2 misses of products of doubles (recount matmul --study report)"},
        roofline_figure},
-      {{"matmul-published", "a published table of misses beside the model of its machine",
+      {{"matmul-published", "published misses compared with the model of their machine",
         "a published table (recount matmul --published)"},
        published_figure},
   };
@@ -218,18 +221,17 @@ std::vector<Figure> product_figures() {
   std::vector<Figure> figures;
   for (const auto& row : product_table()) {
     const Entry& entry = row.entry;
-    figures.push_back(
-        {entry,
-         [&entry](const auto& results, const auto& choice) {
-           Sheet sheet = compose_products(entry.name, results, choice);
-           if (sheet.panels.empty())
-             throw bad_input("figure " + entry.name, "the results hold " + inventory(results),
-                             "this figure needs " + entry.needs);
-           return sheet;
-         },
-         [&entry](const auto& results, const auto& choice) {
-           return !compose_products(entry.name, results, choice).panels.empty();
-         }});
+    figures.push_back({entry,
+                       [&entry](const auto& results, const auto& choice) {
+                         Sheet sheet = compose_products(entry.name, results, choice);
+                         if (sheet.panels.empty())
+                           throw bad_input("figure " + entry.name, "the results have " + inventory(results),
+                                           "this figure needs " + entry.needs);
+                         return sheet;
+                       },
+                       [&entry](const auto& results, const auto& choice) {
+                         return !compose_products(entry.name, results, choice).panels.empty();
+                       }});
   }
   return figures;
 }

@@ -1,6 +1,5 @@
 #include "matmul/figures_blocks.hpp"
 
-#include "base/bytes.hpp"
 #include "base/format.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +40,7 @@ const Products* machine_of(const Groups& groups) {
 
 Panel block_panel(const std::string& y_title, std::size_t sizes) {
   Panel panel;
-  panel.x_title = "rows of a block";
+  panel.x_title = "rows per block";
   panel.y_title = y_title;
   panel.x_along = Panel::Along::settings;
   panel.ordered = sizes > 7;
@@ -49,7 +48,7 @@ Panel block_panel(const std::string& y_title, std::size_t sizes) {
 }
 
 /// A curve for each n, and beside it what `line` without blocks comes to, as a level.
-void add_blocks(ProductSheet& sheet, Panel& panel, const Products& group, const Teller& teller) {
+void add_blocks(ProductSheet& sheet, Panel& panel, const Products& group, const PlottedValueOf& value_of) {
   const auto sizes = blocks_by_size(group);
   int colour = 0;
   for (const auto& [n, points] : sizes) {
@@ -57,21 +56,21 @@ void add_blocks(ProductSheet& sheet, Panel& panel, const Products& group, const 
     series.label = fmt::format("block, n = {}", n);
     series.linetype = sizes.size() == 1 ? linetype_of(points.front().second) : ++colour;
     const int own = series.linetype;
-    sheet.add(panel, std::move(series), group, points, teller);
+    sheet.add(panel, std::move(series), group, points, value_of);
     Series line;
     line.label = fmt::format("line, n = {}", n);
     line.linetype = sizes.size() == 1 ? linetype_of(line_at(n)) : own;
     if (sizes.size() > 1) line.look = Series::Look::level;
     const Points ends{{points.front().first, line_at(n)}, {points.back().first, line_at(n)}};
-    sheet.add(panel, std::move(line), group, ends, teller);
+    sheet.add(panel, std::move(line), group, ends, value_of);
   }
 }
 
-Told no_band(double y, const std::string& witness) {
+PlottedValue no_band(double y, const std::string& witness) {
   return {y, y, y, witness};
 }
 
-/// Names that stand side by side under an axis.
+/// Short names for the tics of an axis.
 std::string short_name(const Product& product) {
   if (product.variant == "ijk-mem") return "straight";
   if (product.variant == "transposed") return product.transposes ? "transp.+copy" : "transposed";
@@ -89,8 +88,8 @@ Series level_of(const std::string& label, const std::vector<double>& xs,
   return level;
 }
 
-/// What the measured ceilings allow from one intensity to another: those of operations, and those of bytes of
-/// the levels behind L2, up to the highest ceiling of operations.
+/// What the measured peak rates allow from one intensity to another: those of operations, and those of bytes
+/// of the levels behind L2, up to the highest ceiling of operations.
 std::vector<Series> ceilings_of(const Products& group, double from, double to) {
   std::vector<Series> levels;
   double top = 0;
@@ -102,9 +101,8 @@ std::vector<Series> ceilings_of(const Products& group, double from, double to) {
       levels.push_back(level_of(fmt::format("{} {:.3g} GFLOP/s", ceiling.name, rate), {from, to},
                                 [=](double) { return rate; }));
     } else if (ceiling.name != "L1d" && ceiling.name != "L2" && top > 0 && top / rate > from) {
-      levels.push_back(level_of(
-          fmt::format("{} at {:.3g} GB/s", bytes_text(static_cast<double>(ceiling.size), true), rate),
-          {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
+      levels.push_back(level_of(fmt::format("{} at {:.3g} GB/s", format_bytes(ceiling.size, true), rate),
+                                {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
     }
   }
   return levels;
@@ -116,9 +114,9 @@ void blocks_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group) return;
   Panel panel = block_panel("GFLOP/s", blocks_by_size(*group).size());
-  add_blocks(sheet, panel, *group, gflops_told);
+  add_blocks(sheet, panel, *group, gflops_value);
   if (panel.series.empty() || panel.series.front().samples.size() < 2) return;
-  sheet.finish(std::move(panel), "products of doubles in blocks", 2);
+  sheet.finish(std::move(panel), "blocked products of doubles", 2);
 }
 
 void block_misses_figure(ProductSheet& sheet, const Groups& groups) {
@@ -127,7 +125,7 @@ void block_misses_figure(ProductSheet& sheet, const Groups& groups) {
   for (const char* level : {"1", "2"}) {
     Panel panel = block_panel(fmt::format("L{} misses (10^6)", level), blocks_by_size(*group).size());
     panel.y_decades = true;
-    add_blocks(sheet, panel, *group, metric_teller(fmt::format("PAPI_L{}_DCM", level), 1e-6));
+    add_blocks(sheet, panel, *group, metric_value(fmt::format("PAPI_L{}_DCM", level), 1e-6));
     if (panel.series.empty() || panel.series.front().samples.size() < 2) continue;
     sheet.finish(std::move(panel), fmt::format("PAPI_L{}_DCM", level), 2);
   }
@@ -157,23 +155,23 @@ void lab_figure(ProductSheet& sheet, const Groups& groups) {
   rates.y_title = "hit rate";
   speed.y_title = "speed-up over straight";
   speed.y_is_share = false;
-  const auto add = [&](Panel& panel, const std::string& label, const Teller& teller) {
+  const auto add = [&](Panel& panel, const std::string& label, const PlottedValueOf& value_of) {
     Series series;
     series.label = label;
     series.look = Series::Look::points;
-    sheet.add(panel, std::move(series), *group, points, teller);
+    sheet.add(panel, std::move(series), *group, points, value_of);
   };
   const std::string subject = fmt::format("16-bit integers, n = {}", steps.front().n);
-  add(rates, "L1", derived_teller("L1_HIT_RATE"));
-  add(rates, "L2", derived_teller("L2_HIT_RATE"));
+  add(rates, "L1", derived_value("L1_HIT_RATE"));
+  add(rates, "L2", derived_value("L2_HIT_RATE"));
   sheet.finish(std::move(rates), subject, 2);
   const Product first = steps.front();
-  add(speed, "", [&](const Products& g, const Product& p) -> std::optional<Told> {
+  add(speed, "", [&](const Products& g, const Product& p) -> std::optional<PlottedValue> {
     if (p == first) {
-      const auto time = metric_teller("seconds", 1)(g, p);
+      const auto time = metric_value("seconds", 1)(g, p);
       return time ? std::optional(no_band(1, time->witness)) : std::nullopt;
     }
-    return speed_up_told(g, p, first);
+    return speed_up_value(g, p, first);
   });
   sheet.finish(std::move(speed), subject, 2);
 }
@@ -182,7 +180,7 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group || group->ceilings.empty()) return;
   Panel panel;
-  panel.x_title = "operations for each byte that L2 takes in";
+  panel.x_title = "operations per byte read into L2";
   panel.y_title = "GFLOP/s";
   panel.x_along = Panel::Along::number;
   panel.y_decades = true;
@@ -206,13 +204,13 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
     series.label = loops_name(loops);
     series.look = Series::Look::points;
     series.linetype = linetype_of(loops);
-    sheet.add(panel, std::move(series), *group, points, gflops_told);
+    sheet.add(panel, std::move(series), *group, points, gflops_value);
   }
   if (panel.series.empty()) return;
   for (Series& level : ceilings_of(*group, least, most))
     panel.series.push_back(std::move(level));
-  sheet.remarks.push_back("intensity from L2 misses, " + show_witness(witness));
-  sheet.remarks.emplace_back("grey: measured ceilings, of arrays by their size");
+  sheet.remarks.push_back("intensity from L2 misses, " + format_witness(witness));
+  sheet.remarks.emplace_back("grey: measured peak rates, bandwidth by array size");
   sheet.finish(std::move(panel), "products of doubles", 1);
 }
 

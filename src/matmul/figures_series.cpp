@@ -24,7 +24,7 @@ constexpr std::array colour_rows{ColourRow{"ijk", "", 1},           ColourRow{"i
                                  ColourRow{"ikj", "vectorised", 5}, ColourRow{"ijk", "Java", 6},
                                  ColourRow{"dgemm", "", 7}};
 
-/// The CPU of a group, as the small print names it.
+/// The CPU of a group, as in the caption.
 std::string machine_text(const Products& group) {
   if (!group.run) return group.machine;
   std::string name = group.run->cpu.empty() ? "unknown CPU" : group.run->cpu;
@@ -34,38 +34,40 @@ std::string machine_text(const Products& group) {
 
 } // namespace
 
-Teller metric_teller(const std::string& metric, double factor, const std::string& witness) {
-  return [=](const Products& group, const Product& product) -> std::optional<Told> {
+PlottedValueOf metric_value(const std::string& metric, double factor, const std::string& witness) {
+  return [=](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     const auto at = group.of.find(product);
     if (at == group.of.end()) return {};
     const auto said = mean(at->second, metric, witness);
     const Repetitions* const all = repetitions(at->second, metric, witness);
     if (!all || !said) return {};
     const Summary& s = *all->summary;
-    return Told{factor * s.median, factor * s.p10, factor * s.p90, said->witness, s.n, all->flagged};
+    return PlottedValue{factor * s.median, factor * s.p10, factor * s.p90, said->witness, s.n, all->flagged};
   };
 }
 
-std::optional<Told> gflops_told(const Products& group, const Product& product) {
-  const auto time = metric_teller("seconds", 1)(group, product);
+std::optional<PlottedValue> gflops_value(const Products& group, const Product& product) {
+  const auto time = metric_value("seconds", 1)(group, product);
   if (!time || time->low <= 0) return {};
   const double work = product.operations() / 1e9;
-  return Told{work / time->y, work / time->high, work / time->low, time->witness, time->n, time->flagged};
+  return PlottedValue{work / time->y, work / time->high, work / time->low,
+                      time->witness,  time->n,           time->flagged};
 }
 
-Teller derived_teller(const std::string& name) {
-  return [=](const Products& group, const Product& product) -> std::optional<Told> {
+PlottedValueOf derived_value(const std::string& name) {
+  return [=](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     const auto value = derived(group, product, name);
     if (!value) return {};
-    return Told{value->value, value->value, value->value, value->witness};
+    return PlottedValue{value->value, value->value, value->value, value->witness};
   };
 }
 
-std::optional<Told> speed_up_told(const Products& group, const Product& product, const Product& other) {
-  const auto a = metric_teller("seconds", 1)(group, product), b = metric_teller("seconds", 1)(group, other);
+std::optional<PlottedValue> speed_up_value(const Products& group, const Product& product,
+                                           const Product& other) {
+  const auto a = metric_value("seconds", 1)(group, product), b = metric_value("seconds", 1)(group, other);
   if (!a || !b || a->low <= 0 || a->witness != b->witness) return {};
-  return Told{b->y / a->y, b->low / a->high,     b->high / a->low,
-              a->witness,  std::min(a->n, b->n), std::max(a->flagged, b->flagged)};
+  return PlottedValue{b->y / a->y, b->low / a->high,     b->high / a->low,
+                      a->witness,  std::min(a->n, b->n), std::max(a->flagged, b->flagged)};
 }
 
 int linetype_of(const Product& loops) {
@@ -84,24 +86,25 @@ std::vector<Product> in_order(std::vector<Product> loops) {
 }
 
 void ProductSheet::add(Panel& panel, Series series, const Products& group,
-                       const std::vector<std::pair<double, Product>>& points, const Teller& teller) {
+                       const std::vector<std::pair<double, Product>>& points,
+                       const PlottedValueOf& value_of) {
   bool here = false; // else a described machine alone answers, which the title names
   for (const auto& [x, product] : points) {
-    const auto told = teller(group, product);
-    if (!told) continue;
-    series.samples.push_back({x, told->y, told->low, told->high});
-    series.band = series.band || told->high > told->low;
-    series.modelled = series.modelled || is_model(told->witness);
-    witnesses_.insert(told->witness);
-    here = here || !told->witness.starts_with("model:") || told->witness.starts_with("model:host");
-    if (is_model(told->witness)) {
+    const auto value = value_of(group, product);
+    if (!value) continue;
+    series.samples.push_back({x, value->y, value->low, value->high});
+    series.band = series.band || value->high > value->low;
+    series.modelled = series.modelled || is_model(value->witness);
+    witnesses_.insert(value->witness);
+    here = here || !value->witness.starts_with("model:") || value->witness.starts_with("model:host");
+    if (is_model(value->witness)) {
       modelled_ = true;
       continue;
     }
-    least_ = measured_ == 0 ? told->n : std::min(least_, told->n);
-    most_ = std::max(most_, told->n);
-    measured_ += told->n;
-    flagged_ += told->flagged;
+    least_ = measured_ == 0 ? value->n : std::min(least_, value->n);
+    most_ = std::max(most_, value->n);
+    measured_ += value->n;
+    flagged_ += value->flagged;
   }
   if (series.samples.empty()) return;
   std::ranges::sort(series.samples, {}, &Sample::x);
@@ -118,7 +121,7 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
        witnesses_) { // beside the whole machine, one without a part is named by its curve
     const auto whole = witness.substr(0, witness.find('~'));
     if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
-      who.push_back(show_witness(witness));
+      who.push_back(format_witness(witness));
   }
   witnesses_.clear();
   if (!enough) return;
@@ -149,7 +152,7 @@ Sheet ProductSheet::made() {
   if (modelled_)
     sheet_.caption.emplace_back(measured_ > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (flagged_ > 0) {
-    sheet_.caption.push_back(fmt::format("{} of {} repetitions in doubt", flagged_, measured_));
+    sheet_.caption.push_back(fmt::format("{} of {} repetitions disturbed", flagged_, measured_));
     sheet_.warnings.push_back(sheet_.caption.back() + " (see their flags in the results)");
   }
   sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());

@@ -33,7 +33,7 @@ std::string first_line(const std::string& text) {
 Java::Java() {
   for (const char* program : {"javac", "java"})
     if (!process::find_program(program)) {
-      missing_ = std::string(program) + " is not found along PATH" + package;
+      missing_ = std::string(program) + " not found in PATH" + package;
       return;
     }
   try {
@@ -48,14 +48,14 @@ Java::Java() {
 void Java::build() {
   std::string pattern = (fs::temp_directory_path() / "recount-java-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) {
-    missing_ = "no folder can be made in " + fs::temp_directory_path().string();
+    missing_ = "cannot create a folder in " + fs::temp_directory_path().string();
     return;
   }
   folder_ = pattern;
   const std::string source = folder_ + "/MatMul.java";
   std::ofstream(source) << java_data;
-  const auto told = javac({"-version"});
-  version_ = first_line(told.out.empty() ? told.err : told.out);
+  const auto version = javac({"-version"});
+  version_ = first_line(version.out.empty() ? version.err : version.out);
   const auto built = javac({"-d", folder_, source});
   if (!built.exit.ok()) missing_ = "javac failed: " + describe(built.exit) + "; " + first_line(built.err);
   if (missing_.empty()) ::setenv("CLASSPATH", folder_.c_str(), 1);

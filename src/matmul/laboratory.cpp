@@ -18,13 +18,13 @@ std::string times_factor(double factor) {
 }
 
 std::vector<Measure> counts(const Products& group) {
-  return {metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", show_millions),
-          derived_measure(group, "loads + stores (10^6)", "LST", show_millions),
-          {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, show_millions},
-          {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
-          derived_measure(group, "L1 hit rate", "L1_HIT_RATE", show_share),
-          derived_measure(group, "L2 hit rate", "L2_HIT_RATE", show_share),
-          metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", show_millions)};
+  return {metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
+          derived_measure(group, "loads + stores (10^6)", "LST", format_millions),
+          {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, format_millions},
+          {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
+          derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
+          derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
+          metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", format_millions)};
 }
 
 /// Against another product of the same size.
@@ -32,8 +32,8 @@ std::vector<Measure> comparison(const Products& group, const Product& other) {
   const auto part = [&group, other](std::optional<Quantity> Comparison::*which) {
     return [&group, other, which](const Product& p) { return compare(group, p, other).*which; };
   };
-  return {{"delta L1 hit rate (points)", part(&Comparison::l1), show_points},
-          {"delta L2 hit rate (points)", part(&Comparison::l2), show_points},
+  return {{"difference in L1 hit rate (points)", part(&Comparison::l1), format_points},
+          {"difference in L2 hit rate (points)", part(&Comparison::l2), format_points},
           {"speed-up by cycles", part(&Comparison::by_cycles), times_factor},
           {"speed-up by time", part(&Comparison::by_time), times_factor}};
 }
@@ -68,29 +68,29 @@ std::vector<LabProducts> labs(const Products& group) {
   return all;
 }
 
-/// The same loops as the compiler makes them when it may.
+/// The same loops in the vectorised build.
 std::vector<Block> vectorised_table(const Products& group, const LabProducts& lab) {
-  const Measure rate{"plain build over vectorised build, by time",
+  const Measure rate{"speed-up of the vectorised over the plain build, by time",
                      [&group](const Product& p) -> std::optional<Quantity> {
                        Product plain = p;
                        plain.build.clear();
                        return compare(group, p, plain).by_time;
                      },
                      times_factor};
-  return across(fmt::format("The same loops built with {}: vectors, and sums in registers. n = {}",
+  return across(fmt::format("The same loops built with {} (vectorised, sums in registers); n = {}",
                             group.run && group.run->versions.contains("vectorised_flags")
                                 ? group.run->versions.at("vectorised_flags")
                                 : "-O3 -march=native",
                             lab.first.n),
                 lab.vectorised,
-                {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
-                 metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", show_millions),
+                {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
+                 metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
                  rate});
 }
 
-/// A column for each transposed product that the blocked one is held against.
+/// One column for each transposed product that the blocked one is compared with.
 std::vector<Block> against_transposed(const Products& group, const Product& blocked, const LabProducts& lab) {
-  Table table{fmt::format("4. {} against the transposed product; n = {}", loops_name(blocked), lab.first.n),
+  Table table{fmt::format("4. {} compared with the transposed product; n = {}", loops_name(blocked), lab.first.n),
               {{"", false}},
               {}};
   std::vector<std::string> who;
@@ -98,7 +98,7 @@ std::vector<Block> against_transposed(const Products& group, const Product& bloc
     const auto one = across("", {blocked}, comparison(group, transposed));
     if (one.empty()) continue;
     const auto& rows = std::get<Table>(one[0]).rows;
-    table.columns.push_back({"against " + loops_name(transposed)});
+    table.columns.push_back({"compared with " + loops_name(transposed)});
     for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
       table.rows.push_back({rows[i][0]});
       who.push_back(rows[i].back());
@@ -110,7 +110,7 @@ std::vector<Block> against_transposed(const Products& group, const Product& bloc
     }
   }
   if (table.rows.empty()) return {};
-  table.columns.push_back({"who says it", false});
+  table.columns.push_back({"witness", false});
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     table.rows[i].push_back(who[i]);
   std::vector<Block> made;
@@ -121,9 +121,9 @@ std::vector<Block> against_transposed(const Products& group, const Product& bloc
 std::string sizes_text(const Products& group, const Product& product) {
   const auto bytes = static_cast<double>(product.n * product.n * product.element_bytes());
   return fmt::format(
-      "Matrices are {} x {} of {}-byte integers: {:.0f} bytes ({}) each, {} elements in a line of {} "
+      "Matrices are {} x {} of {}-byte integers: {:.0f} bytes ({}) each, {} elements per line of {} "
       "bytes.",
-      product.n, product.n, product.element_bytes(), bytes, show_bytes(bytes),
+      product.n, product.n, product.element_bytes(), bytes, format_bytes(bytes),
       group.line() / product.element_bytes(), group.line());
 }
 
@@ -139,7 +139,7 @@ std::vector<Block> laboratory(const Products& group) {
     if (!lab.transposed.empty()) {
       auto measures = counts(group);
       for (auto& measure : comparison(group, lab.first)) {
-        measure.label += " against 1";
+        measure.label += " compared with 1";
         measures.push_back(std::move(measure));
       }
       append(blocks,
@@ -149,10 +149,10 @@ std::vector<Block> laboratory(const Products& group) {
     if (!lab.blocked.empty()) {
       auto measures = counts(group);
       for (auto& measure : comparison(group, lab.first)) {
-        measure.label += " against 1";
+        measure.label += " compared with 1";
         measures.push_back(std::move(measure));
       }
-      append(blocks, across(fmt::format("3. Blocked product, {} of one line's elements; n = {}",
+      append(blocks, across(fmt::format("3. Blocked product, {}, block size one line; n = {}",
                                         loops_prose(lab.blocked[0]), n),
                             lab.blocked, measures));
     }

@@ -53,7 +53,7 @@ void find_identical(std::vector<OddRepetition>& found, const Product& product,
   if (same.size() != 1 || others.size() < 2) return;
   found.push_back(
       {product, b.first, b.second, same[0]->repetition, same[0]->value, median(others),
-       fmt::format("exactly the value of {} in the same repetition, and in no other one", a.second)});
+       fmt::format("equal to the value of {} in the same repetition, and in no other", a.second)});
 }
 
 } // namespace

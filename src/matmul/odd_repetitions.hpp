@@ -1,4 +1,4 @@
-// Repetitions that break the pattern of their siblings: told, never averaged silently. Pure.
+// Repetitions that break the pattern of their siblings: value, never averaged silently. Pure.
 #pragma once
 
 #include "matmul/products.hpp"
@@ -8,7 +8,7 @@
 
 namespace recount::analysis {
 
-/// One repetition in doubt.
+/// One repetition disturbed.
 struct OddRepetition {
   Product product;
   std::string witness, metric;

@@ -12,7 +12,7 @@ namespace {
 using namespace analysis;
 
 std::string one_value(const std::string& metric, double value) {
-  return metric == "seconds" ? show_seconds(value) : fmt::format("{:.0f}", value);
+  return metric == "seconds" ? format_seconds(value) : fmt::format("{:.0f}", value);
 }
 
 bool modelled(const std::string& witness) {
@@ -49,15 +49,15 @@ Table head_of(std::string caption) {
 
 std::vector<Block> all_values(const Products& group) {
   const std::size_t most = most_repetitions(group);
-  Table measured = head_of(
-      most > 1 ? "All repetitions, their mean, median and spread (p10 to p90, of the median)" : "All values");
+  Table measured =
+      head_of(most > 1 ? "All repetitions: mean, median and spread ((p90 - p10) / median)" : "All values");
   for (std::size_t i = 0; i < most; ++i)
     measured.columns.push_back({most > 1 ? std::to_string(i + 1) : "value"});
   if (most > 1)
     for (const char* head : {"mean", "median", "spread"})
       measured.columns.push_back({head});
-  Table told = head_of("All that the model says, once each: it repeats itself exactly");
-  told.columns.push_back({"value"});
+  Table deterministic = head_of("All modelled values (deterministic, one each)");
+  deterministic.columns.push_back({"value"});
   bool flagged = false;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics) {
@@ -68,11 +68,11 @@ std::vector<Block> all_values(const Products& group) {
                                      : measured_row(all, metric, most);
       flagged = flagged || all.flagged > 0;
       row.insert(row.end(), cells.begin(), cells.end());
-      (modelled(witness) ? told : measured).rows.push_back(std::move(row));
+      (modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
     }
-  if (flagged) measured.notes.emplace_back("A star marks a repetition that something disturbed.");
+  if (flagged) measured.notes.emplace_back("* disturbed repetition");
   std::vector<Block> made;
-  for (Table* table : {&measured, &told})
+  for (Table* table : {&measured, &deterministic})
     if (!table->rows.empty()) made.emplace_back(std::move(*table));
   return made;
 }

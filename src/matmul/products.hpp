@@ -43,7 +43,7 @@ struct Quantity {
 /// What the processor does at most, measured.
 struct CeilingRate {
   std::string name;       ///< "vector", "scalar": operations; "L1d", "memory": bytes
-  bool bandwidth = false; ///< bytes a second; else operations a second
+  bool bandwidth = false; ///< bytes a second; else operations per second
   double rate = 0;        ///< the best repetition
   std::int64_t size = 0;  ///< bytes of the array, of a bandwidth
 };

@@ -3,8 +3,8 @@
 
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
-#include "model/machine.hpp"
 #include "matmul/preset_notes.hpp"
+#include "model/machine.hpp"
 
 #include <recount/error.hpp>
 
@@ -67,14 +67,14 @@ public:
         row(line);
     }
     if (made_.observations.empty())
-      fail("holds no values", "columns variant, n, l1_dcm ... and a row for each");
+      fail("has no values", "columns variant, n, l1_dcm ... and one row per product");
     return std::move(made_);
   }
 
 private:
   [[noreturn]] void fail(const std::string& cause, const std::string& remedy = "") const {
     throw bad_input(fmt::format("{}:{}", file_, line_), cause,
-                    remedy.empty() ? "recount-matmul(1) tells what a published table holds" : remedy);
+                    remedy.empty() ? "see recount-matmul(1)" : remedy);
   }
 
   void comment(std::string_view text) {
@@ -108,7 +108,7 @@ private:
     }
     std::vector<std::string> known{"variant", "n", "block", "seconds", "seconds_cpp", "seconds_java"};
     known.insert(known.end(), preset_columns.begin(), preset_columns.end());
-    fail(fmt::format("no column is known by the name \"{:.80}\"", name), base::did_you_mean(name, known));
+    fail(fmt::format("unknown column \"{:.80}\"", name), base::did_you_mean(name, known));
   }
 
   template <class Number>
@@ -116,21 +116,21 @@ private:
     Number value{};
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error != std::errc() || end != field.data() + field.size() || !(value > 0))
-      fail(fmt::format("\"{:.40}\" is no {}", field, what));
+      fail(fmt::format("\"{:.40}\" is not a {}", field, what));
     return value;
   }
 
   void row(std::string_view line) {
     const auto fields = host::split(line, ',');
     if (fields.size() != columns_.size())
-      fail(fmt::format("has {} fields, the head has {}", fields.size(), columns_.size()));
+      fail(fmt::format("has {} fields, the header has {}", fields.size(), columns_.size()));
     result::Params given{{"element", std::string("f64")}};
     const auto each = [&](auto&& take) {
       for (std::size_t i = 0; i < columns_.size(); ++i)
         if (const auto field = host::trim(fields[i]); !field.empty()) take(columns_[i], field);
     };
     each([&](const Column& c, std::string_view field) { place(c, field, given); });
-    if (!given.contains("variant") || !given.contains("n")) fail("the row lacks its variant or its n");
+    if (!given.contains("variant") || !given.contains("n")) fail("the row has no variant or no n");
     const auto point = kernel::complete(kernel::find("matmul"), given);
     if (std::ranges::find(made_.points, point) == made_.points.end()) made_.points.push_back(point);
     each([&](const Column& c, std::string_view field) { value(c, field, point, given); });
@@ -141,7 +141,7 @@ private:
       const auto* const name =
           std::ranges::find_if(variant_names, [&](const NameRow& r) { return r.published == field; });
       if (name == variant_names.end())
-        fail(fmt::format("\"{:.40}\" is no variant", field),
+        fail(fmt::format("\"{:.40}\" is not a variant", field),
              "simple, line, block or a variant of the kernel matmul");
       given["variant"] = std::string(name->ours);
     }
@@ -207,7 +207,7 @@ std::vector<std::string> counted(const Published& table) {
   return presets;
 }
 
-/// Told apart by what it holds (FNV-1a).
+/// PlottedValue apart by what it holds (FNV-1a).
 std::string digest(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text)
@@ -218,7 +218,8 @@ std::string digest(std::string_view text) {
 } // namespace
 
 Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
-  if (text.size() > longest_table) throw bad_input(file, "is longer than a megabyte: no table of products");
+  if (text.size() > longest_table)
+    throw bad_input(file, "is longer than 1 MB, the limit for a published table");
   Published made = Reader(text, file).read();
   const std::string name = std::filesystem::path(file).filename().string();
   auto& versions = made.run.versions;
@@ -241,8 +242,7 @@ Published parse_published(std::string_view text, const std::string& file, const 
 Published read_published(const std::string& file, const std::string& machine) {
   const std::string text = host::read_file(file).value_or("");
   if (text.empty())
-    throw bad_input(file,
-                    std::filesystem::exists(file) ? "is empty, or cannot be read" : "there is no such file");
+    throw bad_input(file, std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
   return parse_published(text, file, machine);
 }
 

@@ -67,25 +67,25 @@ std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& p
   const std::string machine = beside.witness.empty() ? "" : beside.witness.substr(6);
   append(
       blocks,
-      down("L1 data-cache misses (10^6): published, and in the model of " + machine, leads, products,
-           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); }, show_millions},
-            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); }, show_millions},
+      down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
+           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); }, format_millions},
+            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); }, format_millions},
             {"model / published",
              [&](const Product& p) {
                return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
              },
              ratio_text},
-            {"without the TLB / published",
+            {"model without TLB / published",
              [&](const Product& p) {
                return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"), beside.of_table(p, "PAPI_L1_DCM"));
              },
              ratio_text}}));
   append(
       blocks,
-      down("L2 data-cache misses (10^6): published, and what the model's loads, stores and page walks miss",
+      down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
            leads, products,
-           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); }, show_millions},
-            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); }, show_millions},
+           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); }, format_millions},
+            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); }, format_millions},
             {"published / published L1",
              [&](const Product& p) {
                return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
@@ -93,10 +93,10 @@ std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& p
              ratio_text}}));
   append(blocks,
          down("Time (s): published, and on this machine", leads, products,
-              {{"published", [&](const Product& p) { return seconds(beside.table, p); }, show_seconds},
+              {{"published", [&](const Product& p) { return seconds(beside.table, p); }, format_seconds},
                {"published GFLOP/s", [&](const Product& p) { return derived(beside.table, p, "GFLOPS"); },
-                show_number},
-               {"here", [&](const Product& p) { return beside.own_seconds(p); }, show_seconds},
+                format_number},
+               {"here", [&](const Product& p) { return beside.own_seconds(p); }, format_seconds},
                {"published / here",
                 [&](const Product& p) { return over(seconds(beside.table, p), beside.own_seconds(p)); },
                 ratio_text}}));
@@ -127,7 +127,7 @@ std::vector<Block> published(const std::vector<Products>& all) {
     append(blocks, tables_of({table, all, modelled, witness}, products));
     if (!modelled)
       blocks.emplace_back(
-          Paragraph{"No model of its machine stands beside it: name one with --published-machine."});
+          Paragraph{"There is no model of its machine to compare with: name one with --published-machine."});
   }
   return blocks;
 }

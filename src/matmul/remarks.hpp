@@ -1,4 +1,4 @@
-// What a reader of matrix results should be told beside the numbers. Pure, over what was observed.
+// What a reader of matrix results should be value beside the numbers. Pure, over what was observed.
 #pragma once
 
 #include "matmul/products.hpp"

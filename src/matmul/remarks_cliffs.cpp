@@ -1,4 +1,4 @@
-// Remarks on sizes between which the cost of a step leaps, and on what fits where.
+// Remarks on jumps of the cost per step between sizes, and on the levels that blocks fit.
 #include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/remarks.hpp"
@@ -14,8 +14,8 @@
 namespace recount::analysis {
 namespace {
 
-/// A time per step that grows by this factor, and misses per step that grow by so many, are cliffs.
-constexpr double time_leap = 1.5, miss_leap = 0.15;
+/// A time per step that grows by this factor, or misses per step that grow by this number, are a jump.
+constexpr double time_jump = 1.5, miss_jump = 0.15;
 
 struct Measured {
   const char *metric, *what;
@@ -32,7 +32,7 @@ constexpr std::array model_causes{Cause{"PAPI_TLB_DM", "page walks"},
                                   Cause{"MODEL_L1_WALK_MISSES", "L1 misses of page walks"},
                                   Cause{"PAPI_L2_DCM", "L2 misses"}, Cause{"PAPI_L3_DCM", "L3 misses"}};
 
-/// What loops go through again and again, in elements (and pages), as a function of n.
+/// The data that loops reuse, in bytes and pages, as a function of n.
 struct Footprint {
   const char *variant, *what;
   double (*bytes)(const Product& product, const Capacities& machine); ///< of cache lines
@@ -49,10 +49,10 @@ double matrix_bytes(const Product& p) {
   return static_cast<double>(p.n) * row_bytes(p);
 }
 constexpr std::array footprints{
-    Footprint{"ijk", "the column of b, a line for each of its n rows",
+    Footprint{"ijk", "the column of b, one line per row",
               [](const Product& p, const Capacities& m) { return static_cast<double>(p.n * m.line); },
               [](const Product& p, const Capacities& m) { return column_pages(p, m); }},
-    Footprint{"ijk-mem", "the column of b, a line for each of its n rows",
+    Footprint{"ijk-mem", "the column of b, one line per row",
               [](const Product& p, const Capacities& m) { return static_cast<double>(p.n * m.line); },
               [](const Product& p, const Capacities& m) { return column_pages(p, m); }},
     Footprint{"ikj", "a row of b and a row of c",
@@ -77,33 +77,33 @@ std::optional<Quantity> per_step(const Products& group, const Product& product, 
   return quantity;
 }
 
-struct Leap {
+struct Jump {
   const Measured* metric;
   Quantity from, to;
 };
 
-std::vector<Leap> leaps(const Products& group, const Product& a, const Product& b) {
-  std::vector<Leap> found;
+std::vector<Jump> jumps(const Products& group, const Product& a, const Product& b) {
+  std::vector<Jump> found;
   for (const Measured& metric : measured_metrics) {
     const auto from = per_step(group, a, metric), to = per_step(group, b, metric);
     if (!from || !to || from->witness != to->witness || from->witness.starts_with("model")) continue;
-    const bool leapt =
-        metric.time ? to->value > time_leap * from->value : to->value > from->value + miss_leap;
-    if (leapt) found.push_back({&metric, *from, *to});
+    const bool jumped =
+        metric.time ? to->value > time_jump * from->value : to->value > from->value + miss_jump;
+    if (jumped) found.push_back({&metric, *from, *to});
   }
   return found;
 }
 
-std::string leap_text(const Leap& leap) {
-  if (leap.metric->time)
-    return fmt::format("time {} to {} ns a step ({}, {})", show_number(leap.from.value),
-                       show_number(leap.to.value), show_times(leap.to.value / leap.from.value),
-                       show_witness(leap.to.witness));
-  return fmt::format("{} {} to {} a step ({})", leap.metric->what, show_number(leap.from.value),
-                     show_number(leap.to.value), show_witness(leap.to.witness));
+std::string jump_text(const Jump& jump) {
+  if (jump.metric->time)
+    return fmt::format("time {} to {} ns per step ({}, {})", format_number(jump.from.value),
+                       format_number(jump.to.value), format_times(jump.to.value / jump.from.value),
+                       format_witness(jump.to.witness));
+  return fmt::format("{} {} to {} per step ({})", jump.metric->what, format_number(jump.from.value),
+                     format_number(jump.to.value), format_witness(jump.to.witness));
 }
 
-/// What outgrows what between two sizes.
+/// The footprints that exceed a level between two sizes.
 std::vector<std::string> outgrown(const Product& a, const Product& b, const Capacities& machine) {
   std::vector<std::string> found;
   for (const Footprint& f : footprints) {
@@ -111,13 +111,13 @@ std::vector<std::string> outgrown(const Product& a, const Product& b, const Capa
     for (const auto& level : machine.levels) {
       const auto capacity = static_cast<double>(level.bytes);
       if (f.bytes(a, machine) <= capacity && f.bytes(b, machine) > capacity)
-        found.push_back(fmt::format("{} ({} to {}) outgrows {} ({})", f.what, show_bytes(f.bytes(a, machine)),
-                                    show_bytes(f.bytes(b, machine)), level.name, show_bytes(capacity)));
+        found.push_back(fmt::format("{} ({} to {}) exceeds {} ({})", f.what, format_bytes(f.bytes(a, machine)),
+                                    format_bytes(f.bytes(b, machine)), level.name, format_bytes(capacity)));
     }
     if (!f.pages || !machine.tlb_pages) continue;
     const auto entries = static_cast<double>(*machine.tlb_pages);
     if (f.pages(a, machine) <= entries && f.pages(b, machine) > entries)
-      found.push_back(fmt::format("{} lies on {:.0f} to {:.0f} pages and outgrows the TLB's {} entries",
+      found.push_back(fmt::format("{} ({:.0f} to {:.0f} pages) exceeds the {} TLB entries",
                                   f.what, f.pages(a, machine), f.pages(b, machine), *machine.tlb_pages));
   }
   return found;
@@ -137,14 +137,14 @@ std::vector<Risen> risen(const Products& modelled, const std::string& model, con
     const auto from = per_step(modelled, a, metric, model), to = per_step(modelled, b, metric, model);
     if (!from || !to || to->value < from->value + 0.05) continue;
     found.push_back(
-        {fmt::format("{} {} to {} a step", cause.what, show_number(from->value), show_number(to->value)),
+        {fmt::format("{} {} to {} per step", cause.what, format_number(from->value), format_number(to->value)),
          to->value - from->value, std::string_view(cause.metric) == "PAPI_TLB_DM"});
   }
   std::ranges::stable_sort(found, std::greater{}, &Risen::by);
   return found;
 }
 
-/// Whether the leap of L1 misses is the TLB's: the model has it with its TLB and not without.
+/// Whether the TLB causes the jump of L1 misses: the model has it with its TLB and not without.
 std::string tlb_text(const Products& modelled, const std::string& model, const Product& a, const Product& b) {
   const Measured misses{"PAPI_L1_DCM", "L1 misses", false};
   const std::string machine = model == "model" ? "model:host" : model;
@@ -155,25 +155,25 @@ std::string tlb_text(const Products& modelled, const std::string& model, const P
   const double with = with_b->value - with_a->value, bare = bare_b->value - bare_a->value;
   if (with < 0.05) return {};
   const std::string numbers =
-      fmt::format("L1 misses {} to {} a step with its TLB, {} to {} without", show_number(with_a->value),
-                  show_number(with_b->value), show_number(bare_a->value), show_number(bare_b->value));
-  if (bare < 0.5 * with) return " The TLB makes it: the model has " + numbers + ".";
-  return " It is not the TLB alone: the model has " + numbers + ".";
+      fmt::format("L1 misses {} to {} per step with its TLB, {} to {} without", format_number(with_a->value),
+                  format_number(with_b->value), format_number(bare_a->value), format_number(bare_b->value));
+  if (bare < 0.5 * with) return " The TLB causes it: the model has " + numbers + ".";
+  return " The TLB is not the only cause: the model has " + numbers + ".";
 }
 
 Remark cliff(const Products& modelled, const std::string& model, const Capacities& machine, const Product& a,
-             const Product& b, const std::vector<Leap>& leapt) {
+             const Product& b, const std::vector<Jump>& jumped) {
   Remark remark;
-  remark.title = fmt::format("A cliff: {} between n = {} and {}", loops_name(a), a.n, b.n);
+  remark.title = fmt::format("Jump in cost: {} between n = {} and {}", loops_name(a), a.n, b.n);
   std::vector<std::string> lines;
-  for (const Leap& leap : leapt)
-    lines.push_back(leap_text(leap));
+  for (const Jump& jump : jumped)
+    lines.push_back(jump_text(jump));
   remark.text = fmt::format("From n = {} to {}: {}.", a.n, b.n, fmt::join(lines, "; "));
   const auto rise = risen(modelled, model, a, b);
   if (rise.empty()) {
     remark.text +=
-        fmt::format(" Nothing of this is in the caches of {} as they are modelled: neither misses nor "
-                    "page walks a step rise by 0.05 there, or these sizes were not modelled.",
+        fmt::format(" The model of the caches of {} does not explain it: misses and page walks per step rise by less "
+                    "than 0.05, or these sizes were not modelled.",
                     machine.machine);
   } else {
     std::vector<std::string> texts;
@@ -183,7 +183,7 @@ Remark cliff(const Products& modelled, const std::string& model, const Capacitie
     remark.text += tlb_text(modelled, model, a, b);
     if (rise.front().walks)
       remark.text +=
-          " Most of all, steps begin to wait for page walks: the time is the TLB's, before any cache's.";
+          " The largest increase is in page walks: the TLB limits the time, not a cache.";
   }
   remark.evidence = outgrown(a, b, machine);
   return remark;
@@ -199,8 +199,8 @@ std::vector<Remark> cliffs(const Products& measured, const Products& modelled, c
     const auto sizes = measured.sizes(loops);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
       const Product a = at_size(loops, sizes[i - 1]), b = at_size(loops, sizes[i]);
-      const auto leapt = leaps(measured, a, b);
-      if (!leapt.empty()) all.push_back(cliff(modelled, model, machine, a, b, leapt));
+      const auto jumped = jumps(measured, a, b);
+      if (!jumped.empty()) all.push_back(cliff(modelled, model, machine, a, b, jumped));
     }
   }
   return all;
@@ -215,15 +215,15 @@ std::vector<Remark> conflicts(const Products& modelled, const std::string& model
                free = mean(metrics, "PAPI_L1_DCM", machine + "~full");
     if (!misses || !free || misses->value <= most * free->value) continue;
     remark.evidence.push_back(fmt::format(
-        "{}, n = {}: {} million L1 misses, {} million if L1 were fully associative", loops_name(product),
-        product.n, show_millions(misses->value), show_millions(free->value)));
+        "{}, n = {}: {} million L1 misses, {} million with a fully associative L1", loops_name(product),
+        product.n, format_millions(misses->value), format_millions(free->value)));
   }
   if (remark.evidence.empty()) return {};
-  remark.title = "Conflicts: lines that compete for few sets";
+  remark.title = "Conflict misses: lines that map to few sets";
   remark.text =
-      "At these sizes the first level misses though it has room: rows lie a multiple of few sets apart, so "
-      "that a column meets the same sets again and again. A size that is a multiple of a power of two is "
-      "the worst; a row longer by a line, or a block, mends it.";
+      "At these sizes L1 misses although the data fit: the row length is a multiple of a few sets, so a column "
+      "maps to the same sets repeatedly. Multiples of powers of two are the worst; padding each row by one line, or "
+      "blocking, avoids it.";
   return {remark};
 }
 
@@ -233,7 +233,7 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
     if (product.block > 0 && product.build.empty()) blocks.emplace(product.block, product.element_bytes());
   if (blocks.empty() || machine.levels.empty()) return {};
   Remark remark;
-  remark.title = "Which blocks fit";
+  remark.title = "Levels that blocks fit";
   const auto& l1 = machine.levels.front();
   const auto largest = [&](double copies, std::int64_t element) {
     return std::floor(std::sqrt(static_cast<double>(l1.bytes) / copies / static_cast<double>(element)));
@@ -242,7 +242,7 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
   remark.text =
       fmt::format("{} of {} holds {}: one block of {:.0f} x {:.0f} elements of {} bytes, or three (of a, b "
                   "and c) of {:.0f} x {:.0f}.",
-                  l1.name, machine.machine, show_bytes(static_cast<double>(l1.bytes)), largest(1, element),
+                  l1.name, machine.machine, format_bytes(l1.bytes), largest(1, element),
                   largest(1, element), element, largest(3, element), largest(3, element));
   for (const auto& [block, bytes] : blocks) {
     const double size = static_cast<double>(block * block * bytes);
@@ -250,9 +250,9 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
     for (auto level = machine.levels.rbegin(); level != machine.levels.rend(); ++level)
       if (size <= static_cast<double>(level->bytes)) where = level->name;
     remark.evidence.push_back(fmt::format("block {} x {}: {} each, {} three; {}", block, block,
-                                          show_bytes(size), show_bytes(3 * size),
-                                          where.empty() ? "no level of " + machine.machine + " holds one"
-                                                        : "the smallest level that holds one is " + where));
+                                          format_bytes(size), format_bytes(3 * size),
+                                          where.empty() ? "no level of " + machine.machine + " fits one"
+                                                        : "smallest level that fits one: " + where));
   }
   return {remark};
 }

@@ -1,4 +1,4 @@
-// Remarks on counts that contradict one another, and on speed-ups that hit rates do not explain.
+// Remarks on contradictory counts, and on speed-ups that hit rates do not explain.
 #include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/remarks.hpp"
@@ -13,22 +13,22 @@
 namespace recount::analysis {
 namespace {
 
-/// Native events that count more than what the program asked for.
+/// Native events that count more than demand accesses.
 struct TermRow {
   const char *event, *counts;
 };
 constexpr std::array term_rows{
     TermRow{
         "LLC_REFERENCES",
-        "counts every request that the core makes to the last level: those of speculation and of hardware "
-        "prefetchers as well as the program's own (Intel 64 and IA-32 Architectures Software Developer's "
+        "counts every request of the core to the last level, including speculation and hardware "
+        "prefetches (Intel 64 and IA-32 Architectures Software Developer's "
         "Manual, volume 3, architectural event Last Level Cache References)"},
     TermRow{
         "LAST_LEVEL_CACHE_REFERENCES",
-        "counts every request that the core makes to the last level, those of hardware prefetchers included"},
-    TermRow{"L2_RQSTS:MISS", "counts the requests of the L2 prefetcher as well as those of L1"},
-    TermRow{"L2_LINES_IN", "counts every line brought into L2, by whomever it was asked for"},
-    TermRow{"L2_TRANS", "counts every transaction of L2, prefetches and write-backs included"},
+        "counts every request of the core to the last level, including hardware prefetches"},
+    TermRow{"L2_RQSTS:MISS", "counts requests of the L2 prefetcher and of L1"},
+    TermRow{"L2_LINES_IN", "counts every line brought into L2, including prefetches"},
+    TermRow{"L2_TRANS", "counts every L2 transaction, including prefetches and write-backs"},
     TermRow{"L1D:REPLACEMENT",
             "counts lines that are brought into L1: for loads and stores, for page walks and for the L1 "
             "prefetcher, but not what the L2 prefetcher fetches into L2"},
@@ -72,29 +72,26 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
   if (found.empty()) return {};
   Remark remark;
   remark.title = "More misses in L2 than in L1";
-  remark.text = fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. L2 can miss only "
-                            "when it is asked, and the "
-                            "program asks it only when L1 has missed: so PAPI_L2_DCM counts more here than "
-                            "the program's own misses.",
+  remark.text = fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. Only accesses that miss in "
+                            "L1 reach L2, so PAPI_L2_DCM counts more than demand misses here.",
                             found.size(), compared);
   const std::string l2 = explained(group, "PAPI_L2_DCM");
-  remark.text += l2.empty() ? " The formula behind the preset is not known to these results; recount presets "
-                              "PAPI_L2_DCM --pmu NAME shows it for any CPU."
+  remark.text += l2.empty() ? " The results do not contain the formula of the preset; for any CPU, run recount presets PAPI_L2_DCM "
+                              "--pmu NAME."
                             : l2;
   remark.text += explained(group, "PAPI_L1_DCM");
   remark.text +=
-      " The difference is mostly what the L2 prefetcher fetched: a rate of L2 misses over L1 misses "
-      "means nothing here.";
+      " Most of the difference are prefetches of L2: the ratio of L2 misses to L1 misses has no meaning here.";
   for (const Excess& e : found) {
-    std::string line = fmt::format("{}: {} million in L2 against {} million in L1 ({}), {}",
-                                   place_of(e.product), show_millions(e.l2), show_millions(e.l1),
-                                   show_times(e.l2 / e.l1), show_witness(e.witness));
+    std::string line = fmt::format("{}: {} million in L2, {} million in L1 ({}), {}",
+                                   place_of(e.product), format_millions(e.l2), format_millions(e.l1),
+                                   format_times(e.l2 / e.l1), format_witness(e.witness));
     if (modelled) {
       const auto at = modelled->of.find(e.product);
       if (at != modelled->of.end())
         if (const auto demand = mean(at->second, "PAPI_L2_DCM", model))
-          line += fmt::format("; without a prefetcher {} million, {}", show_millions(demand->value),
-                              show_witness(model));
+          line += fmt::format("; without a prefetcher {} million, {}", format_millions(demand->value),
+                              format_witness(model));
     }
     remark.evidence.push_back(line);
   }
@@ -128,16 +125,16 @@ std::string why_faster(const Products& group, const Product& a, const Product& b
              l2_b = derived(group, b, "L2_HIT_RATE", witness);
   const auto far_a = derived(group, a, "L2_PER_FLOP", witness),
              far_b = derived(group, b, "L2_PER_FLOP", witness);
-  if (!l2_a || !l2_b || !far_a || !far_b) return "L2 was not counted, so these results do not tell why.";
+  if (!l2_a || !l2_b || !far_a || !far_b) return "L2 was not counted, so the cause is unknown.";
   const std::string rates = fmt::format(
-      "of what misses L1, {} hits L2 ({} in the other), so that {} of 1000 operations go beyond L2 "
-      "({} in the other)",
-      show_share(l2_a->value), show_share(l2_b->value), show_number(1000 * far_a->value),
-      show_number(1000 * far_b->value));
-  if (far_a->value < far_b->value) return "L2 answers: " + rates + ".";
-  return "L2 does not answer either: " + rates +
-         ". What is left is what these counts do not see: accesses that a prefetcher foresees or that the "
-         "processor overlaps, and instructions.";
+      "{} of the L1 misses hit in L2 ({} in the other product), so that {} of 1000 operations miss in L2 "
+      "({} in the other product)",
+      format_share(l2_a->value), format_share(l2_b->value), format_number(1000 * far_a->value),
+      format_number(1000 * far_b->value));
+  if (far_a->value < far_b->value) return "L2 serves the misses: " + rates + ".";
+  return "L2 does not explain it either: " + rates +
+         ". Remaining causes that these events do not count: prefetching, overlap of accesses, and the number of "
+         "instructions.";
 }
 
 } // namespace
@@ -152,8 +149,8 @@ std::vector<Remark> faster_with_fewer_hits(const Products& group) {
       remark.title = fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
                                  loops_name(other), product.n);
       remark.text = fmt::format("It is {} faster ({}), though its L1 hit rate is {} points lower ({}). {}",
-                                show_times(c.by_time->value), show_witness(c.by_time->witness),
-                                show_number(-100 * c.l1->value), show_witness(c.l1->witness),
+                                format_times(c.by_time->value), format_witness(c.by_time->witness),
+                                format_number(-100 * c.l1->value), format_witness(c.l1->witness),
                                 why_faster(group, product, other, c.l1->witness));
       all.push_back(std::move(remark));
     }
@@ -169,23 +166,23 @@ std::vector<Remark> transposition(const Products& group) {
     const auto a = seconds(group, with), b = seconds(group, without);
     const double share = 2.0 / (4.0 * static_cast<double>(with.n)); // 2 n^2 accesses beside 4 n^3
     Remark remark;
-    remark.title = fmt::format("What including the transposition changes, n = {}", with.n);
+    remark.title = fmt::format("Effect of including the transposition, n = {}", with.n);
     remark.text = fmt::format("It adds 2 n^2 loads and stores to the 4 n^3 of the product, {:.3f} % of them.",
                               100 * share);
     if (a && b)
       remark.text +=
-          fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.", show_seconds(a->value),
-                      show_seconds(b->value), 100 * (a->value / b->value - 1));
+          fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.", format_seconds(a->value),
+                      format_seconds(b->value), 100 * (a->value / b->value - 1));
     const Comparison c = compare(group, with, without);
     const auto misses = derived(group, with, "L1_PER_FLOP"), fewer = derived(group, without, "L1_PER_FLOP");
     if (c.l1 && misses && fewer)
       remark.text +=
-          fmt::format(" It adds {} million L1 misses, {}, as b is read along its columns once; the hit "
-                      "rate changes by {} points.",
-                      show_millions((misses->value - fewer->value) * with.operations()),
-                      show_witness(c.l1->witness), show_points(c.l1->value));
-    remark.text += " The transposition pays as soon as its cost, which grows with n^2, is small against the "
-                   "product, which grows with n^3; a result to compare with must include it.";
+          fmt::format(" It adds {} million L1 misses ({}), because b is read by columns once; the hit rate changes "
+                      "by {} points.",
+                      format_millions((misses->value - fewer->value) * with.operations()),
+                      format_witness(c.l1->witness), format_points(c.l1->value));
+    remark.text += " Its cost grows with n^2, that of the product with n^3. A comparison with another product must "
+                   "include it.";
     all.push_back(std::move(remark));
   }
   return all;

@@ -1,4 +1,4 @@
-// The matrix-multiplication study in a report: which tables, figures and sentences.
+// The matrix-multiplication study in a report: tables, figures and sentences.
 #include "base/format.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
@@ -16,7 +16,7 @@ using namespace analysis;
 struct FigureRow {
   const char *section, *figure;
 };
-/// Which figures stand in which section, in this order.
+/// The figures of each section, in order.
 constexpr FigureRow figure_rows[] = {
     {"laboratory", "matmul-lab"},      {"doubles", "matmul-time"},         {"doubles", "matmul-gflops"},
     {"doubles", "matmul-misses"},      {"doubles", "matmul-hit-rates"},    {"doubles", "matmul-speed-up"},
@@ -30,7 +30,7 @@ void add_figures(std::vector<Block>& blocks, const std::string& section, const P
       if (auto picture = gallery.add(row.figure, part)) blocks.emplace_back(std::move(*picture));
 }
 
-/// A section of tables with their figures behind them.
+/// A section of tables followed by their figures.
 void products_section(std::vector<Block>& blocks, const std::string& title, const std::string& section,
                       std::vector<Block> tables, const Part& part, Gallery& gallery) {
   if (tables.empty()) return;
@@ -38,7 +38,6 @@ void products_section(std::vector<Block>& blocks, const std::string& title, cons
   append(blocks, under(title, std::move(tables)));
 }
 
-/// Every product that something was said of.
 std::vector<Block> write_products(const Material& material) {
   std::vector<Block> blocks;
   const bool several = std::ranges::count(material.parts, false, &Part::published) > 1;
@@ -48,18 +47,19 @@ std::vector<Block> write_products(const Material& material) {
     for (const Products& group : products(*part.results)) {
       products_section(blocks, "Products of 16-bit integers" + of, "laboratory", laboratory(group), part,
                        material.gallery);
-      products_section(blocks, "Products of doubles" + of, "doubles", doubles(group), part, material.gallery);
+      products_section(blocks, "Products of doubles" + of, "doubles", matmul_tables(group), part,
+                       material.gallery);
     }
   }
   const auto groups = products(material.results);
   const Part everything{"", false, std::make_shared<result::Results>(material.results)};
-  products_section(blocks, "Published values beside the model", "published", published(groups), everything,
-                   material.gallery);
+  products_section(blocks, "Published values compared with the model", "published", published(groups),
+                   everything, material.gallery);
   append(blocks, under("Comments", remarks(groups)));
   return blocks;
 }
 
-/// All values of all products, last: they are what the rest is made of.
+/// All values of all products, as an appendix.
 std::vector<Block> write_values(const Material& material) {
   std::vector<Block> tables;
   for (const Products& group : products(material.results)) {
@@ -85,7 +85,7 @@ const Product* fastest(const Products& group, const std::vector<const Product*>&
 
 /// The products of doubles in plain C++ at the largest size at which `simple` ran: who is fastest, and how
 /// much.
-std::string doubles_in_short(const Products& group) {
+std::string doubles_summary(const Products& group) {
   const Product* simple = nullptr;
   for (const auto& [product, metrics] : group.of)
     if (product.element == "f64" && product.variant == "ijk" && product.build.empty() &&
@@ -102,17 +102,18 @@ std::string doubles_in_short(const Products& group) {
   const Comparison c = compare(group, *best, *simple);
   if (!c.by_time) return {};
   std::string text = fmt::format(
-      "Doubles, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s "
-      "against {} s, {})",
-      simple->n, loops_name(*best), show_times(c.by_time->value), show_seconds(seconds(group, *best)->value),
-      show_seconds(seconds(group, *simple)->value), show_witness(c.by_time->witness));
+      "DoubleProducts, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s, "
+      "simple {} s, {})",
+      simple->n, loops_name(*best), format_times(c.by_time->value),
+      format_seconds(seconds(group, *best)->value), format_seconds(seconds(group, *simple)->value),
+      format_witness(c.by_time->witness));
   if (c.l1)
-    text += fmt::format("; its L1 hit rate differs by {} points ({})", show_points(c.l1->value),
-                        show_witness(c.l1->witness));
+    text += fmt::format("; its L1 hit rate differs by {} points ({})", format_points(c.l1->value),
+                        format_witness(c.l1->witness));
   return text + ".";
 }
 
-std::string laboratory_in_short(const Products& group) {
+std::string laboratory_summary(const Products& group) {
   const Product* first = nullptr;
   for (const auto& [product, metrics] : group.of)
     if (product.element == "i16" && product.variant == "ijk-mem" && product.build.empty() &&
@@ -125,14 +126,14 @@ std::string laboratory_in_short(const Products& group) {
       continue;
     const Comparison c = compare(group, product, *first);
     if (!c.by_time) continue;
-    std::string part = fmt::format("{}: {}", loops_name(product), show_times(c.by_time->value));
+    std::string part = fmt::format("{}: {}", loops_name(product), format_times(c.by_time->value));
     if (c.l1)
-      part +=
-          fmt::format(" (L1 hit rate {} points, {})", show_points(c.l1->value), show_witness(c.l1->witness));
+      part += fmt::format(" (L1 hit rate {} points, {})", format_points(c.l1->value),
+                          format_witness(c.l1->witness));
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return {};
-  return fmt::format("16-bit integers, n = {}, faster than the straightforward product by time: {}.",
+  return fmt::format("16-bit integers, n = {}, speed-up over the straightforward product by time: {}.",
                      first->n, fmt::join(parts, "; "));
 }
 
@@ -140,7 +141,7 @@ std::vector<std::string> summary(const Part& part) {
   std::vector<std::string> all;
   if (part.published) return all;
   for (const Products& group : products(*part.results))
-    for (const std::string& text : {laboratory_in_short(group), doubles_in_short(group)})
+    for (const std::string& text : {laboratory_summary(group), doubles_summary(group)})
       if (!text.empty()) all.push_back(text);
   return all;
 }
@@ -154,18 +155,20 @@ bool any_products(const result::Results& results) {
 std::vector<Block> formulas(const result::Results& results) {
   std::vector<Block> blocks;
   if (!any_products(results)) return blocks;
-  Table table{"What follows from the counts; all parts of a ratio come from one witness",
+  Table table{"Derived quantities; all parts of a ratio come from one witness",
               {{"", false}, {"formula", false}},
               {}};
   for (const auto& row : derivations())
     table.rows.push_back({row.label, row.form});
-  table.rows.push_back({"delta hit rate", "this product's less the other's, in percentage points"});
-  table.rows.push_back({"speed-up", "the other product's time, or cycles, over this one's"});
+  table.rows.push_back({"difference in hit rate", "difference from the other product, in percentage points"});
+  table.rows.push_back(
+      {"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
   blocks.emplace_back(std::move(table));
   std::map<std::string, std::string> presets;
   for (const auto& run : results.runs)
     if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
-  Table presets_table{"The presets by the native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  Table presets_table{
+      "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
   for (const auto& [preset, formula] : presets)
     presets_table.rows.push_back({preset, formula});
   if (!presets_table.rows.empty()) blocks.emplace_back(std::move(presets_table));

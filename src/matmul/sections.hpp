@@ -1,10 +1,10 @@
 // Matrix products as tables: the laboratory's, the report's, a published one beside its own values.
 #pragma once
 
+#include "document/section.hpp"
 #include "matmul/products.hpp"
 #include "matmul/remarks.hpp"
 #include "model/machine.hpp"
-#include "document/section.hpp"
 
 #include <vector>
 
@@ -19,7 +19,7 @@ namespace recount::report {
 
 /// The report's tables: times, rates, misses, hit rates and speed-ups of products of doubles by size and by
 /// block. Empty where there are none.
-[[nodiscard]] std::vector<Block> doubles(const analysis::Products& group);
+[[nodiscard]] std::vector<Block> matmul_tables(const analysis::Products& group);
 
 /// A published table row by row beside what `all` says of the same products: the model of its machine above
 /// all. Empty where nothing was published.

@@ -75,7 +75,7 @@ private:
     });
     if (asked && plan_.witnesses.empty())
       throw unavailable("--witness", plan_.skipped.begin()->second, {},
-                        "recount doctor tells what can be counted");
+                        "recount doctor");
   }
 
   [[nodiscard]] bool native() const {
@@ -93,7 +93,7 @@ private:
     }
     plan_.stops = matmul_points(choice);
     if (plan_.stops.empty())
-      throw bad_input("recount matmul", "there is nothing to run",
+      throw bad_input("recount matmul", "nothing to run",
                       "--study lab, --study report or --published FILE");
     if (!native()) return;
     if (const std::string why = dgemm_reason(); !why.empty()) {

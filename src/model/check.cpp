@@ -34,7 +34,7 @@ void check_shape(const Checker& c, const LevelDescription& level) {
              std::to_string(level.ways));
   c.need(level.size % (level.line * level.ways) == 0, "size",
          std::to_string(level.size) +
-             " is no multiple of line x ways = " + std::to_string(level.line * level.ways));
+             " is not a multiple of line x ways = " + std::to_string(level.line * level.ways));
   if (level.policy == Policy::plru)
     c.need(power_of_two(level.ways) && level.ways <= 64, "policy",
            "plru needs a power of two of ways, 64 at most, not " + std::to_string(level.ways));
@@ -57,7 +57,7 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
   const Checker c{file, path};
   c.need(power_of_two(page) && page >= least_page, "page",
          "must be a power of two and not shorter than a line");
-  c.need(!levels.empty(), "levels", "at least one is needed");
+  c.need(!levels.empty(), "levels", "at least one is required");
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const TlbLevel& level = levels[i];
     const Checker at{file, path + ".levels[" + std::to_string(i) + "]"};
@@ -72,7 +72,7 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
 
 void check(const MachineDescription& machine, const std::string& file) {
   if (machine.levels.empty())
-    throw bad_input(file, "levels: at least one is needed", "see recount-machines(5)");
+    throw bad_input(file, "levels: at least one is required", "see recount-machines(5)");
   for (std::size_t i = 0; i < machine.levels.size(); ++i) {
     const Checker c{file, "levels[" + std::to_string(i) + "]"};
     check_shape(c, machine.levels[i]);

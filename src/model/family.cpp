@@ -1,5 +1,6 @@
 #include "model/family.hpp"
 
+#include "base/format.hpp"
 #include "recount/error.hpp"
 
 #include <charconv>
@@ -37,20 +38,10 @@ std::optional<Range> range(std::string_view text, bool size, std::int64_t most) 
   return Range{*from, *to};
 }
 
-std::string size_text(std::int64_t bytes) {
-  const char* unit = "";
-  for (const char* larger : {"K", "M", "G"}) {
-    if (bytes % 1024 != 0) break;
-    bytes /= 1024;
-    unit = larger;
-  }
-  return std::to_string(bytes) + unit;
-}
-
 } // namespace
 
 std::string to_text(const FamilyMember& member) {
-  return size_text(member.size) + "/" + std::to_string(member.ways);
+  return analysis::format_size(member.size) + "/" + std::to_string(member.ways);
 }
 
 MachineDescription resized(MachineDescription machine, std::string_view text) {
@@ -66,7 +57,7 @@ MachineDescription resized(MachineDescription machine, std::string_view text) {
   for (std::int64_t size = sizes->first; size <= sizes->second; size *= 2)
     for (std::int64_t w = ways->first; w <= ways->second && w * level.line <= size; ++w)
       if (size % (w * level.line) == 0) members.push_back({size, w});
-  if (members.empty()) throw refuse("no such size divides into sets of so many ways");
+  if (members.empty()) throw refuse("no size in the range divides into sets of that number of ways");
   if (members.size() > most_members)
     throw refuse(std::to_string(members.size()) + " caches are more than " + std::to_string(most_members));
   level.size = members.back().size;

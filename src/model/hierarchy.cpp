@@ -79,7 +79,7 @@ void Hierarchy::walk(std::uint64_t page) {
   if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
 }
 
-// What a miss in the first of simple levels makes of all: request() and missed() without their choices.
+// L1-miss fast path: request() and missed() for levels without special policies.
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
   ++levels_[0].counts.misses[c];

@@ -22,7 +22,7 @@ namespace recount::model {
 ///
 /// What happens, in this order. An access is split at line ends; each line is one access to the first level.
 /// With a TLB the page is looked up first, and a miss in all its levels reads one page-table entry through
-/// the first cache level. A miss asks the next level (which does the same in turn), then makes room, evicting
+/// the first cache level. A miss asks the next level (which does the same in turn), then allocates a way, evicting
 /// a line if no place is empty, then takes the line in. A dirty line that leaves is written to the next
 /// level: that counts there under Cause::write_back, never as demand; it is a use of the line if the level
 /// holds it, else the line is taken in without asking further down.

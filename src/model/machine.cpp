@@ -30,7 +30,7 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     for (LevelDescription& level : machine.levels)
       level.ways = level.size / level.line;
   } else {
-    throw bad_input(machine.name, "no part of a machine is known as \"" + part + "\"",
+    throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
                     base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
   }
   return machine;

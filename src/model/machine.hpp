@@ -85,11 +85,11 @@ struct MachineDescription {
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();
 
-/// Reads a description; `file` stands in the messages. Throws recount::Error (bad_input): line and column for
+/// Reads a description; `file` is in the messages. Throws recount::Error (bad_input): line and column for
 /// text that is not JSON, the field for anything unknown, missing or out of range.
 [[nodiscard]] MachineDescription parse_machine(std::string_view json, const std::string& file);
 
-/// Checks what a Hierarchy needs (see recount-machines(5)); `file` stands in the message.
+/// Checks what a Hierarchy needs (see recount-machines(5)); `file` is in the message.
 /// Throws recount::Error (bad_input) naming the field.
 void check(const MachineDescription& machine, const std::string& file);
 

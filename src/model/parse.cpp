@@ -27,7 +27,7 @@ json read(std::string_view text, const std::string& file) {
     if (event == json::parse_event_t::object_start) open.emplace_back();
     if (event == json::parse_event_t::object_end) open.pop_back();
     if (event == json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
-      throw bad_input(file, "the field \"" + value.get<std::string>() + "\" is there twice");
+      throw bad_input(file, "the field \"" + value.get<std::string>() + "\" occurs twice");
     return true;
   };
   try {

@@ -8,11 +8,11 @@ namespace recount::figure {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& instead) {
-  throw unavailable("figure " + name, "this recount was built without figures",
+  throw unavailable("figure " + name, "recount was built without figures",
                     "meson option figures = false", instead);
 }
 
-constexpr const char* elsewhere = "draw it elsewhere: recount plot FILE takes the results file as it is";
+constexpr const char* elsewhere = "run recount plot FILE with a recount built with figures";
 
 } // namespace
 

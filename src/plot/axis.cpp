@@ -55,11 +55,11 @@ Axis settings_axis(std::vector<double> values, double length, double gap,
     axis.low = least / std::pow(most / least, 0.03);
     axis.high = most * std::pow(most / least, 0.03);
   } else {
-    const double room = most > least ? 0.03 * (most - least) : 0.5;
-    axis.low -= room;
-    axis.high += room;
+    const double margin = most > least ? 0.03 * (most - least) : 0.5;
+    axis.low -= margin;
+    axis.high += margin;
   }
-  // The ends first, then what finds room between them.
+  // The ends first, then what fits between them.
   std::vector<double> order{least, most};
   order.insert(order.end(), values.rbegin(), values.rend());
   for (const double at : order) {

@@ -28,7 +28,7 @@ struct Axis {
 /// Logarithmic, with tics at powers of ten, and at 2 and 5 times them where they are few (low > 0).
 [[nodiscard]] Axis decades_axis(double low, double high);
 
-/// From the least to the largest of the values with some room, logarithmic where they differ by more than a
+/// From the least to the largest of the values with a margin, logarithmic where they differ by more than a
 /// factor of 3; tics at the values, as long as their texts stay `gap` apart on an axis of `length`.
 [[nodiscard]] Axis settings_axis(std::vector<double> values, double length, double gap,
                                  const std::function<double(const std::string&)>& wide);

@@ -30,7 +30,7 @@ const Recipe* longest_curves(const result::Results& results, const Choice& choic
 const std::vector<Recipe>& recipes() {
   using enum Recipe::Quantity;
   static const std::vector<Recipe> all{
-      {{"access-time", "mean access time against stride, one curve a size",
+      {{"access-time", "mean access time against stride, one curve per size",
         "times (witness clock) of a kernel with size and stride, at two strides or more"},
        "stride",
        {"size", "stride"},
@@ -44,7 +44,7 @@ const std::vector<Recipe>& recipes() {
        time,
        false,
        true},
-      {{"misses", "average misses per access against stride, one curve a size",
+      {{"misses", "average misses per access against stride, one curve per size",
         "cache misses (witness perf, papi or model) of a kernel with size and stride, at two strides or "
         "more"},
        "stride",
@@ -93,8 +93,8 @@ const Figure& suitable(const std::vector<Figure>& figures, const result::Results
   std::string needs;
   for (const auto& figure : figures)
     needs += "\n    " + figure.entry.name + " needs " + figure.entry.needs;
-  throw bad_input("nothing to draw", "the results hold " + inventory(results),
-                  "no figure can be made of that:" + needs);
+  throw bad_input("nothing to draw", "the results have " + inventory(results),
+                  "the figures need:" + needs);
 }
 
 } // namespace recount::figure

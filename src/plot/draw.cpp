@@ -17,7 +17,7 @@
 namespace recount::figure {
 namespace {
 
-/// What stands at the end of a whole file of the format.
+/// What is at the end of a whole file of the format.
 std::string ending(Format format) {
   switch (format) {
   case Format::pdf: return "%%EOF";
@@ -33,11 +33,11 @@ std::string ending(Format format) {
 void check(const Options& options) {
   if (!(options.width >= 2 && options.width <= 20))
     throw bad_input(fmt::format("width {}", options.width), "not between 2 and 20 inches",
-                    "3.33 for a column of a paper, 7 for its width");
+                    "3.33 for one column of a paper, 7 for two");
   for (const auto& a : options.targets) {
     const auto same = std::count_if(options.targets.begin(), options.targets.end(),
                                     [&](const auto& b) { return a.path == b.path; });
-    if (same > 1) throw bad_input(a.path, "two formats would be written to this file", "name them apart");
+    if (same > 1) throw bad_input(a.path, "two formats have the same output file", "use different names");
   }
 }
 
@@ -75,7 +75,7 @@ Drawn draw(const Sheet& sheet, const Options& options) {
     named_font = named_font || t.format == Format::pdf || t.format == Format::svg || t.format == Format::png;
   }
   const auto said = run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, drawings); });
-  if (!said.empty()) drawn.warnings.push_back("gnuplot says: " + said);
+  if (!said.empty()) drawn.warnings.push_back("gnuplot: " + said);
   for (std::size_t i = 0; i < deliveries.size(); ++i)
     deliveries[i]->verify(ending(options.targets[i].format));
   for (const auto& delivery : deliveries) {

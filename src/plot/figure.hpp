@@ -1,4 +1,4 @@
-// Figures from results: gnuplot draws, one style for all. The front of this room.
+// Figures from results: gnuplot draws, one style for all.
 #pragma once
 
 #include "plot/format.hpp"

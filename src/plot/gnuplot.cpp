@@ -73,7 +73,7 @@ bool feed(process::Fd to, const std::function<void(GnuplotWriter&)>& send) {
 
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   if (!process::find_program("gnuplot"))
-    throw unavailable("gnuplot", "program not found along PATH, and it draws the figures", {}, install);
+    throw unavailable("gnuplot", "not found in PATH, but needed to draw figures", {}, install);
   const process::Fd words = memory_file();
   process::Pipe pipe;
   process::Spawn spawn;
@@ -90,7 +90,7 @@ std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   const std::string said = contents(words.get());
   if (exit.ok() && all) return said;
   std::string cause = exit.ok() ? "stopped reading its commands" : "failed (" + process::describe(exit) + ")";
-  cause += said.empty() ? ", saying nothing" : ", saying:\n" + said;
+  cause += said.empty() ? ", without output" : ", output:\n" + said;
   throw unavailable("gnuplot", cause, {},
                     "gnuplot --version should be 5.2 or later; " + std::string(install));
 }

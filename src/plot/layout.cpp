@@ -25,7 +25,7 @@ double panel_height(const Canvas& canvas, const Grid& grid, bool strips) {
   const double width = canvas.width / static_cast<double>(grid.columns);
   if (strips) return std::clamp(width * 0.36, 80.0, 120.0);
   const double wanted = grid.rows > 1 ? std::min(width * 0.58, 200.0) : std::min(width * 0.66, 250.0);
-  return std::max(wanted, 110.0); // room for a short key
+  return std::max(wanted, 110.0); // space for a short key
 }
 } // namespace
 
@@ -41,15 +41,15 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   layout.width = canvas.width;
   layout.caption =
       wrap(sheet.caption, "; ", canvas.width - 8, [&](std::string_view t) { return canvas.wide(t); });
-  const double small_print =
+  const double caption_height =
       canvas.tall() * static_cast<double>(layout.caption.size()) + (canvas.cells ? 0 : 3);
   const auto rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);
   const bool of_rows = sheet.panels.size() == 1 && !sheet.panels.front().rows.empty();
   const double each = of_rows             ? rows_height(sheet.panels.front(), canvas)
-                      : canvas.height > 0 ? std::floor((canvas.height - small_print) / rows)
+                      : canvas.height > 0 ? std::floor((canvas.height - caption_height) / rows)
                                           : panel_height(canvas, grid, strips);
-  layout.height = canvas.height > 0 && !of_rows ? canvas.height : each * rows + small_print;
-  layout.caption_top = small_print - (canvas.cells ? 0 : 1);
+  layout.height = canvas.height > 0 && !of_rows ? canvas.height : each * rows + caption_height;
+  layout.caption_top = caption_height - (canvas.cells ? 0 : 1);
   const auto draw_up = [&](bool key, double least_left = 0) {
     layout.panels.clear();
     for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
@@ -60,7 +60,7 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
     }
   };
   if (of_rows) {
-    const Box cell{0, small_print, canvas.width, layout.height};
+    const Box cell{0, caption_height, canvas.width, layout.height};
     layout.panels = {look_of_rows(sheet.panels.front(), cell, canvas)};
     return layout;
   }

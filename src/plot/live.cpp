@@ -17,7 +17,7 @@ GnuplotCode live_data(const LiveCurve& curve) {
   return text + Literal("EOD\n");
 }
 
-/// Without the lines at the start that show nothing: gnuplot keeps room there for what a title may need.
+/// Without the lines at the start that show nothing: gnuplot reserves them for a title.
 std::string without_blank_head(const std::string& text) {
   std::size_t begin = 0;
   bool escape = false;

@@ -72,21 +72,21 @@ std::string Delivery::draft() const {
 void Delivery::verify(const std::string& ending) const {
   std::error_code unknown;
   const auto space = fs::space(folder_, unknown);
-  const std::string room =
+  const std::string free_space =
       unknown ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
   const std::string bytes = file_contents(draft());
   if (!bytes.empty() &&
       bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) != std::string::npos)
     return;
-  // gnuplot does not check its writes: a full disk is told from a failure of gnuplot by the room that is
+  // gnuplot does not check its writes: a full disk is told from a failure of gnuplot by the space that is
   // left.
   constexpr std::uintmax_t full = 64 * 1024;
-  const Problem no_room = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
+  const Problem no_space = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
   if (!unknown && space.available < full)
     throw Error(to_stdout_ ? ErrorKind::unavailable : ErrorKind::bad_input,
-                {no_room.subject, no_room.cause, room, no_room.remedy});
-  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only a part of it", room,
-                    no_room.remedy);
+                {no_space.subject, no_space.cause, free_space, no_space.remedy});
+  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it", free_space,
+                    no_space.remedy);
 }
 
 std::vector<std::string> Delivery::deliver() const {

@@ -96,9 +96,9 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
                          [&](const std::string& t) { return canvas.wide(t); });
   }
   // The axis ends a little outside the data, so that no marker sits on the border.
-  const double room = std::pow(std::max(x.high / x.low, 2.0), 0.02);
+  const double margin = std::pow(std::max(x.high / x.low, 2.0), 0.02);
   return log2_axis(
-      x.low / room, x.high * room, length, canvas.cells ? 8 : 7, [](double v) { return bytes_text(v); },
+      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7, [](double v) { return format_bytes(v); },
       [&](const std::string& t) { return canvas.wide(t); });
 }
 

@@ -26,7 +26,7 @@ int linetype(const Panel& panel, std::size_t i) {
 
 /// How names are shown, from the most to the least welcome.
 struct Attempt {
-  bool compact = false, beside = false; ///< beside: the right margin has room for labels
+  bool compact = false, beside = false; ///< beside: the right margin has space for labels
 };
 
 class PanelLayout {
@@ -135,7 +135,7 @@ private:
     set_notes();
   }
 
-  /// A label stands in the middle of its stretch, unless it would touch the one before.
+  /// A label is in the middle of its stretch, unless it would touch the one before.
   void set_spans() {
     double right = -1e9;
     for (const auto& span : panel_.spans) {

@@ -1,6 +1,6 @@
 #include "plot/panels.hpp"
 
-#include "plot/small_print.hpp"
+#include "plot/caption.hpp"
 #include "plot/text.hpp"
 
 #include <recount/error.hpp>
@@ -23,7 +23,7 @@ constexpr std::size_t most_panels = 6;
 std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
   if (const auto* word = std::get_if<std::string>(&setting)) return *word;
   const auto number = static_cast<double>(std::get<std::int64_t>(setting));
-  return name == "size" || name == "stride" ? bytes_text(number, compact)
+  return name == "size" || name == "stride" ? format_bytes(number, compact)
                                             : fmt::format("{}", std::get<std::int64_t>(setting));
 }
 
@@ -118,8 +118,7 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   std::vector<Mark> marks;
   if (!here || differ) return marks;
   for (const auto& [level, size] : sizes) {
-    if (size > 0)
-      marks.push_back({static_cast<double>(size), level + " " + bytes_text(static_cast<double>(size))});
+    if (size > 0) marks.push_back({static_cast<double>(size), level + " " + format_bytes(size)});
   }
   return marks;
 }
@@ -161,7 +160,7 @@ std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>&
 Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice) {
   const auto selected = select(recipe, results, choice);
   if (!drawable(selected)) {
-    std::string holds = "the results hold " + inventory(results);
+    std::string holds = "the results have " + inventory(results);
     for (const auto& missing : selected.missing)
       holds +=
           fmt::format("; {} by {} was not counted ({})", missing.metric, missing.witness, missing.reason);
@@ -171,12 +170,12 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   if (panels.size() > most_panels)
     throw bad_input("figure " + recipe.entry.name,
                     fmt::format("{} panels, at most {} fit on a page", panels.size(), most_panels),
-                    "choose with --metric and --witness");
+                    "select with --metric and --witness");
   Sheet sheet;
   sheet.name = recipe.entry.name;
   for (const auto& curves : panels)
     sheet.panels.push_back(panel_of(recipe, results, curves));
-  write_small_print(sheet, results, selected);
+  write_caption(sheet, results, selected);
   return sheet;
 }
 

@@ -17,7 +17,7 @@ public:
   void label(const std::string& text, Vec at, const GnuplotCode& how);
   void tics(Literal axis, const Axis& of);
   void margins(const Box& plot);
-  /// The small print.
+  /// The caption.
   void caption();
   [[nodiscard]] bool tex() const { return tex_; }     ///< LaTeX will set the text
   [[nodiscard]] bool cells() const { return cells_; } ///< a text terminal

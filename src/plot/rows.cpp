@@ -12,9 +12,9 @@ namespace {
 
 /// Shares beyond these are as good as 0 or as infinity to a reader.
 constexpr double smallest = 1.0 / 128, largest = 128;
-/// The marks' names, and how much room each mark takes before its name.
+/// The marks' names, and the width of each mark before its name.
 constexpr const char* key_names[] = {"perf", "PAPI", name_of_stated};
-constexpr double room_for_mark = 9;
+constexpr double width_of_mark = 9;
 
 struct Extent {
   double low = 0.5, high = 2;
@@ -34,12 +34,12 @@ struct Extent {
 
 Extent extent_of(const Panel& panel) {
   Extent e;
-  for (const Row& row : panel.rows)
+  for (const ShareRow& row : panel.rows)
     for (const auto* const share : {&row.perf, &row.papi})
       if (*share)
         for (const double v : {(*share)->value, (*share)->low, (*share)->high})
           e.take(v);
-  for (const Row& row : panel.rows) { // what is allowed does not stretch the axis without end
+  for (const ShareRow& row : panel.rows) { // what is allowed does not stretch the axis without end
     e.low = std::min(e.low, std::max(row.stated.low, 1.0 / 16));
     e.high = std::max(e.high, std::min(row.stated.high, 16.0));
   }
@@ -63,7 +63,7 @@ std::string shortened(const std::string& text, double most, const Canvas& canvas
 
 double widest_remark(const Panel& panel, const Canvas& canvas) {
   double most = 0;
-  for (const Row& row : panel.rows)
+  for (const ShareRow& row : panel.rows)
     most = std::max(most, canvas.wide(row.remark));
   return most;
 }
@@ -99,7 +99,7 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   rows.step = row_step(canvas);
   const double line = canvas.tall(), gap = canvas.cells ? 4 : 4.5;
   double widest_name = 0;
-  for (const Row& row : panel.rows) {
+  for (const ShareRow& row : panel.rows) {
     rows.names.push_back(shortened(row.label, 0.38 * canvas.width, canvas));
     widest_name = std::max(widest_name, canvas.wide(rows.names.back()));
   }
@@ -115,11 +115,11 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   const int lanes = (extent.below ? 1 : 0) + (extent.above ? 1 : 0);
   const double octave =
       std::max(1.0, (look.plot.width() - 2 * margin - lanes * lane) / std::log2(rows.most / rows.least));
-  const double step_out = std::exp2(lane / octave), room = std::exp2(margin / octave);
+  const double step_out = std::exp2(lane / octave), factor = std::exp2(margin / octave);
   rows.below = rows.least / step_out;
   rows.above = rows.most * step_out;
-  look.x = log2_axis(extent.below ? rows.below / room : rows.least / room,
-                     extent.above ? rows.above * room : rows.most * room, look.plot.width(),
+  look.x = log2_axis(extent.below ? rows.below / factor : rows.least / factor,
+                     extent.above ? rows.above * factor : rows.most * factor, look.plot.width(),
                      canvas.cells ? 8 : 5, share_text, [&](const std::string& t) { return canvas.wide(t); });
   std::erase_if(look.x.tics,
                 [&](const Tic& t) { return t.at < rows.least * 0.999 || t.at > rows.most * 1.001; });
@@ -133,7 +133,7 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   double x = cell.left + 2;
   for (const char* name : key_names) {
     rows.key.push_back({x, look.title.y - line - (canvas.cells ? 0 : 1)});
-    x += room_for_mark + canvas.wide(name) + 8;
+    x += width_of_mark + canvas.wide(name) + 8;
   }
   look.rows = rows;
   return look;

@@ -17,14 +17,15 @@ constexpr Literal grey_bar = "'#DDDDDD'";
 
 /// Share as drawn, height, ends of the interval as drawn, share as counted.
 using RowPoint = Row5;
-using Witness = std::optional<Share> Row::*;
+using Witness = std::optional<Share> ShareRow::*;
 
 /// The middle of the i-th row from the top.
 double height_of(std::size_t i, std::size_t rows) {
   return static_cast<double>(rows - i) - 0.5;
 }
 
-std::vector<RowPoint> points(const std::vector<Row>& rows, const RowsLook& look, Witness who, double offset) {
+std::vector<RowPoint> points(const std::vector<ShareRow>& rows, const RowsLook& look, Witness who,
+                             double offset) {
   std::vector<RowPoint> all;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (const auto& share = rows[i].*who)
@@ -33,7 +34,7 @@ std::vector<RowPoint> points(const std::vector<Row>& rows, const RowsLook& look,
   return all;
 }
 
-std::vector<RowPoint> stated_points(const std::vector<Row>& rows, const RowsLook& look) {
+std::vector<RowPoint> stated_points(const std::vector<ShareRow>& rows, const RowsLook& look) {
   std::vector<RowPoint> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Share& s = rows[i].stated;
@@ -45,8 +46,8 @@ std::vector<RowPoint> stated_points(const std::vector<Row>& rows, const RowsLook
 }
 
 /// In text one mark in a cell would hide the other: rows with both at one place, or the others.
-std::vector<Row> with_equal(std::vector<Row> rows, bool equal) {
-  for (Row& row : rows) {
+std::vector<ShareRow> with_equal(std::vector<ShareRow> rows, bool equal) {
+  for (ShareRow& row : rows) {
     const bool near = row.perf && row.papi &&
                       std::abs(row.perf->value - row.papi->value) <= 0.01 * std::abs(row.perf->value);
     if (near != equal) row.perf = row.papi = std::nullopt;
@@ -63,16 +64,16 @@ struct RowBlock {
 };
 
 /// Those that have points: gnuplot dies of a block without.
-std::vector<RowBlock> blocks(const std::vector<Row>& rows, const RowsLook& look, bool text) {
+std::vector<RowBlock> blocks(const std::vector<ShareRow>& rows, const RowsLook& look, bool text) {
   std::vector<RowBlock> all;
   if (text) {
     const auto equal = with_equal(rows, true), different = with_equal(rows, false);
-    all = {{"perfalone", points(different, look, &Row::perf, 0), "o", line_of_perf},
-           {"papialone", points(different, look, &Row::papi, 0), "x", line_of_papi},
-           {"equal", points(equal, look, &Row::perf, 0), "*", grey_text}};
+    all = {{"perfalone", points(different, look, &ShareRow::perf, 0), "o", line_of_perf},
+           {"papialone", points(different, look, &ShareRow::papi, 0), "x", line_of_papi},
+           {"equal", points(equal, look, &ShareRow::perf, 0), "*", grey_text}};
   } else {
-    all = {{"perf", points(rows, look, &Row::perf, apart_in_row), "o", line_of_perf},
-           {"papi", points(rows, look, &Row::papi, -apart_in_row), "x", line_of_papi}};
+    all = {{"perf", points(rows, look, &ShareRow::perf, apart_in_row), "o", line_of_perf},
+           {"papi", points(rows, look, &ShareRow::papi, -apart_in_row), "x", line_of_papi}};
   }
   std::erase_if(all, [](const RowBlock& block) { return block.points.empty(); });
   return all;

@@ -67,7 +67,7 @@ std::vector<std::string> resolve(const std::vector<std::string>& words, const st
     if (matches.empty()) without.push_back(fmt::format("{} {}", option, word));
     found.insert(found.end(), matches.begin(), matches.end());
   }
-  const std::string hint = fmt::format("the results hold {}", fmt::join(there, ", "));
+  const std::string hint = fmt::format("the results have {}", fmt::join(there, ", "));
   if (!words.empty() && found.empty())
     throw bad_input(fmt::format("{} {}", option, fmt::join(words, ",")), "matches nothing in the results",
                     hint);
@@ -91,7 +91,7 @@ void keep_preferred(Selected& s) {
     return drop;
   });
   if (!others.empty())
-    s.warnings.push_back(fmt::format("not drawn, choose with --witness: {}", fmt::join(others, ", ")));
+    s.warnings.push_back(fmt::format("not drawn, select with --witness: {}", fmt::join(others, ", ")));
 }
 } // namespace
 

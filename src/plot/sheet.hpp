@@ -40,7 +40,7 @@ struct Share {
 };
 
 /// One line of a panel of shares: what two witnesses counted, and where they may lie.
-struct Row {
+struct ShareRow {
   std::string label;
   std::optional<Share> perf, papi;
   Share stated;       ///< modelled; low and high bound what is allowed
@@ -52,8 +52,8 @@ struct Panel {
   std::string title;            ///< what was run and who counted
   std::string x_title, y_title; ///< with units
   std::vector<Series> series;
-  std::vector<Row> rows;    ///< in place of series: names on the y axis, shares on a logarithmic x axis
-  std::string series_title; ///< what tells the series apart: "size"
+  std::vector<ShareRow> rows; ///< in place of series: names on the y axis, shares on a logarithmic x axis
+  std::string series_title;   ///< what tells the series apart: "size"
   std::vector<Mark> marks;
   std::vector<Mark> x_tics; ///< of a linear axis, those that fit; none: round numbers
   std::vector<Span> spans;  ///< of a linear axis
@@ -72,7 +72,7 @@ struct Panel {
 struct Sheet {
   std::string name;
   std::vector<Panel> panels;
-  std::vector<std::string> caption;  ///< pieces of the small print: machine, statistics, what is missing
+  std::vector<std::string> caption;  ///< pieces of the caption: machine, statistics, what is missing
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
 

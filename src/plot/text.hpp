@@ -1,7 +1,7 @@
 // Text in figures: how wide it is, how a number of bytes is written.
 #pragma once
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ namespace recount::figure {
 /// Characters, not bytes: the width of text in a terminal.
 [[nodiscard]] std::size_t characters(std::string_view text);
 
-using analysis::bytes_text;
+using analysis::format_bytes;
 
 /// Words gathered into lines that `wide` measures as no wider than `width` (a longer word stands alone).
 /// Pieces are joined by `joint` and never split.

@@ -1,7 +1,7 @@
 #include "profile/figure.hpp"
 
+#include "plot/caption.hpp"
 #include "plot/select.hpp"
-#include "plot/small_print.hpp"
 
 #include <recount/error.hpp>
 

@@ -134,7 +134,7 @@ std::string profile_summary(const Profile& p) {
     samples += count.samples + count.lost.value_or(0);
   text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
                           cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
-                          report.records, show_size(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+                          report.records, format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
               columns, 4) +
           "\n" +
           fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +

@@ -1,7 +1,7 @@
-// Which machine and which software: what a number is worth nothing without.
+// The machine and the software of the measurements.
 #include "base/format.hpp"
 #include "kernel/command_line.hpp"
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,24 +11,23 @@
 namespace recount::report {
 namespace {
 
-using analysis::show_bytes;
+using analysis::format_bytes;
 
 std::string cache_text(const result::CacheNote& cache) {
-  std::string text = fmt::format("{} {}", cache.level, show_bytes(static_cast<double>(cache.size)));
-  if (cache.line > 0) text += fmt::format(", lines of {} B", cache.line);
+  std::string text = fmt::format("{} {}", cache.level, format_bytes(cache.size));
+  if (cache.line > 0) text += fmt::format(", line {} B", cache.line);
   if (cache.ways > 0) text += fmt::format(", {} ways", cache.ways);
   if (cache.ways < 0) text += ", fully associative";
   return text;
 }
 
-/// The same word for what is not stated.
 std::string or_unstated(const std::string& text) {
   return text.empty() ? "not stated" : text;
 }
 
 Table machine_table(const Part& part) {
   const result::Run& run = part.results->runs.front();
-  Table table{"The machine: " + part.machine, {{"", false}, {"", false}}, {}};
+  Table table{"Machine: " + part.machine, {{"", false}, {"", false}}, {}};
   const auto row = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
   };
@@ -36,21 +35,21 @@ Table machine_table(const Part& part) {
   row("host", or_unstated(run.host));
   row("logical CPUs", std::to_string(run.cpus));
   for (const auto& cache : run.caches)
-    row("data cache, as the system states it", cache_text(cache));
+    row("data cache (stated)", cache_text(cache));
   if (run.caches.empty()) row("data caches", "not stated");
   row("system", or_unstated(run.os));
-  row("virtual machine", run.virtualised.empty() ? "none seen" : run.virtualised);
+  row("virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised);
   row("frequency governor", or_unstated(run.governor));
   for (const auto& [name, version] : run.versions)
-    row(name == "kernel_flags"       ? "the measured code is built with"
-        : name == "vectorised_flags" ? "its vectorised build with"
+    row(name == "kernel_flags"       ? "compiler flags of the kernels"
+        : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
                                      : name,
         version);
   return table;
 }
 
 Table runs_table(const Part& part) {
-  Table table{"The runs on it", {{"begun (UTC)", false}, {"what", false}, {"repetitions"}, {"seed"}}, {}};
+  Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
   for (const auto& run : part.results->runs) {
     const auto planned = [&](const char* name) {
       const auto found = run.plan.find(name);
@@ -78,7 +77,7 @@ std::vector<Block> machines_section(const std::vector<Part>& parts) {
     for (const auto& run : part.results->runs) {
       const std::string text = kernel::quoted(run.command);
       if (text.empty() || std::ranges::find(commands, text) != commands.end()) continue;
-      if (commands.empty()) blocks.emplace_back(Paragraph{"They were made by:"});
+      if (commands.empty()) blocks.emplace_back(Paragraph{"Commands:"});
       commands.push_back(text);
       blocks.emplace_back(Code{text});
     }

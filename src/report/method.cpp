@@ -1,5 +1,5 @@
-// How the numbers were made, what they mean, and what was not counted.
-#include "report/whole.hpp"
+// Method, witnesses, and what was not counted.
+#include "report/build_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,15 +18,15 @@ struct WitnessRow {
 constexpr std::array witness_rows{
     WitnessRow{"clock",
                "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, which "
-               "runs at a constant rate whatever the core does."},
-    WitnessRow{"perf", "perf: counts by perf_event of Linux, in the process that does the work."},
-    WitnessRow{"papi", "papi: counts by PAPI event sets, in the process that does the work."},
-    WitnessRow{"model",
-               "model: what a simulation of the stated caches and TLBs says of the same source text. It is a "
-               "prediction: LRU, no prefetcher, nothing out of order. Values called modelled come from it, "
-               "and no time does."},
-    WitnessRow{"published",
-               "published: values that others have measured and printed, taken over as they stand."},
+               "has a constant rate independent of the core clock."},
+    WitnessRow{"perf", "perf: counts by Linux perf_event, in the measured process."},
+    WitnessRow{"papi", "papi: counts by PAPI event sets, in the measured process."},
+    WitnessRow{
+        "model",
+        "model: a simulation of the stated caches and TLBs running the same source code. It is a "
+        "prediction: LRU, no prefetcher, no out-of-order execution. It gives the values marked as modelled, "
+        "and no times."},
+    WitnessRow{"published", "published: values measured and published by others, unchanged."},
 };
 
 std::set<std::string> witnesses_of(const result::Results& results) {
@@ -52,7 +52,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
       left_out.emplace(what, why);
   for (const auto& [what, why] : left_out)
     all.push_back(fmt::format("{}: {}", what, why));
-  // Asked for and never counted: a reason once, with all that it is the reason for.
+  // Requested and never counted: each reason once, with all its metrics.
   std::set<std::pair<std::string, std::string>> counted;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> missing; // witness and reason
   for (const auto& o : results.observations)
@@ -62,7 +62,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
       missing[{o.witness, o.reason}].insert(o.metric);
   for (const auto& [who, metrics] : missing)
     all.push_back(fmt::format("{} by {}: {}", fmt::join(metrics, ", "), who.first,
-                              who.second.empty() ? "no reason is given" : who.second));
+                              who.second.empty() ? "no reason given" : who.second));
   return all;
 }
 
@@ -70,25 +70,23 @@ std::vector<Block> method_section(const result::Results& results, const std::vec
   std::vector<Block> blocks;
   blocks.emplace_back(Heading{"Method", 1});
   if (any_runs(results, false))
-    blocks.emplace_back(
-        Paragraph{"Every repetition ran in a process of its own, started anew, in an order that was "
-                  "shuffled; memory was "
-                  "written before it was measured. Tables show means, and all values stand at the end; "
-                  "figures show medians, "
-                  "and around them a band from the 10th to the 90th percentile of the repetitions."});
+    blocks.emplace_back(Paragraph{
+        "Each repetition ran in a new process, in random order, with its memory written before the "
+        "measurement. Tables show means; all values are in the appendix. Figures show medians with a "
+        "band from the 10th to the 90th percentile."});
   const auto names = witnesses_of(results);
   std::vector<std::string> who;
   for (const WitnessRow& row : witness_rows)
     if (names.contains(row.name)) who.emplace_back(row.prose);
   if (!who.empty()) {
-    blocks.emplace_back(Paragraph{"Every number is called by who says it:"});
+    blocks.emplace_back(Paragraph{"Each number names its witness:"});
     blocks.emplace_back(List{std::move(who)});
   }
   for (const Section& section : sections)
     if (section.method) append(blocks, section.method(results));
   if (auto missing = not_counted(results); !missing.empty()) {
-    blocks.emplace_back(Heading{"What was not counted", 2});
-    blocks.emplace_back(Paragraph{"Tables and figures leave it out; it is not 0 anywhere."});
+    blocks.emplace_back(Heading{"Not counted", 2});
+    blocks.emplace_back(Paragraph{"Tables and figures omit these values; they are not 0."});
     blocks.emplace_back(List{std::move(missing)});
   }
   return blocks;
@@ -111,15 +109,15 @@ std::vector<Block> warnings_section(const result::Results& results) {
     std::vector<std::string> kinds;
     for (const auto& [flag, count] : flags)
       kinds.push_back(fmt::format("{} {}", flag, count));
-    items.push_back(
-        fmt::format("{} of {} values come from repetitions that something disturbed ({}); they are "
-                    "part of the means, and marked where all values are listed.",
-                    flagged, most, fmt::join(kinds, ", ")));
+    items.push_back(fmt::format(
+        "{} of {} values come from disturbed repetitions ({}); the means include them, and they are "
+        "marked in the list of all values.",
+        flagged, most, fmt::join(kinds, ", ")));
   }
   if (multiplexed > 0)
     items.push_back(
-        fmt::format("{} values are scaled: events took turns on the counters, and were counted {:.0f} % "
-                    "of the time at least.",
+        fmt::format("{} values are scaled: the events were multiplexed and counted at least {:.0f} % "
+                    "of the time.",
                     multiplexed, 100 * least));
   for (const auto& failure : results.failures)
     items.push_back(fmt::format("A run failed: {} {}, repetition {}, by {}: {}", failure.kernel,

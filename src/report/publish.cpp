@@ -1,11 +1,11 @@
 #include "report/publish.hpp"
 #include "base/nearest.hpp"
 
-#include "plot/output.hpp"
 #include "base/output_file.hpp"
+#include "document/formats.hpp"
+#include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
-#include "document/formats.hpp"
 
 #include <recount/error.hpp>
 
@@ -40,7 +40,7 @@ void make_folder(const std::string& folder) {
   const bool in_the_way = fs::exists(kind) && !fs::is_directory(kind);
   if (!in_the_way) fs::create_directories(folder, error);
   if (error || in_the_way)
-    throw bad_input(folder, in_the_way ? "is a file, not a folder" : "cannot be made: " + error.message(),
+    throw bad_input(folder, in_the_way ? "is a file, not a folder" : "cannot be created: " + error.message(),
                     "name another folder with -o");
 }
 
@@ -81,7 +81,7 @@ private:
 
   /// Each figure for all formats at once. Nobody can draw where gnuplot is missing: then it is said once.
   void draw() {
-    for (const Wanted& wanted : report_.pictures) {
+    for (const RequestedPicture& wanted : report_.pictures) {
       figure::Options options;
       options.targets.push_back({figure::Format::svg, path(wanted.name + ".svg")});
       if (wants(formats_, Format::latex))
@@ -129,8 +129,7 @@ private:
 
   void typeset() {
     if (!process::find_program("pdflatex")) {
-      made_.warnings.emplace_back(
-          "no report.pdf: pdflatex is not found along PATH (Debian: texlive-latex-base)");
+      made_.warnings.emplace_back("no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
       return;
     }
     constexpr auto longest = std::chrono::seconds(60);

@@ -1,7 +1,7 @@
 // A report becomes files.
 #pragma once
 
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 namespace recount::report {
 

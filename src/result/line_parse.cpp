@@ -55,7 +55,7 @@ Observation parse_observation(const Fields& fields) {
     else
       observation.value = fields.whole(*value, "value");
   } else if (observation.reason.empty()) {
-    fields.fail("there is neither a \"value\" nor a \"reason\" why not");
+    fields.fail("neither \"value\" nor \"reason\" is given");
   }
   observation.accesses = fields.whole_maybe("accesses");
   observation.enabled_ns = fields.whole_maybe("enabled_ns");
@@ -77,7 +77,7 @@ Section parse_section(const Fields& fields) {
   fields.common(section);
   section.edge = fields.text("edge");
   if (section.edge != "begin" && section.edge != "end" && section.edge != "mark")
-    fields.fail("the edge \"" + section.edge.substr(0, 40) + "\" is none of begin, end, mark");
+    fields.fail("the edge \"" + section.edge.substr(0, 40) + "\" is not begin, end or mark");
   section.name = fields.text("name");
   const auto time = fields.real_maybe("time");
   if (!time || !(*time >= 0)) fields.fail("\"time\" is not a number of seconds");
@@ -87,10 +87,10 @@ Section parse_section(const Fields& fields) {
 
 nlohmann::json parse(std::string_view text, const std::string& where) {
   if (text.find('\0') != std::string_view::npos)
-    throw bad_input(where, "holds a NUL byte: this is not a results file of recount");
+    throw bad_input(where, "contains a NUL byte: not a results file of recount");
   nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (object.is_discarded())
-    throw bad_input(where, "is not JSON: this is not a results file of recount, or it is damaged");
+    throw bad_input(where, "is not JSON: not a results file of recount, or damaged");
   return object;
 }
 
@@ -114,7 +114,7 @@ Line parse_line(std::string_view text, const std::string& where) {
     return failure;
   }
   if (type == "section") return parse_section(fields);
-  fields.fail("the type \"" + type.substr(0, 40) + "\" is none of run, observation, failure, section");
+  fields.fail("the type \"" + type.substr(0, 40) + "\" is not run, observation, failure or section");
 }
 
 } // namespace recount::result

@@ -40,19 +40,19 @@ public:
       take(parse_line(text, where), where);
     } catch (const Error&) {
       if (whole || !headed_) throw;
-      into_.warnings.push_back(where + ": the last line is torn and was ignored");
+      into_.warnings.push_back(where + ": the last line is incomplete and was ignored");
     }
   }
 
   void end() {
-    if (number_ == 0) throw bad_input(name_, "is empty: nothing was measured yet");
+    if (number_ == 0) throw bad_input(name_, "is empty");
     for (const auto& [id, where] : unmatched_)
       if (!known_.contains(id))
         throw bad_input(where, "no header line of run \"" + id.substr(0, 80) + "\" in the file",
-                        "keep the lines of type run when files are cut or merged");
+                        "keep the lines of type run when you split or merge files");
     if (repeated_ > 0)
       into_.warnings.push_back(fmt::format(
-          "{}: {} observations are there more than once; the first one counts", name_, repeated_));
+          "{}: {} observations occur more than once; the first one is used", name_, repeated_));
   }
 
 private:
@@ -69,7 +69,7 @@ private:
     }
     if (!headed_ && number_ == 1)
       throw bad_input(where, "a results file starts with a line of type run",
-                      "keep the lines of type run when files are cut or merged");
+                      "keep the lines of type run when you split or merge files");
     if (auto* observation = std::get_if<Observation>(&line)) {
       match(observation->run, where);
       if (seen_.insert(key(*observation)).second)

@@ -47,11 +47,11 @@ Writer::Writer(std::string path, Mode mode, Resume resume) : path_(std::move(pat
   if (!regular_) return;
   try {
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw bad_input(path_, "another recount is writing to it", "wait for it, or choose another -o FILE");
+      throw bad_input(path_, "another recount writes to it", "wait for it, or choose another -o FILE");
     if (::fstat(fd_, &status) != 0) throw host::cannot_write(path_, errno);
     if (mode == Mode::create && status.st_size > 0 && !holds_nothing(path_))
       throw bad_input(path_, "exists already, and results are never overwritten",
-                      std::string(resume == Resume::possible ? "--resume continues it; or " : "") +
+                      std::string(resume == Resume::possible ? "resume it with --resume, or " : "") +
                           "choose another -o FILE");
     const off_t whole = whole_lines(fd_, status.st_size);
     if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw host::cannot_write(path_, errno);

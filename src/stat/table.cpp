@@ -29,7 +29,7 @@ std::string show_deviation(const stat::Summary& s) {
 }
 
 /// "57.1 %" of the time, for multiplexed events.
-std::string show_share(double share) {
+std::string format_share(double share) {
   return share < 1 ? fmt::format("{:.1f} %", 100 * share) : std::string();
 }
 
@@ -52,8 +52,8 @@ std::string times_text(const stat::RunResult& ended) {
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
   if (!s.mean) return "no run completed";
-  if (s.values.size() == 1) return show_number(*s.mean) + " s";
-  return fmt::format("{} repetitions of {} s {}", s.values.size(), show_number(*s.mean, s.deviation),
+  if (s.values.size() == 1) return format_number(*s.mean) + " s";
+  return fmt::format("{} repetitions of {} s {}", s.values.size(), format_number(*s.mean, s.deviation),
                      show_deviation(s));
 }
 
@@ -90,9 +90,9 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
     const double share = stat::summarise(std::span(&slice, 1), r).share;
     const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
     text += fmt::format("{:>12.3f} {:>16} {}{}{}\n", slice.end,
-                        value ? show_number(*value / unit.size) : "not counted", row.name,
+                        value ? format_number(*value / unit.size) : "not counted", row.name,
                         unit.name.empty() ? "" : " " + unit.name,
-                        share < 1 ? ", counted " + show_share(share) : "");
+                        share < 1 ? ", counted " + format_share(share) : "");
   }
   return text;
 }
@@ -112,8 +112,8 @@ Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
     if (!s.mean) continue;
     const ShownUnit unit = shown_unit(row.unit, *s.mean);
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
-    const auto counted = show_share(s.share);
-    table.add({"  " + row.name, show_number(*s.mean / unit.size, deviation), unit.name, show_deviation(s),
+    const auto counted = format_share(s.share);
+    table.add({"  " + row.name, format_number(*s.mean / unit.size, deviation), unit.name, show_deviation(s),
                counted.empty() ? "" : "counted " + counted});
   }
   return table;

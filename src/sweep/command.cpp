@@ -34,7 +34,7 @@ void announce(const sweep::Session& session) {
   std::string model_time;
   if (std::any_of(jobs.begin(), jobs.end(),
                   [](const auto& job) { return !witness::find(job.witness).native; }))
-    model_time = "; the model takes about " + show_seconds(sweep::model_seconds(jobs, session.how.parallel));
+    model_time = "; the model takes about " + format_seconds(sweep::model_seconds(jobs, session.how.parallel));
   cli::print(
       stderr, "{}\n",
       fit(fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,

@@ -11,7 +11,7 @@ namespace {
 using kernel::Parameter;
 
 std::string show(const Parameter& p, std::int64_t value) {
-  return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? show_size(value)
+  return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? format_bytes(value)
                                                                                 : std::to_string(value);
 }
 

@@ -18,7 +18,7 @@ std::string show_time(std::chrono::nanoseconds time) {
   return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
 }
 
-std::string show_seconds(double seconds) {
+std::string format_seconds(double seconds) {
   constexpr double longest = 9e9; // longer times are not told apart, and hardly fit into nanoseconds
   return show_time(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest))));
 }

@@ -12,7 +12,7 @@ namespace recount::cli {
 [[nodiscard]] std::string show_time(std::chrono::nanoseconds time);
 
 /// The same of any number of seconds.
-[[nodiscard]] std::string show_seconds(double seconds);
+[[nodiscard]] std::string format_seconds(double seconds);
 
 /// "37 of 120 runs, 2 failed, 12 s, about 25 s left".
 [[nodiscard]] std::string show_progress(const sweep::Progress& progress);

@@ -1,8 +1,8 @@
 #include "watch/figure.hpp"
 
+#include "plot/caption.hpp"
 #include "plot/magnitude.hpp"
 #include "plot/select.hpp"
-#include "plot/small_print.hpp"
 
 #include <recount/error.hpp>
 

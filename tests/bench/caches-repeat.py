@@ -2,7 +2,7 @@
 """Repeats `recount caches` and reports wrong or unstable results.
 
 Runs it again and again by the clock and holds line, capacity and ways of L1 and the capacity of L2 against what the
-system states (or against --machine, where the system states another CPU's). With --neighbour a process copies memory
+system states (or against --machine, where the system states the value of another CPU). With --neighbour a process copies memory
 on another core all the while. A benchmark, no test of CI: it takes minutes and wants a machine of its own.
 
 Exit status: 0 nothing wrong and at most --unknown runs with an unknown; 1 otherwise; 3 it could not be run.

@@ -1,5 +1,5 @@
-// Misses of every level are counted, and the addresses of a pattern choose the sets: the model, or memory
-// that lies as it looks.
+// The witness counts misses of every level, and the addresses of a pattern select the sets: the model, or
+// physically contiguous memory.
 #include "caches/infer/properties.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/infer/steps.hpp"
@@ -16,9 +16,9 @@ namespace {
 /// What is known of the levels above one.
 class LevelsAbove {
 public:
-  LevelsAbove(Notebook& notebook, std::size_t counted) {
+  LevelsAbove(CachedSampler& cached, std::size_t counted) {
     for (std::size_t level = 0; level < counted; ++level)
-      gauges_.push_back(std::make_unique<CountGauge>(notebook, level));
+      gauges_.push_back(std::make_unique<CountGauge>(cached, level));
   }
   [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
   [[nodiscard]] Neighbours around(std::size_t level) const {
@@ -46,8 +46,8 @@ private:
   /// Whether lines were seen to stay in the levels above that this one has no room for: it is not inclusive.
   [[nodiscard]] bool seen_hidden(const Geometry& g, const Shape& shape) const {
     return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
-      return c.lines.leaves != 0 && c.lines.stays == inner_.ways &&
-             lines_that_stay(shape, c.stride) < inner_.ways;
+      return c.lines.exceeds != 0 && c.lines.fits == inner_.ways &&
+             lines_retained(shape, c.stride) < inner_.ways;
     });
   }
 
@@ -58,56 +58,50 @@ private:
 
 const std::vector<std::string> method_by_counts = {
     "Every pattern is visited until the caches are warm; then the misses of further passes are counted.",
-    "L1: dense working sets, one access a line, grow until something misses; lines at strides of powers of "
-    "two "
-    "tell how many fall into one set; pairs of touches tell how long a line is.",
-    "From L1 to L2 two things change. Working sets and strides grow with the capacity. And every access must "
-    "miss "
-    "L1 first, or L2 is never asked: lines are multiples of L1's bytes a way apart, so that all fall into "
-    "one "
-    "L1 set, and where fewer of them are wanted than L1 has ways, others of that L1 set that lie in other L2 "
-    "sets "
-    "push them out."};
+    "L1: dense working sets, one access per line, grow until accesses miss. The number of lines retained at "
+    "power-of-two strides gives the ways; pairs of accesses give the line size.",
+    "L2: two things change. Working sets and strides grow with the capacity. Every access must miss in L1: "
+    "lines are a multiple of the L1 way size apart, so all map to one L1 set. If fewer are needed than L1 "
+    "has "
+    "ways, further lines of that L1 set, from other L2 sets, evict them."};
 
 } // namespace
 
 std::string measure_by_counts(std::size_t level) {
-  return fmt::format("misses of {} an access ({})", level_name(level), miss_metric(level));
+  return fmt::format("{} misses per access ({})", level_name(level), miss_metric(level));
 }
 
 std::string meaning_of_counts(const Abilities& can) {
   if (can.witness.starts_with("model"))
-    return "PAPI_L1_DCM, PAPI_L2_DCM stand here for the demand misses of the simulated levels: loads of the "
-           "program that a level cannot serve, nothing that a prefetcher or a page walker asks for.";
-  return "PAPI_L1_DCM counts lines brought into L1, on many CPUs by whomever: prefetchers and the page "
-         "walker are "
-         "among them. PAPI_L2_DCM is often derived from references to the last level, which include what the "
-         "prefetchers of L2 ask for. So a count is held against a floor and not against 0, and the patterns "
-         "give "
-         "prefetchers nothing to foresee.";
+    return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels. Prefetches and page walks are "
+           "not "
+           "included.";
+  return "PAPI_L1_DCM counts lines brought into L1; on many CPUs prefetches and page walks are included. "
+         "PAPI_L2_DCM is often derived from references to the last level, which include the L2 prefetcher. "
+         "Counts are therefore compared with a threshold, not with 0, and the patterns are unpredictable for "
+         "prefetchers.";
 }
 
-void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage) {
-  const Abilities& can = notebook.abilities();
-  LevelsAbove above(notebook, can.counted);
+void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& stage) {
+  const Abilities& can = cached.abilities();
+  LevelsAbove above(cached, can.counted);
   bool known = true;
   for (std::size_t level = 0; level < can.counted; ++level) {
-    LevelFinding finding = unknown_level(level_name(level), "misses are counted here, no time is taken");
+    LevelFinding finding = unknown_level(level_name(level), "the witness counts misses and measures no time");
     stage(finding.name);
     finding.measure = measure_by_counts(level);
     if (known)
-      finding.geometry = find_geometry(notebook, above.gauge(level), above.around(level));
+      finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else
-      finding.geometry.unknown = finding.geometry.line_unknown =
-          "the level above it is not known well enough";
-    fill_from_geometry(finding, {notebook, above.gauge(level), finding.name, finding.measure, can.exact});
+      finding.geometry.unknown = finding.geometry.line_unknown = "the level above is not known well enough";
+    fill_from_geometry(finding, {cached, above.gauge(level), finding.name, finding.measure, can.exact});
     known = known && above.take(finding.geometry);
     found.levels.push_back(std::move(finding));
   }
   if (can.counted_tlbs > 0) {
     stage("TLB");
     const std::int64_t line = found.levels.front().geometry.line.value_or(64);
-    found.tlbs = tlb_findings(find_translation(notebook, line), can.exact);
+    found.tlbs = tlb_findings(find_translation(cached, line), can.exact);
   }
   found.method = method_by_counts;
   found.method.push_back(meaning_of_counts(can));

@@ -1,5 +1,5 @@
 // Time is taken, pages lie anywhere: the clock, and counters beside it.
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 #include "caches/infer/outer.hpp"
 #include "caches/infer/paged.hpp"
 #include "caches/infer/properties.hpp"
@@ -18,27 +18,22 @@ namespace {
 constexpr double first_rise = 1.15, second_rise = 1.25; ///< over a plateau: a level is left
 
 const std::vector<std::string> method_by_time = {
-    "Every access waits for the one before it: pointers lead through the working set in random order, so "
-    "neither "
-    "overlap nor prefetching hides a miss. Each point is visited once a round, in a new order of points, in "
-    "slices "
-    "of some 40 microseconds, and the least counts: disturbances only add time.",
-    "The clock rate of the core changes with load and heat, and all times with it. Before, between and after "
-    "the slices a chain of multiplications, which touches no memory, tells the rate; times of up to 8 MiB, "
-    "which the core's own caches and clock decide, are given at the rate of the first one.",
-    "L1: the part of an address within a page chooses the set, so lines at chosen strides contend for it. "
-    "What the "
-    "pages cost is measured with the same pages and lines spread over all sets, and subtracted.",
-    "From L1 to L2 this changes: physical addresses choose the set, and pages lie anywhere, so sets fill "
-    "unevenly "
-    "and the curve rises gradually. The cost of TLB misses, which begin at the same sizes, is subtracted; "
-    "and pages "
-    "are sorted by trying into colours, those whose lines contend for the same sets."};
+    "Dependent loads: pointers lead through the working set in random order, so neither overlap nor "
+    "prefetching hides a miss. Each point is visited in several rounds, in random order, in slices of about "
+    "40 microseconds; the minimum over rounds is used, because disturbances only add time.",
+    "The clock rate of the core changes with load and temperature. A chain of dependent multiplications, "
+    "timed before, between and after the slices, measures it. Times of working sets up to 8 MiB are "
+    "normalised to the rate of the first one.",
+    "L1: the page offset selects the set, so lines at chosen strides conflict. The cost of translation is "
+    "measured with the same pages and lines spread over all sets, and subtracted.",
+    "L2: physical addresses select the set, and pages are placed at random, so sets fill unevenly and the "
+    "curve rises gradually. The cost of TLB misses is subtracted; pages are grouped into colours whose lines "
+    "map to the same sets."};
 
 class ByTime {
 public:
-  ByTime(Caches& found, Notebook& notebook, Sampler& sampler, const Stage& stage)
-      : found_(found), notebook_(notebook), can_(notebook.abilities()), sampler_(sampler), stage_(stage) {}
+  ByTime(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage)
+      : found_(found), sampler_cache_(cached), can_(cached.abilities()), sampler_(sampler), stage_(stage) {}
 
   void run() {
     found_.method = method_by_time;
@@ -47,11 +42,11 @@ public:
       find_first_plateaus();
       first_level();
       stage_("TLB");
-      translation_ = find_translation(notebook_, line());
+      translation_ = find_translation(sampler_cache_, line());
       found_.tlbs = tlb_findings(translation_, false);
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
-      say_huge_pages();
+      report_huge_pages();
     } catch (const Unknown& unknown) {
       if (found_.levels.empty()) found_.levels.push_back(unknown_level("L1d", unknown.reason));
       found_.memory = unknown_property("latency", "ns", unknown.reason);
@@ -63,7 +58,7 @@ private:
     return static_cast<std::int64_t>(found_.levels.front().line.value.value_or(64));
   }
 
-  void say_huge_pages() {
+  void report_huge_pages() {
     const auto pages = sampler_.huge_pages();
     if (!pages || pages->asked == 0) return;
     const auto mebibytes = [](std::int64_t bytes) { return (bytes + (1 << 19)) >> 20; };
@@ -73,22 +68,21 @@ private:
             ? fmt::format("were granted for {} MiB of {}", mebibytes(pages->granted), mebibytes(pages->asked))
             : "were granted";
     found_.method.push_back(fmt::format(
-        "Large pages were asked for from 8 MiB on and {}{}. L2 was looked at in pages of {} KiB, which lie "
-        "anywhere: their colours were found by trying, no placement was asked for.",
+        "Huge pages were requested from 8 MiB and {}{}. L2 was measured in pages of {} KiB at random "
+        "physical addresses; their colours were determined by measurement.",
         how,
         pages->granted == 0 ? ": times of the last level and of memory include TLB misses"
-                            : "; a host that backs them with small ones would still show TLB misses",
+                            : "; TLB misses remain if the host backs them with small pages",
         can_.page >> 10));
   }
 
   void find_first_plateaus() {
     stage_("working sets");
-    found_.curve = survey(notebook_, can_.most_bytes);
+    found_.curve = survey(sampler_cache_, can_.most_bytes);
     first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
-    if (!plateau)
-      throw Unknown{"the time of an access has no second plateau: too much noise, or no second level"};
+    if (!plateau) throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
     second_hit_ = plateau->ns;
   }
 
@@ -97,25 +91,24 @@ private:
     LevelFinding finding = unknown_level("L1d", {});
     std::unique_ptr<Gauge> gauge;
     if (can_.counted > 0)
-      gauge = std::make_unique<CountGauge>(notebook_, 0);
+      gauge = std::make_unique<CountGauge>(sampler_cache_, 0);
     else
-      gauge = std::make_unique<TimeGauge>(notebook_, first_hit_, second_hit_ - first_hit_, 64);
-    finding.measure = can_.counted > 0 ? measure_by_counts(0) : "share of accesses that leave L1d, from time";
-    finding.geometry = find_geometry(notebook_, *gauge, {});
-    fill_from_geometry(finding, {notebook_, *gauge, finding.name, finding.measure, false});
+      gauge = std::make_unique<TimeGauge>(sampler_cache_, first_hit_, second_hit_ - first_hit_, 64);
+    finding.measure = can_.counted > 0 ? measure_by_counts(0) : "L1d miss rate, from time";
+    finding.geometry = find_geometry(sampler_cache_, *gauge, {});
+    fill_from_geometry(finding, {sampler_cache_, *gauge, finding.name, finding.measure, false});
     finding.latency =
         time_property("latency", first_hit_, Confidence::high,
-                      {fmt::format("Working sets that fit take {:.2f} ns an access.", first_hit_)});
+                      {fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_)});
     finding.penalty = time_property(
         "penalty", second_hit_ - first_hit_, Confidence::high,
         {fmt::format(
-            "Average access time = hit time + miss rate x penalty. Where nothing leaves L1d (rate 0) it is "
-            "{0:.2f} ns; where everything does (rate 1) and the next level has room for it, {1:.2f} ns = "
-            "{0:.2f} "
-            "ns + 1 x penalty. The penalty is {2:.2f} ns.",
+            "Average access time = hit time + miss rate x penalty: {0:.2f} ns at miss rate 0, {1:.2f} ns at "
+            "miss rate 1 in L1d and 0 in the next level. Penalty: {2:.2f} ns.",
             first_hit_, second_hit_, second_hit_ - first_hit_)});
-    finding.latency.against = "a working set within the capacity that takes longer";
-    finding.penalty.against = "no plateau between the capacities of the first level and of the next";
+    finding.latency.against = "a working set within the capacity took longer";
+    finding.penalty.against =
+        "there were no plateau between the capacities of the first and the second level";
     found_.levels.push_back(std::move(finding));
   }
 
@@ -136,24 +129,23 @@ private:
     for (const SizePoint& p : net)
       if (onset > 0 && p.bytes > 2 * onset && p.bytes < 5 * onset) beyond.push_back(p.ns);
     LevelFinding finding =
-        unknown_level("L2", onset == 0 ? fmt::format("nothing leaves it up to {}",
-                                                     bytes_text(static_cast<double>(net.back().bytes)))
-                                       : "no plateau beyond it was seen");
+        unknown_level("L2", onset == 0 ? fmt::format("no misses up to {}", format_bytes(net.back().bytes))
+                                       : "no plateau beyond it");
     if (beyond.size() >= 2) {
       outer_ = {median(beyond), 2 * onset, 5 * onset};
       geometry_of_second(finding, onset, std::ranges::max(beyond) < 1.4 * std::ranges::min(beyond));
-      finding.penalty =
-          time_property("penalty", outer_.hit - second_hit_, Confidence::medium,
-                        {fmt::format("Average access time = hit time + miss rate x penalty, TLB misses "
-                                     "subtracted: {:.2f} ns at rate 0 "
-                                     "and {:.1f} ns at rate 1, from {} to {}. The penalty is {:.1f} ns.",
-                                     second_hit_, outer_.hit, bytes_text(static_cast<double>(outer_.from)),
-                                     bytes_text(static_cast<double>(outer_.to)), outer_.hit - second_hit_)});
+      finding.penalty = time_property(
+          "penalty", outer_.hit - second_hit_, Confidence::medium,
+          {fmt::format("Average access time = hit time + miss rate x penalty, TLB misses "
+                       "subtracted: {:.2f} ns at miss rate 0, {:.1f} ns at miss rate 1 (working "
+                       "sets of {} to {}). Penalty: {:.1f} ns.",
+                       second_hit_, outer_.hit, format_bytes(outer_.from), format_bytes(outer_.to),
+                       outer_.hit - second_hit_)});
     }
-    finding.measure = "share of accesses that leave L2";
+    finding.measure = "L2 miss rate, from time";
     finding.latency = time_property(
         "latency", second_hit_, Confidence::high,
-        {fmt::format("Working sets that leave L1d altogether and fit L2 take {:.2f} ns an access.",
+        {fmt::format("Working sets that always miss in L1d and fit L2 take {:.2f} ns per access.",
                      second_hit_)});
     found_.levels.push_back(std::move(finding));
   }
@@ -161,7 +153,7 @@ private:
   void geometry_of_second(LevelFinding& finding, std::int64_t onset, bool next_is_level) {
     const LevelFinding& first = found_.levels.front();
     if (!first.ways.value || !first.capacity.value) {
-      finding = unknown_level("L2", "the ways of L1d, which must be overcome first, are not known");
+      finding = unknown_level("L2", "it needs the ways of L1d, which are unknown");
       return;
     }
     PagedTask task;
@@ -174,14 +166,14 @@ private:
     task.around = onset;
     task.next_is_level = next_is_level;
     task.translation = &translation_;
-    fill_from_pages(finding, notebook_, sampler_, task);
+    fill_from_pages(finding, sampler_cache_, sampler_, task);
   }
 
   Caches& found_;
-  Notebook& notebook_;
+  CachedSampler& sampler_cache_;
   const Abilities& can_;
   Sampler& sampler_;
-  const Stage& stage_;
+  const StageCallback& stage_;
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
   BeyondSecond outer_;
@@ -189,8 +181,8 @@ private:
 
 } // namespace
 
-void infer_by_time(Caches& found, Notebook& notebook, Sampler& sampler, const Stage& stage) {
-  ByTime(found, notebook, sampler, stage).run();
+void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage) {
+  ByTime(found, cached, sampler, stage).run();
 }
 
 } // namespace recount::analysis

@@ -1,6 +1,6 @@
 #include "caches/infer/classic.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 #include "caches/infer/record.hpp"
 #include "statistics/statistics.hpp"
 
@@ -21,12 +21,8 @@ constexpr double classic_flat = 0.05, classic_full = 0.75;
 /// reasons of their own (a load that waits for the store before it).
 constexpr double time_flat = 1.25, time_flat_of_stride = 1.5;
 constexpr std::int64_t fewest_elements = 128;
-constexpr double miss_words = 0.01; ///< what is less is said to be under it
+constexpr double miss_words = 0.01; ///< lower values are reported as below it
 constexpr double least_climb = 1.3; ///< of times, from stride 1 to the plateau: less shows no line
-
-std::string size_words(std::int64_t bytes) {
-  return bytes_text(static_cast<double>(bytes));
-}
 
 /// The curves of one figure: a value at each size and stride.
 class Curves {
@@ -51,14 +47,14 @@ private:
 
 /// What separates staying from leaving, in the unit of the curves.
 struct Limits {
-  double stays = 0, leaves = 0;
+  double fits = 0, exceeds = 0;
 };
 
 void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& limits) {
   double highest_flat = 0;
   for (const auto& [size, curve] : curves.by_size()) {
     const double highest = Curves::highest(curve);
-    if (highest > limits.stays) {
+    if (highest > limits.fits) {
       reading.capacity.below = size;
       break;
     }
@@ -66,19 +62,19 @@ void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& 
     highest_flat = std::max(highest_flat, highest);
   }
   if (!reading.capacity.value) {
-    reading.capacity.unknown = "no curve stays flat";
+    reading.capacity.unknown = "no curve is flat";
   } else if (reading.capacity.below == 0) {
     reading.capacity.value.reset();
     reading.capacity.unknown =
-        fmt::format("every curve stays flat, up to {}", size_words(curves.by_size().rbegin()->first));
+        fmt::format("every curve is flat up to {}", format_bytes(curves.by_size().rbegin()->first));
   } else {
     const auto& leaving = curves.by_size().at(reading.capacity.below);
     const double top = Curves::highest(leaving);
     const auto first = std::ranges::find_if(leaving, [&](const auto& p) { return p.second >= 0.98 * top; });
     reading.words.push_back(fmt::format(
-        "{} stay under {:.2f} up to {} for every stride and reach {:.2f} at {} from stride {} on.",
-        reading.curves, std::max(highest_flat * 1.005, miss_words), size_words(*reading.capacity.value), top,
-        size_words(reading.capacity.below), size_words(first->first)));
+        "{} stay below {:.2f} up to {} at every stride and reach {:.2f} at {} from stride {}.",
+        reading.curves, std::max(highest_flat * 1.005, miss_words), format_bytes(*reading.capacity.value),
+        top, format_bytes(reading.capacity.below), format_bytes(first->first)));
   }
 }
 
@@ -97,22 +93,21 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
     if (size >= 2 * reading.capacity.below && curve.size() >= 4)
       sizes_by_line[end_of_climb(curve, floor)].push_back(size);
   if (sizes_by_line.empty()) {
-    reading.line.unknown = "no size well above the capacity was tried";
+    reading.line.unknown = "no size well above the capacity was measured";
   } else if (sizes_by_line.size() > 1 || sizes_by_line.begin()->first == 0) {
     reading.line.unknown = sizes_by_line.size() == 1
-                               ? "the curves do not climb with the stride"
-                               : "the curves of different sizes stop climbing at different strides";
+                               ? "the curves do not rise with the stride"
+                               : "the curves of different sizes stop rising at different strides";
   } else {
     const auto& [line, sizes] = *sizes_by_line.begin();
     reading.line.value = line;
     const auto& curve = curves.by_size().at(sizes.front());
     const auto before = std::prev(curve.find(line));
     reading.words.push_back(
-        fmt::format("From {} on they climb with the stride, {:.2f} at {} and {:.2f} at {}, and then no "
-                    "further: as long as several "
-                    "accesses fall into a line, only the first of them misses. The line has {} bytes.",
-                    size_words(sizes.front()), before->second, size_words(before->first), curve.at(line),
-                    size_words(line), line));
+        fmt::format("From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then no further: "
+                    "while several accesses share a line, only the first misses. Line size: {} bytes.",
+                    format_bytes(sizes.front()), before->second, format_bytes(before->first), curve.at(line),
+                    format_bytes(line), line));
   }
 }
 
@@ -123,13 +118,13 @@ struct Vanishing {
 
 /// The stride from which on a curve that left stays again.
 std::optional<Vanishing> vanishes(std::int64_t size, const Curves::Curve& curve, const Limits& limits) {
-  std::int64_t stays_from = 0;
+  std::int64_t fits_from = 0;
   for (auto at = curve.rbegin(); at != curve.rend(); ++at) {
-    if (at->second > limits.stays)
-      return stays_from > 0 && at->second >= limits.leaves && stays_from == 2 * at->first
-                 ? std::optional(Vanishing{size, stays_from})
+    if (at->second > limits.fits)
+      return fits_from > 0 && at->second >= limits.exceeds && fits_from == 2 * at->first
+                 ? std::optional(Vanishing{size, fits_from})
                  : std::nullopt;
-    stays_from = at->first;
+    fits_from = at->first;
   }
   return {};
 }
@@ -142,38 +137,36 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
     if (size >= reading.capacity.below && size <= most)
       if (const auto found = vanishes(size, curve, limits)) all.push_back(*found);
   if (all.size() < 2) {
-    reading.ways.unknown = "the curves do not fall back at any stride";
+    reading.ways.unknown = "the curves do not fall at any stride";
     return;
   }
   const std::int64_t lines = all.front().lines();
   if (std::ranges::any_of(all, [&](const Vanishing& v) { return v.lines() != lines; })) {
-    reading.ways.unknown = "the curves fall back at different numbers of lines";
+    reading.ways.unknown = "the curves fall at different numbers of lines";
     return;
   }
-  reading.words.push_back(fmt::format("At {} they fall back at stride {}, where {} lines are visited that "
-                                      "all fall into one set, and not at {}, where "
-                                      "{} are; at {} it is stride {} and again {} lines.",
-                                      size_words(all.front().size), size_words(all.front().stride), lines,
-                                      size_words(all.front().stride / 2), 2 * lines,
-                                      size_words(all.back().size), size_words(all.back().stride), lines));
+  reading.words.push_back(
+      fmt::format("At {} they fall at stride {}, where {} lines map to one set, but not at {} with {} "
+                  "lines; at {} they fall at stride {}, again {} lines.",
+                  format_bytes(all.front().size), format_bytes(all.front().stride), lines,
+                  format_bytes(all.front().stride / 2), 2 * lines, format_bytes(all.back().size),
+                  format_bytes(all.back().stride), lines));
   if (lines <= ways_above) {
-    reading.ways.unknown = fmt::format(
-        "as few as {} lines stay in the level above, which has room for {} in a set", lines, ways_above);
+    reading.ways.unknown = fmt::format("{} lines fit the level above, which has {} ways", lines, ways_above);
     reading.words.push_back(
-        "So few lines never leave the level above: these curves do not show the ways of this one.");
+        "These lines never miss in the level above: the curves do not show the ways of this level.");
     return;
   }
   reading.ways.value = lines;
   reading.ways.below = 2 * lines;
-  reading.words.push_back(fmt::format("A set has room for {} lines and not for {}: {} ways.", lines,
-                                      2 * lines, classic_ways_text(reading)));
+  reading.words.push_back(
+      fmt::format("A set holds {} lines and not {}: {} ways.", lines, 2 * lines, classic_ways_text(reading)));
 }
 
 std::string curves_name(const std::vector<GridRow>& rows, std::size_t level) {
   for (const GridRow& row : rows)
     if (row.kernel == "stride" && row.misses.size() > level && row.misses[level])
-      return fmt::format("Average misses ({} by {}) of the kernel stride", miss_metric(level),
-                         row.counted_by);
+      return fmt::format("Average misses ({} by {}, kernel stride)", miss_metric(level), row.counted_by);
   return {};
 }
 
@@ -184,6 +177,7 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
   if (!curves.enough()) return;
   ClassicReading reading;
   reading.level = level == 0 ? "L1d" : fmt::format("L{}", level + 1);
+  reading.misses = true;
   reading.curves = curves_name(rows, level);
   const Limits limits{classic_flat, classic_full};
   read_capacity(reading, curves, limits);
@@ -191,7 +185,7 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
     read_line(reading, curves, 0);
     read_ways(reading, curves, limits, all.empty() ? 0 : all.back().ways.value.value_or(0));
   } else {
-    reading.line.unknown = reading.ways.unknown = "the capacity does not show";
+    reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
   }
   all.push_back(std::move(reading));
 }
@@ -206,7 +200,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   if (!curves.enough()) return;
   ClassicReading reading;
   reading.level = "L1d";
-  reading.curves = fmt::format("Times of an access of the kernel {}, in ns,", kernel);
+  reading.curves = fmt::format("Times per access (kernel {}, ns)", kernel);
   std::vector<double> smallest;
   for (const auto& [stride, ns] : curves.by_size().begin()->second)
     smallest.push_back(ns);
@@ -215,7 +209,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   read_capacity(reading, curves, {flat, flat});
   const auto beyond = curves.by_size().find(2 * reading.capacity.below);
   if (!reading.capacity.value || beyond == curves.by_size().end()) {
-    reading.line.unknown = reading.ways.unknown = "the capacity does not show";
+    reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
     all.push_back(std::move(reading));
     return;
   }
@@ -225,22 +219,21 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   const double top = plateau.empty() ? floor : median(plateau);
   if (top < least_climb * floor) {
     reading.line.unknown = reading.ways.unknown =
-        "prefetching and overlap hide what a miss costs in this loop";
+        "prefetching and overlap hide the miss penalty in this loop";
   } else {
     reading.penalty = top - floor;
-    reading.words.push_back(
-        fmt::format("An access takes {:.3g} ns where all stay and {:.3g} ns where all leave: the "
-                    "difference between the plateaus is a penalty of {:.3g} ns.",
-                    floor, top, top - floor));
+    reading.words.push_back(fmt::format(
+        "An access takes {:.3g} ns at miss rate 0 and {:.3g} ns at miss rate 1: penalty {:.3g} ns.", floor,
+        top, top - floor));
     if (waits)
-      reading.line.unknown = "in a random order the elements of a line are visited too far apart to find it";
+      reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
     else
       read_line(reading, curves, floor);
     const Limits limits{floor + 0.25 * (top - floor), floor + classic_full * (top - floor)};
     if (waits)
       read_ways(reading, curves, limits, 0, 4 * reading.capacity.below);
     else
-      reading.ways.unknown = "passes over so few elements take other times than those of misses";
+      reading.ways.unknown = "passes over few elements have overheads larger than a miss";
   }
   all.push_back(std::move(reading));
 }
@@ -258,8 +251,8 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
 
 std::string classic_capacity_text(const ClassicReading& reading) {
   if (!reading.capacity.value) return "unknown";
-  return fmt::format("{} (less than {})", size_words(*reading.capacity.value),
-                     size_words(reading.capacity.below));
+  return fmt::format("{} (less than {})", format_bytes(*reading.capacity.value),
+                     format_bytes(reading.capacity.below));
 }
 std::string classic_line_text(const ClassicReading& reading) {
   return reading.line.value ? fmt::format("{} B", *reading.line.value) : "unknown";

@@ -1,4 +1,4 @@
-// The laboratory's way: what a grid of sizes and strides of powers of two tells, read as from its figure.
+// Cache properties from the curves of a grid of power-of-two sizes and strides.
 #pragma once
 
 #include "result/read.hpp"
@@ -10,7 +10,7 @@
 
 namespace recount::analysis {
 
-/// One (size, stride) of a grid, an access: counts are medians over its repetitions, times the least.
+/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum.
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;
@@ -30,9 +30,10 @@ struct ClassicValue {
   std::string unknown; ///< why there is no value
 };
 
-/// What the curves of one level say.
+/// The properties of one level according to its curves.
 struct ClassicReading {
   std::string level;              ///< "L1d"
+  bool misses = false;            ///< the curves are misses, not times
   std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
   ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
   ClassicValue ways;              ///< lines
@@ -44,7 +45,7 @@ struct ClassicReading {
 /// that was timed. Pure; never throws for want of rows.
 [[nodiscard]] std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows);
 
-/// "32 KiB (64 KiB leaves)", "64 B", "8 to 15", "unknown".
+/// "32 KiB (less than 64 KiB)", "64 B", "8 (fewer than 16)", "unknown".
 [[nodiscard]] std::string classic_capacity_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_line_text(const ClassicReading& reading);

@@ -1,8 +1,8 @@
 #include "caches/infer/colours.hpp"
 
-#include "caches/infer/notebook.hpp"
-#include "statistics/statistics.hpp"
 #include "base/random.hpp"
+#include "caches/infer/cached_sampler.hpp"
+#include "statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,10 +52,10 @@ public:
         take(*smallest, rest);
         continue;
       }
-      if (++failures > failures_allowed) throw Unknown{"noise hides which pages contend for one of its sets"};
+      if (++failures > failures_allowed) throw Unknown{"too much noise to tell which pages share a set"};
       shuffle_pages(rest, random_);
     }
-    if (found_.empty()) throw Unknown{"no pages were found to contend for its sets"};
+    if (found_.empty()) throw Unknown{"no pages were found that share a set"};
     join_twins();
     check_sizes();
     std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
@@ -168,7 +168,7 @@ private:
     std::vector<double> sizes;
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const Pages& group = found_[i];
-      if (!overflows(group)) throw Unknown{"pages contended for a set and then no longer did"};
+      if (!overflows(group)) throw Unknown{"pages that shared a set no longer did when measured again"};
       const auto twin = std::ranges::find_if(different, [&](const Pages& other) {
         return belongs_after_all(group.front(), other) && belongs_after_all(other.front(), group);
       });
@@ -203,7 +203,7 @@ private:
 } // namespace
 
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
-  PageColours none{task.offset, task.pages, 0, "no pages were looked for that contend for its sets", {}};
+  PageColours none{task.offset, task.pages, 0, "page colours were not searched for", {}};
   const std::uint64_t place = 0;
   if (sampler.glance(std::span(&place, 1)) < 0) return none;
   for (std::uint64_t search = 0; search < most_searches; ++search) {

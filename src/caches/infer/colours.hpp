@@ -1,5 +1,4 @@
-// Ways and sets of a level beyond the pages, where nobody tells physical addresses: pages that contend for
-// the same sets are found by trying.
+// Ways and sets of a physically indexed level: pages that map to the same sets are found by measurement.
 #pragma once
 
 #include "caches/infer/sampler.hpp"
@@ -10,10 +9,10 @@ namespace recount::analysis {
 
 /// What the search needs to know of the levels above, in ns a visit.
 struct ColourTask {
-  double step = 0;    ///< a visit that the level serves takes so much longer than one that the first serves
-  double penalty = 0; ///< a visit that leaves the level takes so much longer still
+  double step = 0;    ///< additional time of a hit in the level over a hit in the first level
+  double penalty = 0; ///< additional time of a miss in the level
   std::int64_t line = 64, page = 4096; ///< bytes
-  std::int64_t pages = 0;              ///< to try: some three times as many as the level has room for
+  std::int64_t pages = 0;              ///< to try: about three times the capacity of the level
   std::int64_t offset = 0;             ///< in the page: of the visited line
   std::int64_t ways_above = 0;         ///< at least one more is visited at a time, so that none stays above
   std::int64_t lines_above = 0;        ///< of the first level

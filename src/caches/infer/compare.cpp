@@ -1,6 +1,6 @@
 #include "caches/infer/compare.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +17,7 @@ std::string in_unit(const Property& p, double value, bool rough) {
   if (p.unit == "bytes" && p.name != "line") {
     const double unit =
         rough ? std::exp2(std::floor(std::log2(value)) - 4) : 1; // a rough value has no five digits
-    return about + bytes_text(std::round(value / unit) * unit);
+    return about + format_bytes(std::round(value / unit) * unit);
   }
   if (p.unit == "bytes") return fmt::format("{:.0f} B", value);
   if (p.unit == "ns") return fmt::format("{:.3g} ns", value);
@@ -29,21 +29,22 @@ std::string reason_of_difference(const LevelFinding& level, const Property& p, c
                                  const StatedCaches& by) {
   const bool virtual_machine = !by.hypervisor.empty();
   if (level.effective)
-    return fmt::format("stated {} is {}{}; this {} gets about {}, which changes with its neighbours",
+    return fmt::format("{} is stated as {}{}; this {} has about {} of it, which depends on the other users",
                        level.name, stated_text(p),
                        stated.shared_by > 1 ? fmt::format(", shared by {} hardware threads", stated.shared_by)
                                             : "",
                        virtual_machine ? "virtual machine" : "CPU",
-                       bytes_text(std::round(*p.value / (1 << 20)) * (1 << 20)));
+                       format_bytes(std::round(*p.value / (1 << 20)) * (1 << 20)));
   if (p.name == "capacity" && *p.value < *p.stated)
-    return virtual_machine ? "a part of it may belong to another guest on the same core, or the hypervisor "
-                             "states another CPU's"
-                           : "a part of it may be taken: by a busy hardware thread of the same core, or by "
-                             "way partitioning";
+    return virtual_machine
+               ? "another guest on the same core may use part of it, or the hypervisor states the "
+                 "value of another CPU"
+               : "part of it may be in use by another hardware thread of the core, or reserved by "
+                 "way partitioning";
   if (p.name == "capacity")
-    return "an exclusive level adds to the one above it, or the statement is another CPU's";
-  return virtual_machine ? "the hypervisor may state another CPU's"
-                         : "the statement and the readings cannot both be right";
+    return "an exclusive level adds to the one above it, or the stated value is that of another CPU";
+  return virtual_machine ? "the hypervisor may state the value of another CPU"
+                         : "the stated value contradicts the measurements";
 }
 
 void compare_property(const LevelFinding& level, Property& p, std::int64_t value, const StatedLevel& stated,
@@ -52,15 +53,15 @@ void compare_property(const LevelFinding& level, Property& p, std::int64_t value
   p.stated = static_cast<double>(value);
   p.stated_by = by.source;
   if (!p.value) {
-    p.agreement = Standing::not_found;
+    p.agreement = StatedMatch::not_found;
     return;
   }
   const double off = std::abs(*p.value - *p.stated);
   if (off <= p.tolerance * *p.value + 1e-9) {
-    p.agreement = Standing::agrees;
+    p.agreement = StatedMatch::agrees;
     return;
   }
-  p.agreement = Standing::differs;
+  p.agreement = StatedMatch::differs;
   p.remark = reason_of_difference(level, p, stated, by);
 }
 
@@ -71,15 +72,14 @@ std::string text_of(const Property& p) {
     std::vector<std::string> ways;
     for (const Route& route : p.routes)
       ways.push_back(fmt::format("{}: {}", route.name, in_unit(p, route.value, false)));
-    sentences.push_back(fmt::format("Routes: {}.", fmt::join(ways, "; ")));
+    sentences.push_back(fmt::format("Independent derivations: {}.", fmt::join(ways, "; ")));
   }
-  if (p.value && !p.against.empty())
-    sentences.push_back(fmt::format("It would have been contradicted by {}.", p.against));
-  if (p.agreement == Standing::agrees)
+  if (p.value && !p.against.empty()) sentences.push_back(fmt::format("Falsified if {}.", p.against));
+  if (p.agreement == StatedMatch::agrees)
     sentences.push_back(fmt::format("{} states {}: agrees.", p.stated_by, stated_text(p)));
-  if (p.agreement == Standing::differs)
+  if (p.agreement == StatedMatch::differs)
     sentences.push_back(fmt::format("{} states {}: differs; {}.", p.stated_by, stated_text(p), p.remark));
-  if (p.agreement == Standing::not_found)
+  if (p.agreement == StatedMatch::not_found)
     sentences.push_back(fmt::format("{} states {}.", p.stated_by, stated_text(p)));
   return fmt::format("{}", fmt::join(sentences, " "));
 }

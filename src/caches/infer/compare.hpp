@@ -1,4 +1,4 @@
-// What was found beside what is stated. Comparing comes after finding: an inference has no access to it.
+// Compares found with stated caches. The inference itself has no access to stated values.
 #pragma once
 
 #include "caches/infer/inference.hpp"
@@ -9,7 +9,7 @@
 
 namespace recount::analysis {
 
-/// One level as somebody states it; 0: not stated.
+/// The stated values of one level; 0: not stated.
 struct StatedLevel {
   std::string name; ///< "L1d"
   std::int64_t size = 0, line = 0;
@@ -17,19 +17,18 @@ struct StatedLevel {
   int shared_by = 1;     ///< hardware threads
 };
 
-/// What is stated of a machine, and by whom.
+/// The stated caches of a machine, and their source.
 struct StatedCaches {
   std::string source; ///< "hwloc", "machine i7-9700"
   std::vector<StatedLevel> levels;
   std::string hypervisor; ///< of the machine that was looked at; empty: none seen
-  std::string otherwise;  ///< who states something else, and what; empty: nobody
+  std::string otherwise;  ///< sources that differ, and their values; empty: none
 };
 
 /// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
 void compare(Caches& found, const StatedCaches& stated);
 
-/// The written justification: a paragraph for each property that was found or looked for, and how it stands
-/// to what is stated. Plain sentences, from the readings.
+/// The full argument: one paragraph for each property, with the comparison with the stated value.
 struct Paragraph {
   std::string title; ///< "L1d capacity: 48 KiB"
   std::string text;

@@ -37,7 +37,7 @@ StatedCaches stated_by_machine(const std::string& name) {
 }
 
 std::string classic_title(const ClassicReading& reading) {
-  return fmt::format("{} by sizes and strides of powers of two: capacity {}, line {}, ways {}", reading.level,
+  return fmt::format("{} from the grid of sizes and strides: capacity {}, line {}, ways {}", reading.level,
                      classic_capacity_text(reading), classic_line_text(reading), classic_ways_text(reading));
 }
 
@@ -46,7 +46,7 @@ std::string classic_text(const ClassicReading& reading) {
   for (const auto& [name, unknown] :
        {std::pair("capacity", reading.capacity.unknown), std::pair("line", reading.line.unknown),
         std::pair("number of ways", reading.ways.unknown)})
-    if (!unknown.empty()) sentences.push_back(fmt::format("The {} remains unknown: {}.", name, unknown));
+    if (!unknown.empty()) sentences.push_back(fmt::format("The {} is unknown: {}.", name, unknown));
   return fmt::format("{}", fmt::join(sentences, " "));
 }
 
@@ -90,8 +90,8 @@ std::vector<Paragraph> justification(const CachesFindings& findings) {
   for (const ClassicReading& reading : findings.classic)
     all.push_back({classic_title(reading), classic_text(reading)});
   if (!findings.stated.otherwise.empty())
-    all.push_back({"Who states what", fmt::format("{} agree with one another; otherwise states {}.",
-                                                  findings.stated.source, findings.stated.otherwise)});
+    all.push_back({"Sources of the stated values",
+                   fmt::format("{} agree; {} differs.", findings.stated.source, findings.stated.otherwise)});
   return all;
 }
 
@@ -104,7 +104,7 @@ std::vector<std::string> summary_lines(const Caches& found) {
     };
     add(level.capacity, "{}");
     add(level.ways, "{} ways");
-    add(level.line, "lines of {}");
+    add(level.line, "line {}");
     add(level.latency, "hit {}");
     add(level.penalty, "miss + {}");
     lines.push_back(

@@ -1,4 +1,4 @@
-// All that a run of recount caches on record comes to: for the command, for figures, for a report.
+// The findings of a recorded run of recount caches, for the command, figures and the report.
 #pragma once
 
 #include "caches/infer/classic.hpp"
@@ -15,21 +15,21 @@ namespace recount::analysis {
 struct CachesFindings {
   Caches found;
   StatedCaches stated;
-  std::vector<GridRow> rows;           ///< the laboratory's table; empty: no grid on record
-  std::vector<ClassicReading> classic; ///< what its curves say
+  std::vector<GridRow> rows;           ///< the grid; empty: not recorded
+  std::vector<ClassicReading> classic; ///< values from its curves
   std::string cpu_model;
   std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
 };
 
-/// Where the header of a run keeps who else stated its caches, whether they agree, and who shares them.
+/// In the header of a run: other sources of stated caches, whether they agree, and sharing.
 struct StatedNotes {
-  std::string sources;   ///< "hwloc, sysfs, CPUID": those that agree
-  std::string otherwise; ///< "CPUID: L2 1 MiB"; empty: nobody states anything else
+  std::string sources;                                ///< "hwloc, sysfs, CPUID": those that agree
+  std::string otherwise;                              ///< "CPUID: L2 1 MiB"; empty: none
   std::vector<std::pair<std::string, int>> shared_by; ///< level, hardware threads
 };
 void note_stated(result::Run& run, const StatedNotes& notes);
 
-/// What is stated beside a run: by the described `machine` if one is named, by the machine that was
+/// The stated caches of a run: by the described `machine` if one is named, by the machine that was
 /// simulated, else in the run's header. Throws recount::Error (bad_input) for an unknown machine.
 [[nodiscard]] StatedCaches stated_on_record(const result::Run& run, const std::string& machine = {});
 
@@ -38,10 +38,10 @@ void note_stated(result::Run& run, const StatedNotes& notes);
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 
-/// The written justification: properties first, then what the grid says, then how it was measured.
+/// The full argument: properties, then values from the grid.
 [[nodiscard]] std::vector<Paragraph> justification(const CachesFindings& findings);
 
-/// One line a level: "L1d: 48 KiB, 12 ways, lines of 64 B, hit 1.28 ns, miss + 2.82 ns".
+/// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
 [[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
 
 } // namespace recount::analysis

@@ -21,8 +21,8 @@ constexpr double reached = 0.98;            ///< share from which on every acces
 
 class GeometryOfLevel {
 public:
-  GeometryOfLevel(Notebook& notebook, Gauge& gauge, const Neighbours& around)
-      : notebook_(notebook), can_(notebook.abilities()), gauge_(gauge), around_(around) {}
+  GeometryOfLevel(CachedSampler& cached, Gauge& gauge, const Neighbours& around)
+      : sampler_cache_(cached), can_(cached.abilities()), gauge_(gauge), around_(around) {}
 
   Geometry find() {
     try {
@@ -50,7 +50,7 @@ private:
 
   [[nodiscard]] bool below_leaves(const Pattern& pattern) {
     return around_.below != nullptr &&
-           around_.below->judge(around_.below->share(pattern), pattern.visits()) != Fit::stays;
+           around_.below->judge(around_.below->share(pattern), pattern.visits()) != Fit::fits;
   }
 
   /// Doubling sizes, at a stride that no line is shorter than.
@@ -58,10 +58,11 @@ private:
     const std::int64_t stride = around_.line_above;
     const std::int64_t first = std::max<std::int64_t>(around_.capacity_above, 256);
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
-    const Boundary b = double_until_leaves(gauge_, family, first / stride * stride, can_.most_bytes);
-    if (b.leaves == 0)
-      throw Unknown{fmt::format("nothing leaves it up to {} bytes, the largest working set tried", b.stays)};
-    if (b.stays == 0) throw Unknown{fmt::format("{} bytes, the smallest working set, leave it", b.leaves)};
+    const Boundary b = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
+    if (b.exceeds == 0)
+      throw Unknown{fmt::format("no misses up to {} bytes, the largest working set measured", b.fits)};
+    if (b.fits == 0)
+      throw Unknown{fmt::format("the smallest working set, {} bytes, already misses", b.exceeds)};
     found_.onset = b;
     found_.onset_stride = stride;
   }
@@ -69,17 +70,17 @@ private:
   /// Pairs in random blocks: the first touch always leaves the level, the second only when it is in another
   /// line.
   void find_line() {
-    std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.leaves / pair_block);
+    std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.exceeds / pair_block);
     for (int grown = 0; gauge_.share(pair_pattern(count, 8, false)) < 0.45; ++grown, count *= 4)
       if (grown == 3 || 4 * count * pair_block > can_.most_bytes) {
-        found_.line_unknown = "the first touches of a block do not leave the level";
+        found_.line_unknown = "the first access to a block does not miss";
         return;
       }
     const auto patterns = pair_patterns(count);
     found_.pairs = pair_points(patterns, gauge_.shares(patterns));
     const auto line = line_from_pairs(found_.pairs);
     if (!line) {
-      found_.line_unknown = "the second touch of a pair leaves at no clear distance";
+      found_.line_unknown = "the second access of a pair misses at no clear distance";
       return;
     }
     found_.line = line->bytes;
@@ -87,15 +88,15 @@ private:
   }
 
   void refine_onset() {
-    if (!found_.line) throw Unknown{"without the line, lines cannot be counted"};
+    if (!found_.line) throw Unknown{"it needs the line size, which is unknown"};
     // Every line of the first level is visited, so that each visit asks this one.
     const std::int64_t stride = around_.above == nullptr ? *found_.line : around_.line_above;
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
     const Boundary lines =
-        narrow(gauge_, family, {found_.onset.stays / stride, found_.onset.leaves / stride}, can_.at_once);
-    found_.onset = {lines.stays * stride, lines.leaves * stride};
+        narrow(gauge_, family, {found_.onset.fits / stride, found_.onset.exceeds / stride}, can_.at_once);
+    found_.onset = {lines.fits * stride, lines.exceeds * stride};
     found_.onset_stride = stride;
-    found_.onset_hidden = !reaches(family(lines.stays)) || !reaches(family(lines.leaves));
+    found_.onset_hidden = !reaches(family(lines.fits)) || !reaches(family(lines.exceeds));
     if (found_.onset_hidden && can_.exact && can_.contiguous) find_hidden_onset();
   }
 
@@ -104,43 +105,43 @@ private:
   /// columns can be wide before they share sets.
   void find_hidden_onset() {
     const std::int64_t period = common_multiple(*found_.line, around_.inner.period);
-    if (period == 0) throw Unknown{"the levels above have no common period"};
+    if (period == 0) throw Unknown{"the levels above have no common set period"};
     const Family column = [&](std::int64_t n) { return dense(n, period); };
     Boundary tall =
-        double_until_leaves(gauge_, column, around_.inner.ways + 1, 2 * found_.onset.leaves / *found_.line);
-    if (tall.stays == 0 || tall.leaves == 0)
-      throw Unknown{"the level above still holds a part of the working set where this one overflows"};
+        double_until_exceeds(gauge_, column, around_.inner.ways + 1, 2 * found_.onset.exceeds / *found_.line);
+    if (tall.fits == 0 || tall.exceeds == 0)
+      throw Unknown{"the level above retains part of the working set at which this level overflows"};
     tall = narrow(gauge_, column, tall, can_.at_once);
     const Family columns = [&](std::int64_t width) {
-      Pattern p = dense(tall.stays * width, *found_.line);
-      for (std::int64_t i = 0; i < tall.stays; ++i)
+      Pattern p = dense(tall.fits * width, *found_.line);
+      for (std::int64_t i = 0; i < tall.fits; ++i)
         for (std::int64_t at = 0; at < width; ++at)
           p.slots.push_back(i * (period / *found_.line) + at);
       return p;
     };
     const std::int64_t widest =
-        std::min(period / *found_.line, found_.onset.leaves / (tall.stays * *found_.line) + 1);
+        std::min(period / *found_.line, found_.onset.exceeds / (tall.fits * *found_.line) + 1);
     Boundary wide{widest, widest + 1};
-    if (verdict(columns(widest)) == Fit::leaves) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
-    if (!reaches(columns(wide.stays))) throw Unknown{"the level above keeps some of its lines"};
-    found_.onset.stays = tall.stays * wide.stays * *found_.line;
-    found_.onset.leaves = found_.onset.stays + *found_.line;
+    if (verdict(columns(widest)) == Fit::exceeds) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
+    if (!reaches(columns(wide.fits))) throw Unknown{"the level above retains some of its lines"};
+    found_.onset.fits = tall.fits * wide.fits * *found_.line;
+    found_.onset.exceeds = found_.onset.fits + *found_.line;
     found_.onset_stride = *found_.line;
   }
 
   /// The capacity lies between these, in bytes.
   [[nodiscard]] std::int64_t least() const {
-    return can_.exact ? most() : found_.onset.stays - found_.onset.stays / 64;
+    return can_.exact ? most() : found_.onset.fits - found_.onset.fits / 64;
   }
   [[nodiscard]] std::int64_t most() const {
-    return can_.exact ? found_.onset.stays / *found_.line * *found_.line : found_.onset.leaves;
+    return can_.exact ? found_.onset.fits / *found_.line * *found_.line : found_.onset.exceeds;
   }
 
   void find_conflicts() {
     for (const std::int64_t stride : telling_strides(*found_.line, least(), most(), around_.inner))
       find_conflict(stride);
     found_.inclusive = std::ranges::any_of(found_.conflicts, [&](const Conflict& c) {
-      return c.lines.leaves != 0 && c.lines.stays < around_.inner.ways;
+      return c.lines.exceeds != 0 && c.lines.fits < around_.inner.ways;
     });
   }
 
@@ -148,16 +149,16 @@ private:
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
     Conflict conflict{stride, {}};
     const std::int64_t most = can_.exact ? most_counted : most_counted / 2;
-    if (verdict(family(most)) == Fit::leaves)
+    if (verdict(family(most)) == Fit::exceeds)
       conflict.lines = narrow(gauge_, family, {0, most}, can_.at_once);
     else
       conflict.lines = {most, 0};
-    const bool seen_leaving = conflict.lines.leaves != 0;
-    const bool more_than_inner = conflict.lines.stays > around_.inner.ways;
-    if ((more_than_inner && !reaches(family(conflict.lines.stays))) ||
-        (seen_leaving && !reaches(family(conflict.lines.leaves))))
+    const bool seen_leaving = conflict.lines.exceeds != 0;
+    const bool more_than_inner = conflict.lines.fits > around_.inner.ways;
+    if ((more_than_inner && !reaches(family(conflict.lines.fits))) ||
+        (seen_leaving && !reaches(family(conflict.lines.exceeds))))
       return; // the level above answers instead
-    if (seen_leaving && below_leaves(family(conflict.lines.leaves))) {
+    if (seen_leaving && below_leaves(family(conflict.lines.exceeds))) {
       found_.disturbed.push_back(stride);
       return;
     }
@@ -173,12 +174,12 @@ private:
     tell_apart();
     if (found_.shapes.empty())
       throw Unknown{fmt::format(
-          "no number of ways accounts for both the onset between {} and {} bytes and "
+          "no number of ways explains both the first misses between {} and {} bytes and "
           "the conflicts at {} strides{}",
-          found_.onset.stays, found_.onset.leaves, found_.conflicts.size(),
-          can_.exact ? "" : "; another thread of the same core may hold a part of it: try again")};
+          found_.onset.fits, found_.onset.exceeds, found_.conflicts.size(),
+          can_.exact ? "" : "; another hardware thread of the core may use part of the cache: try again")};
     if (found_.shapes.size() > 1)
-      throw Unknown{fmt::format("{} shapes agree with everything that was seen", found_.shapes.size())};
+      throw Unknown{fmt::format("{} geometries are consistent with all readings", found_.shapes.size())};
     const Shape& shape = found_.shapes.front();
     if (around_.above != nullptr && around_.inner.period % shape.way_bytes() == 0 &&
         shape.line == around_.line_above && shape.ways > around_.inner.ways)
@@ -217,19 +218,19 @@ private:
     for (const Pattern& trial : trials()) {
       const auto places = kernel::places(trial);
       const Fit said = verdict(trial);
-      if (said == Fit::stays && !reaches(trial)) throw Unknown{"the level above keeps some of its lines"};
-      if (said == Fit::leaves && below_leaves(trial)) continue; // it may be the level below that speaks
-      overflow_seen = overflow_seen || said == Fit::leaves;
+      if (said == Fit::fits && !reaches(trial)) throw Unknown{"the level above retains some of its lines"};
+      if (said == Fit::exceeds && below_leaves(trial)) continue; // it may be the level below that speaks
+      overflow_seen = overflow_seen || said == Fit::exceeds;
       std::erase_if(found_.shapes,
-                    [&](const Shape& shape) { return has_room(shape, places) != (said == Fit::stays); });
+                    [&](const Shape& shape) { return has_room(shape, places) != (said == Fit::fits); });
     }
     if (found_.shapes.empty()) return;
-    if (!overflow_seen) throw Unknown{"the level below overflows together with it"};
+    if (!overflow_seen) throw Unknown{"the next level overflows at the same size"};
     if (!in_one_set(found_.shapes.front(), found_.shapes.front().ways, around_.inner, {}))
-      throw Unknown{"its ways hide behind those of the level above"};
+      throw Unknown{"it has no more ways than the level above"};
     // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
     if (found_.shapes.front().ways > ordinary_ways && ordinary)
-      throw Unknown{"neither an ordinary number of ways nor one of hundreds accounts for everything"};
+      throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
 
   /// Twice as many lines as a set holds, half of them shifted: they stay once the shift leads to other sets.
@@ -249,13 +250,13 @@ private:
     const auto shares = gauge_.shares(patterns);
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       const Fit said = gauge_.judge(shares[i], patterns[i].visits());
-      if (said == Fit::leaves && found_.shifted_line) found_.shifted_line.reset();
-      if (said == Fit::stays && !found_.shifted_line && reaches(patterns[i]))
+      if (said == Fit::exceeds && found_.shifted_line) found_.shifted_line.reset();
+      if (said == Fit::fits && !found_.shifted_line && reaches(patterns[i]))
         found_.shifted_line = patterns[i].shift;
     }
   }
 
-  Notebook& notebook_;
+  CachedSampler& sampler_cache_;
   const Abilities& can_;
   Gauge& gauge_;
   const Neighbours& around_;
@@ -264,8 +265,8 @@ private:
 
 } // namespace
 
-Geometry find_geometry(Notebook& notebook, Gauge& gauge, const Neighbours& around) {
-  return GeometryOfLevel(notebook, gauge, around).find();
+Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& around) {
+  return GeometryOfLevel(cached, gauge, around).find();
 }
 
 } // namespace recount::analysis

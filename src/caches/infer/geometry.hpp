@@ -11,9 +11,9 @@
 
 namespace recount::analysis {
 
-/// What was found out of one level, step by step.
+/// The geometry of one level, with the readings behind it.
 struct Geometry {
-  Boundary onset; ///< bytes of the largest dense working set that stays and the smallest that leaves
+  Boundary onset; ///< bytes of the largest dense working set that fits and the smallest that does not
   std::int64_t onset_stride = 0;            ///< of that working set
   bool onset_hidden = false;                ///< the level above holds some of it: the capacity may be smaller
   std::vector<PairPoint> pairs;             ///< by rising distance
@@ -21,16 +21,16 @@ struct Geometry {
   std::string line_unknown;                 ///< why it is not known
   bool prefetch_seen = false;               ///< the next line came along when lines were touched upwards
   std::vector<Conflict> conflicts;          ///< those that count as evidence
-  bool inclusive = false;                   ///< seen to take its lines back from the levels above
-  std::vector<std::int64_t> disturbed;      ///< strides left out because the level below showed through
-  std::vector<Shape> shapes;                ///< what agrees with all evidence
-  bool outlier = false;                     ///< one conflict disagrees and was taken for noise
-  bool fillers_used = false;                ///< lines beside the counted ones told the last shapes apart
+  bool inclusive = false;                   ///< evictions invalidate its lines in the levels above
+  std::vector<std::int64_t> disturbed;      ///< strides excluded because the level below affected them
+  std::vector<Shape> shapes;                ///< consistent with all evidence
+  bool outlier = false;                     ///< one conflict disagrees and was treated as noise
+  bool fillers_used = false;                ///< lines besides the counted ones distinguished the last shapes
   std::optional<std::int64_t> shifted_line; ///< second route: how far lines of one set may be shifted
   std::string unknown;                      ///< why capacity and ways are not known; empty: they are
 };
 
-/// How the levels around show.
+/// The levels above and below.
 struct Neighbours {
   Gauge* above = nullptr; ///< of the next level towards the core
   Gauge* below = nullptr;
@@ -39,7 +39,7 @@ struct Neighbours {
   std::int64_t line_above = 16;    ///< a stride that no line is shorter than
 };
 
-/// Never throws for want of evidence: what is missing is told in the members.
-[[nodiscard]] Geometry find_geometry(Notebook& notebook, Gauge& gauge, const Neighbours& around);
+/// Never throws for lack of evidence: the members give the reasons.
+[[nodiscard]] Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& around);
 
 } // namespace recount::analysis

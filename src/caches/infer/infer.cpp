@@ -15,12 +15,12 @@ std::string to_string(Confidence confidence) {
   return "none";
 }
 
-std::string to_string(Standing agreement) {
+std::string to_string(StatedMatch agreement) {
   switch (agreement) {
-  case Standing::agrees: return "agrees";
-  case Standing::differs: return "differs";
-  case Standing::not_found: return "not found";
-  case Standing::not_stated: break;
+  case StatedMatch::agrees: return "agrees";
+  case StatedMatch::differs: return "differs";
+  case StatedMatch::not_found: return "not found";
+  case StatedMatch::not_stated: break;
   }
   return "not stated";
 }
@@ -41,25 +41,25 @@ LevelFinding unknown_level(const std::string& name, const std::string& reason) {
   return finding;
 }
 
-bool worth_another_look(const Caches& found) {
+bool needs_more_readings(const Caches& found) {
   if (found.levels.empty()) return true;
   const LevelFinding& first = found.levels.front();
   return !first.capacity.value || !first.line.value || !first.ways.value;
 }
 
-Caches infer_caches(Sampler& sampler, const Stage& stage) {
-  Notebook notebook(sampler);
+Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
+  CachedSampler cached(sampler);
   const Abilities& can = sampler.abilities();
   Caches found;
   found.witness = can.witness;
   found.modelled = can.witness.starts_with("model");
-  found.memory = unknown_property("latency", "ns", "misses are counted here, no time is taken");
-  const Stage told = stage ? stage : [](const std::string&) {};
+  found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
+  const StageCallback told = stage ? stage : [](const std::string&) {};
   if (can.contiguous && can.counted > 0)
-    infer_by_counts(found, notebook, told);
+    infer_by_counts(found, cached, told);
   else
-    infer_by_time(found, notebook, sampler, told);
-  found.readings = notebook.taken().size();
+    infer_by_time(found, cached, sampler, told);
+  found.readings = cached.taken().size();
   return found;
 }
 

@@ -17,50 +17,51 @@ namespace recount::analysis {
 enum class Confidence { none, low, medium, high };
 [[nodiscard]] std::string to_string(Confidence confidence);
 
-/// One reading that a conclusion rests on.
+/// One reading that supports a conclusion.
 struct EvidencePoint {
   std::string at; ///< "48 KiB at stride 64"
   double value = 0;
 };
 
-/// One way to a value.
+/// One derivation of a value.
 struct Route {
-  std::string name; ///< a clause: "the largest working set that stays"
+  std::string name; ///< a clause: "largest working set that fits"
   double value = 0;
 };
 
-/// How a found value stands to the stated one.
-enum class Standing { not_stated, agrees, differs, not_found };
-[[nodiscard]] std::string to_string(Standing agreement);
+/// A found value compared with the stated one.
+enum class StatedMatch { not_stated, agrees, differs, not_found };
+[[nodiscard]] std::string to_string(StatedMatch agreement);
 
 /// A property of a cache: a value with its evidence, or the reason why there is none.
 struct Property {
   std::string name; ///< "capacity", "line", "ways", "latency", "penalty", "entries", "cost"
   std::string unit; ///< "bytes", "lines", "ns", "pages"
   std::optional<double> value;
-  double tolerance = 0; ///< the truth lies within value x (1 - tolerance ... 1 + tolerance)
+  double tolerance = 0; ///< the true value is within value x (1 - tolerance ... 1 + tolerance)
   std::string unknown;  ///< why there is no value; empty when there is one
   Confidence confidence = Confidence::none;
   std::vector<Route> routes;
-  std::string quantity;              ///< what the points are: "misses of L1 an access"
+  std::string quantity;              ///< what the points are: "L1d misses per access"
   std::vector<EvidencePoint> points; ///< the readings around the decision
   std::string threshold;             ///< what separates them
-  std::string against;               ///< what would have contradicted the conclusion
+  std::string against;               ///< the observation that would falsify the conclusion, a clause
   std::vector<std::string> words;    ///< the argument, in sentences
+  std::string evidence;              ///< the decisive readings in one line
   // Filled in by compare(); inference itself never sees them.
   std::optional<double> stated;
   std::string stated_by; ///< "hwloc", "machine i7-9700"
-  Standing agreement = Standing::not_stated;
+  StatedMatch agreement = StatedMatch::not_stated;
   std::string remark; ///< the reason of a difference
 };
 
 /// One level of data cache.
 struct LevelFinding {
   std::string name;    ///< "L1d", "L2", "L3"
-  std::string measure; ///< what stands for leaving it: "PAPI_L1_DCM: ..." in words
+  std::string measure; ///< what a miss is measured by: "L1d misses per access (PAPI_L1_DCM)"
   Property capacity, line, ways, latency, penalty;
-  bool effective = false; ///< shared or far away: what this machine gets of it, not what is built in
-  Geometry geometry;      ///< the steps, for figures; empty where other ways were taken
+  bool effective = false; ///< shared: the part that this machine has at present, not the installed size
+  Geometry geometry;      ///< for figures; empty if derived otherwise
 };
 
 struct TlbFinding {
@@ -80,15 +81,14 @@ struct Caches {
   std::size_t readings = 0;
 };
 
-/// Told what is being looked for: "ways of L1d".
-using Stage = std::function<void(const std::string&)>;
+/// Called with the property under measurement: "ways of L1d".
+using StageCallback = std::function<void(const std::string&)>;
 
-/// Infers the caches from whatever the sampler can tell: misses, time, or both. What is stated by the system
-/// has no way in. Throws what the sampler throws, and nothing for want of evidence.
-[[nodiscard]] Caches infer_caches(Sampler& sampler, const Stage& stage = {});
+/// Infers the caches from misses, time, or both; stated values are not used. Throws what the sampler throws,
+/// and nothing for lack of evidence.
+[[nodiscard]] Caches infer_caches(Sampler& sampler, const StageCallback& stage = {});
 
-/// Whether the first level, on which all else rests, is not known: noise may be the reason, and more readings
-/// the remedy. Pure.
-[[nodiscard]] bool worth_another_look(const Caches& found);
+/// Whether the first level, on which all others depend, is unknown, perhaps because of noise. Pure.
+[[nodiscard]] bool needs_more_readings(const Caches& found);
 
 } // namespace recount::analysis

@@ -11,8 +11,8 @@ namespace recount::analysis {
 
 /// Which other sets the lines go to that push the counted ones out of the levels above.
 struct Others {
-  /// 0: sets that caches of fewer sets would still tell from the first; others: random ones. With odd ones
-  /// there are so many lines that none of the counted ones can stay above.
+  /// 0: sets that caches of fewer sets would still distinguish from the first; others: random sets. Odd
+  /// variants use enough lines to evict every counted line from the levels above.
   std::uint64_t variant = 0;
   /// When given, sets that this shape would not take for the counted lines' own come first.
   const Shape* apart_for = nullptr;

@@ -1,6 +1,6 @@
 #include "caches/infer/outer.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 #include "caches/infer/properties.hpp"
 #include "caches/infer/steps.hpp"
 
@@ -17,7 +17,7 @@ constexpr double still_rising = 1.25;     ///< over the last doubling of the wor
 constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
 std::string rounded(double bytes) {
-  return bytes_text(std::round(bytes / (1 << 20)) * (1 << 20));
+  return format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
 }
 
 /// The working set at which the time passes `ns`, between the points of the curve.
@@ -37,17 +37,18 @@ void fill_effective_capacity(Property& p, const std::vector<SizePoint>& curve, d
   p.value = capacity;
   p.tolerance = 0.5;
   p.confidence = Confidence::low;
-  p.quantity = "ns an access";
-  p.threshold = fmt::format("half way from {:.0f} ns to {:.0f} ns", hit, memory);
-  p.against = "a plateau of the time at larger working sets";
-  p.routes = {{"working set half way to memory", capacity}};
+  p.quantity = "ns per access";
+  p.threshold = fmt::format("midpoint between {:.0f} ns and {:.0f} ns", hit, memory);
+  p.against = "larger working sets had the same time";
+  p.routes = {{"working set at the midpoint to memory", capacity}};
   for (const SizePoint& point : curve)
     if (static_cast<double>(point.bytes) > capacity / 6)
-      p.points.push_back({bytes_text(static_cast<double>(point.bytes)), point.ns});
+      p.points.push_back({format_bytes(point.bytes), point.ns});
   p.words.push_back(fmt::format(
-      "The time of an access rises from {:.0f} ns to {:.0f} ns and is half way at about {}: so much of the "
-      "last level this machine gets, now.",
+      "The access time rises from {:.0f} ns to {:.0f} ns; its midpoint is at about {}: the share of the last "
+      "level that this machine has at present.",
       hit, memory, rounded(capacity)));
+  p.evidence = fmt::format("midpoint between {:.0f} ns (hit) and {:.0f} ns (memory)", hit, memory);
 }
 
 } // namespace
@@ -56,32 +57,32 @@ void add_outer_levels(Caches& found, const BeyondSecond& beyond) {
   const auto& curve = found.curve;
   const SizePoint &last = curve.back(), &before = curve[curve.size() - 2];
   LevelFinding finding =
-      unknown_level(level_name(found.levels.size()), "its sets are shared with others and chosen by a hash");
+      unknown_level(level_name(found.levels.size()), "it is shared, and its sets are selected by a hash");
   finding.effective = true;
-  finding.measure = "time of an access";
+  finding.measure = "access time";
   finding.latency = time_property(
       "latency", beyond.hit, Confidence::medium,
-      {fmt::format("Working sets that leave L2 altogether take {:.1f} ns an access, TLB misses subtracted.",
+      {fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB misses subtracted.",
                    beyond.hit)});
   if (last.ns > still_rising * before.ns) {
-    const std::string why =
-        fmt::format("the time of an access still rises at {}, the largest working set tried",
-                    rounded(static_cast<double>(last.bytes)));
+    const std::string why = fmt::format("the access time still rises at {}, the largest working set measured",
+                                        rounded(static_cast<double>(last.bytes)));
     finding.capacity.unknown = finding.penalty.unknown = why;
     found.memory = unknown_property("latency", "ns", why);
     found.levels.push_back(std::move(finding));
     return;
   }
   const double memory = std::min(last.ns, before.ns);
-  found.memory = time_property("latency", memory, Confidence::medium,
-                               {fmt::format("From {} to {} an access takes {:.0f} ns, TLB misses included.",
-                                            rounded(static_cast<double>(before.bytes)),
-                                            rounded(static_cast<double>(last.bytes)), memory)});
+  found.memory =
+      time_property("latency", memory, Confidence::medium,
+                    {fmt::format("Working sets of {} to {} take {:.0f} ns per access, TLB misses included.",
+                                 rounded(static_cast<double>(before.bytes)),
+                                 rounded(static_cast<double>(last.bytes)), memory)});
   if (memory < least_memory_step * beyond.hit) return; // what follows L2 is memory itself
   fill_effective_capacity(finding.capacity, curve, beyond.hit, memory);
   finding.penalty =
       time_property("penalty", memory - beyond.hit, Confidence::low,
-                    {fmt::format("{:.0f} ns from memory, less {:.0f} ns from here.", memory, beyond.hit)});
+                    {fmt::format("{:.0f} ns from memory - {:.0f} ns for a hit.", memory, beyond.hit)});
   found.levels.push_back(std::move(finding));
 }
 

@@ -1,6 +1,6 @@
 #include "caches/infer/paged.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 #include "caches/infer/pairs.hpp"
 #include "caches/infer/properties.hpp"
 
@@ -24,13 +24,13 @@ constexpr double share_at_capacity = 0.54;
 constexpr double crossing_least = 0.7, crossing_most = 1.2; ///< of crossing / capacity that is believed
 
 std::string in_bytes(double bytes) {
-  return bytes_text(std::round(bytes / 1024) * 1024);
+  return format_bytes(std::round(bytes / 1024) * 1024);
 }
 
 class PagedLevel {
 public:
-  PagedLevel(LevelFinding& level, Notebook& notebook, Sampler& sampler, const PagedTask& task)
-      : level_(level), notebook_(notebook), sampler_(sampler), task_(task) {}
+  PagedLevel(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task)
+      : level_(level), sampler_cache_(cached), sampler_(sampler), task_(task) {}
 
   void fill() {
     level_.capacity = unknown_property("capacity", "bytes", {});
@@ -55,7 +55,7 @@ private:
     if (reading.misses.size() > task_.level && reading.misses[task_.level])
       return *reading.misses[task_.level];
     const double ns = time_of(reading, "no time was taken around its capacity");
-    const std::int64_t pages = bytes / notebook_.abilities().page;
+    const std::int64_t pages = bytes / sampler_cache_.abilities().page;
     return (ns - task_.translation->random_cost(pages) - task_.hit) / (task_.next_hit - task_.hit);
   }
 
@@ -64,7 +64,7 @@ private:
     for (double size = 0.6 * static_cast<double>(task_.around);
          size < 3.2 * static_cast<double>(task_.around); size *= std::exp2(0.125))
       patterns.push_back(dense(std::llround(size / 4096) * 4096 / task_.line, task_.line));
-    const auto readings = notebook_.read(patterns);
+    const auto readings = sampler_cache_.read(patterns);
     double highest = 0;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       const std::int64_t bytes = patterns[i].count * task_.line;
@@ -76,10 +76,10 @@ private:
       }
       shares_.emplace_back(static_cast<double>(bytes), highest);
     }
-    if (crossing_ == 0) throw Unknown{"at no working set do half of the accesses leave it clearly"};
-    for (const auto& [bytes, leaves] : shares_)
-      level_.capacity.points.push_back({in_bytes(bytes), leaves});
-    level_.capacity.quantity = fmt::format("share of accesses that leave {}", level_.name);
+    if (crossing_ == 0) throw Unknown{"no working set has a miss rate clearly above one half"};
+    for (const auto& [bytes, exceeds] : shares_)
+      level_.capacity.points.push_back({in_bytes(bytes), exceeds});
+    level_.capacity.quantity = fmt::format("{} miss rate", level_.name);
   }
 
   /// Pairs far apart enough that the first touch of each leaves the level. Longer lines and lines that come
@@ -89,34 +89,38 @@ private:
     const auto patterns = pair_patterns(5 * task_.around / pair_block);
     std::vector<double> ns;
     try {
-      for (const Reading& reading : notebook_.read(patterns))
-        ns.push_back(time_of(reading, "the time of pairs was not taken"));
+      for (const Reading& reading : sampler_cache_.read(patterns))
+        ns.push_back(time_of(reading, "the time of pairs was not measured"));
     } catch (const Unknown& unknown) {
       p.unknown = unknown.reason;
       return;
     }
     const auto points = pair_points(patterns, ns);
     const auto line = line_from_pairs(points);
-    p.quantity = "ns a touch";
+    p.quantity = "ns per access";
     for (const PairPoint& point : points)
-      p.points.push_back({fmt::format("second touch {} bytes on", point.distance), point.near_first});
-    p.threshold = "half way between pairs 8 bytes and pairs 512 bytes apart";
+      p.points.push_back({fmt::format("second access {} bytes further", point.distance), point.near_first});
+    p.threshold = "midpoint between pairs 8 bytes and pairs 512 bytes apart";
     if (!line) {
-      p.unknown = "the second touch of a pair leaves it at no clear distance";
+      p.unknown = "the second access of a pair misses at no clear distance";
     } else if (line->bytes != task_.line || line->prefetch_seen) {
-      p.unknown =
-          fmt::format("touches {} bytes apart come together: a line twice as long, or lines fetched in pairs",
-                      line->bytes / 2);
+      p.unknown = fmt::format(
+          "accesses {} bytes apart hit together: a line of twice the size, or lines fetched in pairs",
+          line->bytes / 2);
     } else {
       p.value = static_cast<double>(line->bytes);
       p.confidence = Confidence::medium;
-      p.routes = {{"distance from which on the second touch of a pair leaves", *p.value}};
-      p.against = "a pair further apart whose second touch finds its line";
-      p.words.push_back(fmt::format("Two touches in random blocks over {}: {} bytes apart a touch takes "
-                                    "{:.1f} ns, {} bytes apart {:.1f} ns.",
-                                    in_bytes(static_cast<double>(patterns.front().count * pair_block)),
-                                    points[points.size() - 5].distance, points[points.size() - 5].near_first,
-                                    line->bytes, points[points.size() - 4].near_first));
+      p.routes = {{"shortest distance at which the second access of a pair misses", *p.value}};
+      p.against = "the second access of a pair further apart hit";
+      p.words.push_back(
+          fmt::format("Pairs of accesses in random blocks over {}: {:.1f} ns per access at {} bytes, "
+                      "{:.1f} ns at {} bytes.",
+                      in_bytes(static_cast<double>(patterns.front().count * pair_block)),
+                      points[points.size() - 5].near_first, points[points.size() - 5].distance,
+                      points[points.size() - 4].near_first, line->bytes));
+      p.evidence = fmt::format("pairs of accesses: {:.1f} ns at {} bytes, {:.1f} ns at {} bytes",
+                               points[points.size() - 5].near_first, points[points.size() - 5].distance,
+                               points[points.size() - 4].near_first, line->bytes);
     }
   }
 
@@ -131,7 +135,7 @@ private:
     // whether anything leaves.
     task.penalty = std::min(task_.next_hit - task_.hit, 6 * task_.hit);
     task.line = task_.line;
-    task.page = notebook_.abilities().page;
+    task.page = sampler_cache_.abilities().page;
     task.pages = 5 * task_.around / task.page;
     task.offset = 13 * task_.line;
     task.ways_above = task_.ways_above;
@@ -150,7 +154,7 @@ private:
       ++sets[std::ssize(pages)];
     const auto [pages, alike] = *std::ranges::max_element(sets, {}, [](const auto& s) { return s.second; });
     if (4 * alike < 3 * std::ssize(found.smallest))
-      throw Unknown{fmt::format("from {} to {} pages overflow a set: noise, or a hashed index",
+      throw Unknown{fmt::format("{} to {} pages overflow a set: noise, or a hashed index",
                                 sets.begin()->first, sets.rbegin()->first)};
     return pages - 1;
   }
@@ -158,21 +162,21 @@ private:
   void fill_from_colours() {
     const PageColours found = colours();
     const std::int64_t ways = ways_of(found);
-    if (ways <= task_.ways_above) throw Unknown{"its ways hide behind those of the level above"};
+    if (ways <= task_.ways_above) throw Unknown{"it has no more ways than the level above"};
     const auto colours = std::ssize(found.smallest);
-    const double capacity = static_cast<double>(colours * ways * notebook_.abilities().page);
+    const double capacity = static_cast<double>(colours * ways * sampler_cache_.abilities().page);
     const auto believable = [&](double bytes) {
       return bytes > crossing_least * capacity && bytes < crossing_most * capacity;
     };
     fill_ways(found, ways);
     if (2 * found.left_over > ways)
-      throw Unknown{fmt::format("{} pages fit no colour: there may be more colours than the {} found",
+      throw Unknown{fmt::format("{} pages belong to no colour: there may be more colours than the {} found",
                                 found.left_over, colours)};
     // Where neighbours disturb the next level, the crossing moves, but not the place where the rise begins.
     if (!believable(crossing_) && !believable(1.3 * static_cast<double>(task_.around)))
-      throw Unknown{fmt::format("{} colours of {} ways are {}, but the working sets begin to leave around "
-                                "{}: a hashed index, or neighbours",
-                                colours, ways, in_bytes(capacity), in_bytes(crossing_))};
+      throw Unknown{
+          fmt::format("{} colours x {} ways = {}, but misses begin around {}: a hashed index, or other users",
+                      colours, ways, in_bytes(capacity), in_bytes(crossing_))};
     fill_capacity(found, ways, capacity);
   }
 
@@ -181,21 +185,23 @@ private:
     p.value = static_cast<double>(ways);
     p.confidence = std::ssize(found.smallest) > 2 ? Confidence::high : Confidence::medium;
     p.routes = {
-        {fmt::format("fewest pages that overflow a set, less one, {} times over", found.smallest.size()),
+        {fmt::format("fewest pages that overflow a set minus one, in {} colours", found.smallest.size()),
          static_cast<double>(ways)}};
     p.quantity = "pages whose lines at one offset overflow a set";
     for (const auto& pages : found.smallest)
       p.points.push_back(
           {fmt::format("pages of the colour of page {}", pages.front()), static_cast<double>(pages.size())});
-    p.threshold = "more than one visit of a pass leaves the level";
-    p.against = "a smallest group of another size";
+    p.threshold = "more than one miss per pass";
+    p.against = "the smallest group of another colour had another size";
     const auto alike = std::ranges::count_if(
         found.smallest, [&](const auto& pages) { return std::ssize(pages) == ways + 1; });
     p.words.push_back(fmt::format(
-        "One line in each of {} pages, all at the same offset: {} such lines of one colour leave "
-        "{}, and no {} of them do, in {} of the {} colours that were found. {} ways.",
+        "One line in each of {} pages at the same offset: {} such lines of one colour miss in {}, and any {} "
+        "of them fit, in {} of {} colours. {} ways.",
         found.pages, ways + 1, level_.name, ways,
-        alike == std::ssize(found.smallest) ? "each" : std::to_string(alike), found.smallest.size(), ways));
+        alike == std::ssize(found.smallest) ? "all" : std::to_string(alike), found.smallest.size(), ways));
+    p.evidence = fmt::format("fewest pages of one colour that overflow a set: {}, in {} of {} colours",
+                             ways + 1, alike, found.smallest.size());
   }
 
   void fill_capacity(const PageColours& found, std::int64_t ways, double capacity) {
@@ -204,15 +210,17 @@ private:
     p.confidence = crossing_ > crossing_least * capacity && crossing_ < crossing_most * capacity
                        ? Confidence::high
                        : Confidence::medium;
-    p.routes = {{"colours of pages x ways x bytes a page", capacity}};
-    if (crossing_ > 0) p.routes.push_back({"working set of which 54 % of the accesses leave", crossing_});
-    p.threshold = "54 % of the accesses";
-    p.against = fmt::format("a page that is of no colour; a crossing outside {} to {} times the product",
+    p.routes = {{"page colours x ways x page size", capacity}};
+    if (crossing_ > 0) p.routes.push_back({"working set with a miss rate of 54 %", crossing_});
+    p.threshold = "a miss rate of 54 %";
+    p.against = fmt::format("a page had no colour, or the crossing were outside {} to {} times the product",
                             crossing_least, crossing_most);
-    p.words.push_back(
-        fmt::format("{} pages fall into {} colours: {} colours of {} ways of one page of {} are {}.",
-                    found.pages, found.smallest.size(), found.smallest.size(), ways,
-                    in_bytes(static_cast<double>(notebook_.abilities().page)), in_bytes(capacity)));
+    p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
+                                  found.pages, found.smallest.size(), ways,
+                                  in_bytes(static_cast<double>(sampler_cache_.abilities().page)),
+                                  in_bytes(capacity)));
+    p.evidence = fmt::format("{} page colours x {} ways x {} per page", found.smallest.size(), ways,
+                             in_bytes(static_cast<double>(sampler_cache_.abilities().page)));
     add_crossing_words(p);
   }
 
@@ -220,15 +228,15 @@ private:
     if (crossing_ == 0) return;
     std::vector<std::string> rising;
     double next = 0.05;
-    for (const auto& [bytes, leaves] : shares_) {
-      if (leaves < next) continue;
-      rising.push_back(fmt::format("{:.2f} at {}", leaves, in_bytes(bytes)));
-      next = leaves + 0.2;
+    for (const auto& [bytes, exceeds] : shares_) {
+      if (exceeds < next) continue;
+      rising.push_back(fmt::format("{:.2f} at {}", exceeds, in_bytes(bytes)));
+      next = exceeds + 0.2;
     }
-    p.words.push_back(fmt::format("The share of accesses that leave {} rises gradually, because pages lie "
-                                  "anywhere and fill some sets before others: {}; "
-                                  "54 % leave at {}.",
-                                  level_.name, fmt::join(rising, ", "), in_bytes(crossing_)));
+    p.words.push_back(
+        fmt::format("The {} miss rate rises gradually, because random page placement fills some sets "
+                    "before others: {}; 54 % at {}.",
+                    level_.name, fmt::join(rising, ", "), in_bytes(crossing_)));
   }
 
   /// Without colours the rule of 54 % is left. It holds for LRU; other replacement keeps a part of what does
@@ -240,23 +248,25 @@ private:
       return;
     }
     if (!task_.next_is_level) {
-      p.unknown = "how long what leaves it takes varies too much to tell which share leaves; " + why;
+      p.unknown = "the miss time varies too much to derive the miss rate; " + why;
       return;
     }
     p.value = crossing_;
     p.tolerance = 0.2;
     p.confidence = Confidence::low;
-    p.threshold = "54 % of the accesses";
-    p.against = "another route to a size further than a fifth from it";
-    p.routes = {{"working set of which 54 % of the accesses leave", crossing_}};
+    p.threshold = "a miss rate of 54 %";
+    p.against = "an independent derivation differed by more than a fifth";
+    p.routes = {{"working set with a miss rate of 54 %", crossing_}};
     add_crossing_words(p);
-    p.words.push_back(fmt::format("Under random placement that is the capacity of an LRU cache within 3 %, "
-                                  "of others up to a fifth less. No second route: {}.",
-                                  why));
+    p.words.push_back(
+        fmt::format("Under random placement this is the capacity of an LRU cache within 3 %, and up to a "
+                    "fifth more for other policies. Not confirmed independently: {}.",
+                    why));
+    p.evidence = fmt::format("working set with a miss rate of 54 %: {}", in_bytes(crossing_));
   }
 
   LevelFinding& level_;
-  Notebook& notebook_;
+  CachedSampler& sampler_cache_;
   Sampler& sampler_;
   const PagedTask& task_;
   std::string no_crossing_;
@@ -266,8 +276,8 @@ private:
 
 } // namespace
 
-void fill_from_pages(LevelFinding& level, Notebook& notebook, Sampler& sampler, const PagedTask& task) {
-  PagedLevel(level, notebook, sampler, task).fill();
+void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task) {
+  PagedLevel(level, cached, sampler, task).fill();
 }
 
 } // namespace recount::analysis

@@ -6,7 +6,7 @@ namespace recount::analysis {
 
 namespace {
 
-constexpr double least_step = 1.2; ///< pairs far apart cost so many times what close ones do
+constexpr double least_step = 1.2; ///< minimum ratio of the time of pairs far apart to that of close pairs
 constexpr double together_most = 0.3, apart_least = 0.7; ///< of that step
 
 std::optional<std::int64_t> line_in_order(std::span<const PairPoint> pairs, double PairPoint::*cost) {

@@ -27,7 +27,7 @@ struct PairPoint {
 
 struct LineFromPairs {
   std::int64_t bytes = 0;
-  bool prefetch_seen = false; ///< touched upwards, longer distances come together than touched downwards
+  bool prefetch_seen = false; ///< in ascending order longer distances hit together than in descending order
 };
 /// The distance from which on the second touch costs what the first one does. Nothing when there is no clear
 /// one, or when the two orders agree on none. Pure.

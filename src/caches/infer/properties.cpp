@@ -1,6 +1,6 @@
 #include "caches/infer/properties.hpp"
 
-#include "base/bytes.hpp"
+#include "base/format.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,10 +11,6 @@
 namespace recount::analysis {
 
 namespace {
-
-std::string size_text(std::int64_t bytes) {
-  return bytes_text(static_cast<double>(bytes));
-}
 
 std::string share_text(double share) {
   return share != 0 && share < 0.001 ? fmt::format("{:.5f}", share)
@@ -32,7 +28,7 @@ std::vector<EvidencePoint> dense_points(const Witnessed& by, const std::vector<s
   for (const std::int64_t bytes : sizes) {
     try {
       const auto pattern = kernel::dense(std::max<std::int64_t>(bytes / stride, 1), stride);
-      points.push_back({size_text(pattern.count * stride), by.gauge.share(pattern)});
+      points.push_back({format_bytes(pattern.count * stride), by.gauge.share(pattern)});
     } catch (const Unknown&) { // not on record: one point fewer
     }
   }
@@ -44,96 +40,100 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
   const Shape& shape = g.shapes.front();
   const std::int64_t capacity = shape.capacity(), stride = g.onset_stride;
   p.value = static_cast<double>(capacity);
-  p.routes = {{"largest working set that stays", static_cast<double>(g.onset.stays)},
-              {"sets x ways x line, from lines that contend for a set", static_cast<double>(capacity)}};
+  p.routes = {{"largest working set that fits", static_cast<double>(g.onset.fits)},
+              {"sets x ways x line, from conflict misses", static_cast<double>(capacity)}};
   p.confidence = two_routes(!g.outlier, by.exact);
   p.points = dense_points(
-      by, {capacity / 2, g.onset.stays, g.onset.leaves, capacity + capacity / 4, 2 * capacity}, stride);
+      by, {capacity / 2, g.onset.fits, g.onset.exceeds, capacity + capacity / 4, 2 * capacity}, stride);
   p.threshold = by.gauge.thresholds();
   p.against = fmt::format(
-      "a working set below {} that leaves {}, or one above it that stays; a number of lines at one stride "
-      "that no cache of this size can hold",
-      size_text(capacity), by.level);
+      "a working set below {} missed in {}, or a larger one did not; or more lines were retained at one "
+      "stride than a cache of this size can hold",
+      format_bytes(capacity), by.level);
   std::vector<std::string> rising;
   for (const auto& point : p.points)
     rising.push_back(fmt::format("{} at {}", share_text(point.value), point.at));
-  p.words.push_back(fmt::format("{}: {}.", by.quantity, fmt::join(rising, ", ")));
-  p.words.push_back(fmt::format("The largest working set that stays has {}, the smallest that leaves {}; {} "
-                                "sets of {} ways of {} bytes are {}.",
-                                size_text(g.onset.stays), size_text(g.onset.leaves), shape.sets, shape.ways,
-                                shape.line, size_text(capacity)));
+  p.words.push_back(fmt::format("{} by working set: {}.", by.quantity, fmt::join(rising, ", ")));
+  p.words.push_back(fmt::format("Largest working set that fits: {}; smallest that does not: {}. "
+                                "{} sets x {} ways x {} bytes = {}.",
+                                format_bytes(g.onset.fits), format_bytes(g.onset.exceeds), shape.sets,
+                                shape.ways, shape.line, format_bytes(capacity)));
+  p.evidence = fmt::format("largest that fits: {}; smallest that does not: {}", format_bytes(g.onset.fits),
+                           format_bytes(g.onset.exceeds));
   if (g.onset_hidden)
-    p.words.push_back("The level above holds a part of every working set of that size, so the onset was "
-                      "looked for with lines of "
-                      "one of its sets only, columns of them side by side.");
+    p.words.push_back("The level above retains part of every working set of that size. The capacity was "
+                      "therefore searched for with columns of lines of one of its sets.");
 }
 
 void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
   const Geometry& g = level.geometry;
   const Shape& shape = g.shapes.front();
   p.value = static_cast<double>(shape.ways);
-  const double from_onset = static_cast<double>(g.onset.stays) / static_cast<double>(shape.way_bytes());
+  const double from_onset = static_cast<double>(g.onset.fits) / static_cast<double>(shape.way_bytes());
   p.routes = {
-      {"most lines of one set that stay", static_cast<double>(shape.ways)},
-      {fmt::format("largest working set that stays / {} (bytes a way)", shape.way_bytes()), from_onset}};
+      {"most lines of one set that are retained", static_cast<double>(shape.ways)},
+      {fmt::format("largest working set that fits / {} bytes per way", shape.way_bytes()), from_onset}};
   p.confidence =
       two_routes(!g.outlier && std::abs(from_onset - static_cast<double>(shape.ways)) < 0.5, by.exact);
   std::vector<std::string> falling;
   for (const Conflict& c : g.conflicts) {
-    p.points.push_back({fmt::format("lines that stay at stride {}", size_text(c.stride)),
-                        static_cast<double>(c.lines.stays)});
-    falling.push_back(c.lines.leaves == 0
-                          ? fmt::format("{} or more at {}", c.lines.stays, size_text(c.stride))
-                          : fmt::format("{} at {}", c.lines.stays, size_text(c.stride)));
+    p.points.push_back({fmt::format("lines retained at stride {}", format_bytes(c.stride)),
+                        static_cast<double>(c.lines.fits)});
+    falling.push_back(c.lines.exceeds == 0
+                          ? fmt::format("at least {} at {}", c.lines.fits, format_bytes(c.stride))
+                          : fmt::format("{} at {}", c.lines.fits, format_bytes(c.stride)));
   }
   p.threshold = by.gauge.thresholds();
-  p.against = fmt::format("more than {} lines that stay at a multiple of {} bytes, or fewer that leave",
+  p.against = fmt::format("more than {} lines were retained at a multiple of {} bytes, or fewer were evicted",
                           shape.ways, shape.way_bytes());
-  p.words.push_back(fmt::format("So many lines stay in {}: {}.", by.level, fmt::join(falling, ", ")));
+  p.words.push_back(fmt::format("Lines retained in {} by stride: {}.", by.level, fmt::join(falling, ", ")));
   p.words.push_back(
-      fmt::format("At multiples of {} all lines fall into one set, and the number no longer falls: {} ways.",
-                  size_text(shape.way_bytes()), shape.ways));
-  if (g.outlier) p.words.push_back("One stride disagrees and was taken for noise.");
+      fmt::format("At multiples of {} all lines map to one set, and the number stops falling: {} ways.",
+                  format_bytes(shape.way_bytes()), shape.ways));
+  p.evidence =
+      fmt::format("lines retained at stride {} and beyond: {}", format_bytes(shape.way_bytes()), shape.ways);
+  if (g.outlier) p.words.push_back("One stride disagrees and was treated as noise.");
   if (g.inclusive)
-    p.words.push_back(fmt::format(
-        "Fewer lines leave than the level above has ways: {} is inclusive and takes its lines back.",
-        by.level));
+    p.words.push_back(fmt::format("Fewer lines are evicted than the level above has ways: {} is inclusive "
+                                  "and invalidates its lines there.",
+                                  by.level));
 }
 
 void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
   const Geometry& g = level.geometry;
   p.value = static_cast<double>(*g.line);
-  p.routes = {{"distance from which on the second touch of a pair leaves", static_cast<double>(*g.line)}};
+  p.routes = {
+      {"shortest distance at which the second access of a pair misses", static_cast<double>(*g.line)}};
   if (g.shifted_line)
-    p.routes.push_back(
-        {"shift that leads lines of one set to the next", static_cast<double>(*g.shifted_line)});
+    p.routes.push_back({"shift that maps lines to the next set", static_cast<double>(*g.shifted_line)});
   const bool agree = g.shifted_line == g.line;
   p.confidence = g.shifted_line && !agree ? Confidence::low : two_routes(agree, by.exact);
   std::vector<std::string> pairs;
   for (const PairPoint& pair : g.pairs) {
-    p.points.push_back({fmt::format("second touch {} bytes on", pair.distance), pair.near_first});
+    p.points.push_back({fmt::format("second access {} bytes further", pair.distance), pair.near_first});
     if (pair.distance * 2 >= *g.line && pair.distance <= 2 * *g.line)
       pairs.push_back(fmt::format("{} at {} bytes", share_text(pair.near_first), pair.distance));
   }
-  p.threshold = "half way between pairs 8 bytes and pairs 512 bytes apart";
+  p.threshold = "midpoint between pairs 8 bytes and pairs 512 bytes apart";
   p.against = fmt::format(
-      "a pair less than {} bytes apart, from the start of a line, whose second touch leaves as well",
+      "the second access of a pair less than {} bytes apart, from the start of a line, missed as well",
       *g.line);
-  p.words.push_back(fmt::format("Two touches in random blocks, {}, both counted: {}.", by.quantity,
+  p.words.push_back(fmt::format("Pairs of accesses in random blocks, {} over both: {}.", by.quantity,
                                 fmt::join(pairs, ", ")));
   if (g.prefetch_seen)
-    p.words.push_back("Touched upwards, pairs further apart come together, touched downwards they do not: "
-                      "the next line is prefetched.");
+    p.words.push_back("The second access hits further away in ascending than in descending order: the next "
+                      "line is prefetched.");
   if (agree)
-    p.words.push_back(fmt::format("Twice as many lines as a set holds stay as soon as every second one is "
-                                  "shifted by {} bytes: the shift leads to the next set.",
+    p.words.push_back(fmt::format("Twice as many lines as a set holds are retained once every second one is "
+                                  "shifted by {} bytes, because the shift maps it to the next set.",
                                   *g.line));
+  p.evidence = fmt::format("pairs of accesses, {}: {}", by.quantity, fmt::join(pairs, ", "));
 }
 
 } // namespace
 
 std::string working_set_text(std::int64_t bytes, std::int64_t line) {
-  return fmt::format("{} ({} lines)", size_text(bytes), bytes / line);
+  return fmt::format("{} ({} lines)", format_bytes(bytes), bytes / line);
 }
 
 Property unknown_property(const std::string& name, const std::string& unit, const std::string& reason) {

@@ -1,16 +1,16 @@
-// From what was found out of a level to properties with evidence in words.
+// Properties of a level, with evidence, from its geometry.
 #pragma once
 
 #include "caches/infer/inference.hpp"
 
 namespace recount::analysis {
 
-/// Who looked at a level, and how leaving it is called.
+/// The source of the readings of a level, and the name of a miss in it.
 struct Witnessed {
-  Notebook& notebook;
+  CachedSampler& cached;
   Gauge& gauge;
   std::string level;    ///< "L1d"
-  std::string quantity; ///< "misses of L1d an access"
+  std::string quantity; ///< "L1d misses per access"
   bool exact = false;
 };
 

@@ -1,8 +1,8 @@
 #include "caches/infer/record.hpp"
 
+#include "recount/error.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
-#include "recount/error.hpp"
 
 #include <fmt/format.h>
 
@@ -19,17 +19,17 @@ constexpr const char* left_over_metric = "pages_without_colour";
 std::int64_t plan_number(const result::Run& run, const std::string& name) {
   const auto found = run.plan.find(name);
   std::int64_t value = 0;
-  if (found == run.plan.end()) throw bad_input("run " + run.id, "its plan lacks " + name);
+  if (found == run.plan.end()) throw bad_input("run " + run.id, "its plan has no " + name);
   const std::string& text = found->second;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw bad_input("run " + run.id, fmt::format("its plan says {} = {}", name, text));
+    throw bad_input("run " + run.id, fmt::format("its plan has an invalid value ({} = {})", name, text));
   return value;
 }
 
 /// The order differs from round to round; the pattern is the same.
 kernel::Pattern of_any_round(kernel::Pattern pattern) {
-  pattern.seed %= seeds_a_round;
+  pattern.seed %= seeds_per_round;
   return pattern;
 }
 
@@ -103,7 +103,7 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
 
 RecordSampler::RecordSampler(const result::Results& results, const result::Run& run) {
   if (!result::is_inference(run))
-    throw bad_input("run " + run.id, "holds no readings of recount caches",
+    throw bad_input("run " + run.id, "has no readings of recount caches",
                     "record some: recount caches -o FILE");
   abilities_.witness = run.plan.contains("witness") ? run.plan.at("witness") : "";
   abilities_.times = plan_number(run, "times") != 0;
@@ -116,7 +116,7 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
   abilities_.at_once = static_cast<std::size_t>(plan_number(run, "at_once"));
   if (abilities_.page < 64 || abilities_.at_once < 1 || abilities_.at_once > 1000 || abilities_.counted > 8 ||
       abilities_.counted_tlbs > 8 || abilities_.most_bytes > std::int64_t{1} << 40)
-    throw bad_input("run " + run.id, "its plan states abilities that no witness has");
+    throw bad_input("run " + run.id, "its plan has abilities that no witness has");
   for (const auto& observation : results.observations)
     if (observation.run == run.id) take_reference(observation);
   for (const auto& observation : results.observations)

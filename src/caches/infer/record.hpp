@@ -11,18 +11,18 @@
 
 namespace recount::analysis {
 
-/// The plan of a run that holds the readings of an inference, as it stands in the header of a results file.
+/// The plan of a run that holds the readings of an inference, as in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> record_plan(const Abilities& abilities);
-/// The metric that stands for leaving a level: PAPI_L1_DCM for 0.
+/// The metric of the misses of a level: PAPI_L1_DCM for 0.
 [[nodiscard]] std::string miss_metric(std::size_t level);
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
 [[nodiscard]] std::string tlb_metric(std::size_t level);
 
-/// The metric of the clock rate of the core beside a time: seconds of a chain of dependent multiplications
-/// taken right before, between and after the slices, the least. Same kernel, parameters and repetition.
+/// The metric of the core clock rate during a measurement: seconds of a chain of dependent multiplications
+/// taken right before, between and after the slices, the minimum. Same kernel, parameters and repetition.
 inline constexpr const char* reference_metric = "reference_seconds";
 
-/// Large pages beside an observation, as they stand in its placement, and back.
+/// Huge pages in the placement of an observation, and back.
 void note_huge_pages(result::Observation& observation, const HugePages& pages);
 [[nodiscard]] std::optional<HugePages> huge_pages_of(const result::Observation& observation);
 
@@ -33,8 +33,8 @@ void note_huge_pages(result::Observation& observation, const HugePages& pages);
 /// The readings of one recorded run. What is not on record has no value.
 class RecordSampler : public Sampler {
 public:
-  /// Throws recount::Error (bad_input) when the run is none that result::is_inference() accepts, or its plan does not
-  /// read. The results must outlive it.
+  /// Throws recount::Error (bad_input) when the run is none that result::is_inference() accepts, or its plan
+  /// does not read. The results must outlive it.
   RecordSampler(const result::Results& results, const result::Run& run);
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;

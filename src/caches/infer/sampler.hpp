@@ -1,4 +1,4 @@
-// Where inference gets its numbers: any witness that can say what a pattern of visits costs.
+// The source of readings of an inference.
 #pragma once
 
 #include "kernel/loops/pattern.hpp"
@@ -11,15 +11,15 @@
 
 namespace recount::analysis {
 
-/// What one pattern costs once the caches are warm, per visit.
+/// The cost per visit of one pattern with warm caches.
 struct Reading {
   std::optional<double> ns;                        ///< absent: no clock, or not on record
-  std::string why;                                 ///< why there is no time; empty: nobody says
+  std::string why;                                 ///< why there is no time; may be empty
   std::vector<std::optional<double>> misses;       ///< of each counted level, from the core outwards
   std::vector<std::optional<double>> translations; ///< misses of each counted data TLB
 };
 
-/// What a sampler can tell.
+/// The abilities of a sampler.
 struct Abilities {
   std::string witness;          ///< "model:i7-9700", "clock", "papi"
   bool times = false;           ///< Reading::ns
@@ -38,7 +38,7 @@ struct PageColours {
   std::int64_t pages = 0;     ///< tried in all
   std::int64_t left_over = 0; ///< of them, in no colour: too few of their kind to overflow a set
   std::string unknown;        ///< why there are none; empty: there are
-  /// A colour each: pages of which one line each, at `offset`, overflow a set and stay without any one of
+  /// For each colour: pages of which one line each, at `offset`, overflow a set and stay without any one of
   /// them.
   std::vector<std::vector<std::int64_t>> smallest;
 };
@@ -56,9 +56,9 @@ public:
   Sampler& operator=(const Sampler&) = delete;
   virtual ~Sampler() = default;
   [[nodiscard]] virtual const Abilities& abilities() const = 0;
-  /// One reading a pattern, in their order; patterns asked for together are measured interleaved.
+  /// One reading per pattern, in order; patterns of one call are measured interleaved.
   [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns) = 0;
-  /// A quick look at the time of a cycle through such places, in ns a visit, for searches of thousands of
+  /// A short measurement of a cycle through these places, in ns per visit, for searches of thousands of
   /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one short look, which
   /// noise may lengthen.
   [[nodiscard]] virtual double glance(std::span<const std::uint64_t> places, bool quickly = false) {
@@ -77,8 +77,8 @@ public:
   virtual void keep(const PageColours& colours) { static_cast<void>(colours); }
 };
 
-/// A pattern is visited in another order each round, which is its seed plus so many for each round before.
-inline constexpr std::int64_t seeds_a_round = 1000;
+/// The seed of a pattern increases by this number per round, so that each round has another order.
+inline constexpr std::int64_t seeds_per_round = 1000;
 
 /// Why a search or a reading was given up once Sampler::out_of_time().
 inline constexpr const char* gave_up = "out of time because of noise";
@@ -88,8 +88,8 @@ inline constexpr const char* gave_up = "out of time because of noise";
 /// with other cores are left as they are: these levels have clocks of their own. Pure.
 [[nodiscard]] double at_clock_of(double base, double reference, const kernel::Pattern& pattern, double ns);
 
-/// One reading from what was measured in several rounds (per visit): of times the least where the pattern
-/// fits caches that nobody shares, since disturbances only add, else the median; of counts the median.
+/// One reading from what was measured in several rounds (per visit): of times the minimum where the pattern
+/// fits private caches, since disturbances only add time, else the median; of counts the median.
 [[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
                                  std::span<const std::vector<double>> misses);
 

@@ -19,11 +19,11 @@ std::vector<Fit> verdicts(Gauge& gauge, const Family& family, const std::vector<
 
 /// At most `count` whole numbers spread evenly between two others.
 std::vector<std::int64_t> between(const Boundary& b, std::size_t count) {
-  const std::int64_t gap = b.leaves - b.stays,
+  const std::int64_t gap = b.exceeds - b.fits,
                      parts = std::min<std::int64_t>(gap, static_cast<std::int64_t>(count) + 1);
   std::vector<std::int64_t> all;
   for (std::int64_t i = 1; i < parts; ++i)
-    all.push_back(b.stays + gap * i / parts);
+    all.push_back(b.fits + gap * i / parts);
   return all;
 }
 
@@ -45,31 +45,31 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
     std::size_t from = 0;
     if (!members.empty() && gauge.only_too_high(family(members.front())))
       for (std::size_t i = 0; i < members.size(); ++i)
-        if (said[i] == Fit::stays) from = i;
+        if (said[i] == Fit::fits) from = i;
     Boundary next = b;
-    for (std::size_t i = from; i < members.size() && next.leaves == b.leaves; ++i) {
-      if (said[i] == Fit::leaves) next.leaves = members[i];
-      if (said[i] == Fit::stays) next.stays = members[i];
+    for (std::size_t i = from; i < members.size() && next.exceeds == b.exceeds; ++i) {
+      if (said[i] == Fit::exceeds) next.exceeds = members[i];
+      if (said[i] == Fit::fits) next.fits = members[i];
     }
-    if (next.stays == b.stays && next.leaves == b.leaves) return b; // nothing but unclear ones in between
+    if (next.fits == b.fits && next.exceeds == b.exceeds) return b; // nothing but unclear ones in between
     b = next;
   }
   return b;
 }
 
-Boundary double_until_leaves(Gauge& gauge, const Family& family, std::int64_t first, std::int64_t most) {
+Boundary double_until_exceeds(Gauge& gauge, const Family& family, std::int64_t first, std::int64_t most) {
   Boundary b{0, 0};
   for (std::int64_t n = first; n <= most; n *= 2) {
-    const bool leaves = verdicts(gauge, family, {n}).front() == Fit::leaves;
+    const bool exceeds = verdicts(gauge, family, {n}).front() == Fit::exceeds;
     bool noise = false;
-    if (leaves && gauge.only_too_high(family(n)))
+    if (exceeds && gauge.only_too_high(family(n)))
       for (const Fit larger : verdicts(gauge, family, doubled(n, most)))
-        noise = noise || larger == Fit::stays;
-    if (leaves && !noise) {
-      b.leaves = n;
+        noise = noise || larger == Fit::fits;
+    if (exceeds && !noise) {
+      b.exceeds = n;
       return b;
     }
-    b.stays = n;
+    b.fits = n;
   }
   return b;
 }

@@ -13,8 +13,8 @@ constexpr std::int64_t few_sets = 4;   ///< up to which any number of ways is th
 
 /// `hidden`: that many lines are held by the levels above, however few this one has room for.
 bool agrees(const Shape& shape, const Conflict& conflict, std::int64_t hidden) {
-  const std::int64_t stay = std::max(lines_that_stay(shape, conflict.stride), hidden);
-  return stay >= conflict.lines.stays && (conflict.lines.leaves == 0 || stay < conflict.lines.leaves);
+  const std::int64_t stay = std::max(lines_retained(shape, conflict.stride), hidden);
+  return stay >= conflict.lines.fits && (conflict.lines.exceeds == 0 || stay < conflict.lines.exceeds);
 }
 
 } // namespace
@@ -25,7 +25,7 @@ std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
   return multiple <= std::int64_t{1} << 44 ? multiple : 0;
 }
 
-std::int64_t lines_that_stay(const Shape& shape, std::int64_t stride) {
+std::int64_t lines_retained(const Shape& shape, std::int64_t stride) {
   return shape.ways * (shape.way_bytes() / std::gcd(stride, shape.way_bytes()));
 }
 
@@ -43,7 +43,7 @@ std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t least, std:
   std::vector<Shape> shapes;
   // Once fewer lines leave than the levels above hold, this level takes its lines back from them.
   const bool inclusive = std::ranges::any_of(
-      conflicts, [&](const Conflict& c) { return c.lines.leaves != 0 && c.lines.stays < inner.ways; });
+      conflicts, [&](const Conflict& c) { return c.lines.exceeds != 0 && c.lines.fits < inner.ways; });
   const std::int64_t hidden = inclusive ? 0 : inner.ways;
   const auto consider = [&](const Shape& shape) {
     if (shape.capacity() < least || shape.capacity() > most) return;

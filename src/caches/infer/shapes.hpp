@@ -18,7 +18,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// How many lines `stride` bytes apart stay: all up to lines.stays, no more lines.leaves (0: never seen).
+/// Lines retained at a stride: all up to lines.fits, not lines.exceeds (0: never seen).
 struct Conflict {
   std::int64_t stride = 0;
   Boundary lines;
@@ -30,20 +30,20 @@ struct Inner {
   std::int64_t ways = 0, period = 1;
 };
 
-/// How many lines at that stride stay in the cache.
-[[nodiscard]] std::int64_t lines_that_stay(const Shape& shape, std::int64_t stride);
+/// Number of lines retained at that stride.
+[[nodiscard]] std::int64_t lines_retained(const Shape& shape, std::int64_t stride);
 
-/// Whether lines at these places, bytes from a line's start, all find room in their sets.
+/// Whether lines at these places, bytes from a line's start, all fit their sets.
 [[nodiscard]] bool has_room(const Shape& shape, std::span<const std::uint64_t> places);
 
 /// Every shape with a capacity in [least, most] bytes that agrees with all conflicts. Fewer lines than the
-/// levels above hold are never seen to leave, unless the level is inclusive.
+/// levels above hold never miss, unless the level is inclusive.
 /// `outliers`: conflicts that may disagree, where noise can spoil one.
 [[nodiscard]] std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t least, std::int64_t most,
                                                    const std::vector<Conflict>& conflicts, const Inner& inner,
                                                    std::size_t outliers = 0);
 
-/// Strides for conflicts that tell such shapes apart: multiples of inner.period by powers of two, and if
+/// Strides for conflicts that distinguish such shapes: multiples of inner.period by powers of two, and if
 /// the capacity is known exactly (`least` == `most`) one that every shape of it must map to a single set.
 [[nodiscard]] std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t least,
                                                         std::int64_t most, const Inner& inner);

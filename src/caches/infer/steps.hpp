@@ -8,15 +8,15 @@ namespace recount::analysis {
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
 
-/// "misses of L1d an access (PAPI_L1_DCM)".
+/// "L1d misses per access (PAPI_L1_DCM)".
 [[nodiscard]] std::string measure_by_counts(std::size_t level);
 /// What the counted events mean, for people.
 [[nodiscard]] std::string meaning_of_counts(const Abilities& can);
 
 /// From misses of every level, where addresses choose the sets.
-void infer_by_counts(Caches& found, Notebook& notebook, const Stage& stage);
+void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& stage);
 /// From times, and for the first levels from misses where they are counted, where pages lie anywhere.
-void infer_by_time(Caches& found, Notebook& notebook, Sampler& sampler, const Stage& stage);
+void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage);
 
 [[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
 /// A level of which nothing is known, for one reason.

@@ -23,7 +23,7 @@ kernel::Pattern survey_pattern(std::int64_t bytes) {
   return pattern;
 }
 
-std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
+std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most) {
   std::vector<kernel::Pattern> patterns;
   double size = survey_from;
   while (size <= static_cast<double>(most)) {
@@ -36,10 +36,10 @@ std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most) {
   }
   if (patterns.empty() || patterns.back().count * survey_line < most - most / 8)
     patterns.push_back(survey_pattern(most));
-  const auto readings = notebook.read(patterns);
+  const auto readings = cached.read(patterns);
   std::vector<SizePoint> curve;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const double ns = time_of(readings[i], "no time was taken over a range of sizes");
+    const double ns = time_of(readings[i], "no time was measured over a range of sizes");
     const std::int64_t bytes = patterns[i].count * survey_line;
     if (curve.empty() || curve.back().bytes != bytes) curve.push_back({bytes, ns});
   }

@@ -1,7 +1,7 @@
 // The curve of access time against the size of the working set, and its plateaus.
 #pragma once
 
-#include "caches/infer/notebook.hpp"
+#include "caches/infer/cached_sampler.hpp"
 
 #include <optional>
 #include <vector>
@@ -22,7 +22,7 @@ struct Plateau {
 
 /// Times of dense working sets from 2 KiB to `most` bytes, by rising size. Throws Unknown where time is not
 /// told.
-[[nodiscard]] std::vector<SizePoint> survey(Notebook& notebook, std::int64_t most);
+[[nodiscard]] std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most);
 /// The pattern of one of its points.
 [[nodiscard]] kernel::Pattern survey_pattern(std::int64_t bytes);
 

@@ -16,9 +16,9 @@ struct TlbEnd {
 };
 
 TlbEnd end_of(const TranslationLevel& level) {
-  const bool near_half = level.half == 0 || level.half <= level.pages.stays + level.pages.stays / 3;
-  return {near_half ? level.pages.stays : level.half,
-          near_half && 16 * (level.pages.leaves - level.pages.stays) <= level.pages.stays};
+  const bool near_half = level.half == 0 || level.half <= level.pages.fits + level.pages.fits / 3;
+  return {near_half ? level.pages.fits : level.half,
+          near_half && 16 * (level.pages.exceeds - level.pages.fits) <= level.pages.fits};
 }
 
 Property entries_of(const Translation& translation, std::size_t i, bool exact) {
@@ -28,22 +28,24 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
   p.value = static_cast<double>(end.entries);
   p.tolerance = exact ? 0 : end.sharp ? 0.03 : 0.25;
   p.confidence = exact ? Confidence::high : end.sharp ? Confidence::medium : Confidence::low;
-  p.quantity = exact ? "misses" : "ns that a page costs beyond its line";
+  p.quantity = exact ? "misses" : "ns per page beyond the cost of its line";
   for (const PagePoint& point : translation.curve)
     if (point.pages > end.entries / 3 && point.pages < 3 * end.entries)
       p.points.push_back({fmt::format("{} pages", point.pages), point.cost});
-  p.threshold = exact ? "a single miss in a pass" : "4 % ... 10 % of the step, and half of it";
-  p.against = "fewer pages that cost as much, or more that cost nothing";
-  p.routes = {{"most pages that cost nothing", static_cast<double>(level.pages.stays)}};
+  p.threshold = exact ? "one miss per pass" : "4 % to 10 % of the step, and half of it";
+  p.against = "fewer pages had the same cost, or more pages had none";
+  p.routes = {{"most pages without cost", static_cast<double>(level.pages.fits)}};
   if (level.half > 0) p.routes.push_back({"pages at half of the rise", static_cast<double>(level.half)});
   p.words.push_back(fmt::format(
-      "One line a page, against as many lines side by side: up to {} pages cost nothing{}, {} do.",
-      level.pages.stays, i == 0 ? "" : " more than the TLB before", level.pages.leaves));
+      "One line per page, compared with as many adjacent lines: up to {} pages have no {}cost, {} have.",
+      level.pages.fits, i == 0 ? "" : "further ", level.pages.exceeds));
+  p.evidence = fmt::format("most pages without {}cost: {}; fewest with: {}", i == 0 ? "" : "further ",
+                           level.pages.fits, level.pages.exceeds);
   if (!exact && !end.sharp)
-    p.words.push_back(fmt::format("The cost then rises gradually, as in a TLB whose sets are chosen by a "
-                                  "hash or under nested translation; half of it is reached "
-                                  "at about {} pages.",
-                                  level.half));
+    p.words.push_back(
+        fmt::format("The cost rises gradually, as with a hashed TLB or nested translation; half of the step "
+                    "is reached at about {} pages.",
+                    level.half));
   return p;
 }
 
@@ -55,12 +57,12 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
     const auto& cost = translation.levels[i].cost;
     TlbFinding finding{fmt::format("L{} DTLB", i + 1), entries_of(translation, i, exact), {}};
     if (cost)
-      finding.cost = time_property(
-          "cost", *cost, Confidence::medium,
-          {fmt::format("{} takes {:.2f} ns.",
-                       i == 0 ? "A miss that the next TLB serves" : "A walk of the page tables", *cost)});
+      finding.cost =
+          time_property("cost", *cost, Confidence::medium,
+                        {fmt::format("{} takes {:.2f} ns.",
+                                     i == 0 ? "A miss that hits in the next TLB" : "A page walk", *cost)});
     else
-      finding.cost = unknown_property("cost", "ns", "misses are counted here, no time is taken");
+      finding.cost = unknown_property("cost", "ns", "the witness counts misses and measures no time");
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -1,4 +1,4 @@
-// Data TLBs: how many pages are translated without asking further, and what asking costs.
+// Data TLBs: entries and miss penalties.
 #pragma once
 
 #include "caches/infer/search.hpp"
@@ -9,7 +9,8 @@
 
 namespace recount::analysis {
 
-/// Lines one a page against as many lines side by side: what the pages cost more, ns a visit or misses.
+/// One line per page against as many lines side by side: additional cost of the pages, ns or misses per
+/// visit.
 struct PagePoint {
   std::int64_t pages = 0;
   double cost = 0;
@@ -18,7 +19,7 @@ struct PagePoint {
 /// One level of TLB.
 struct TranslationLevel {
   Boundary pages;             ///< most that all are translated by it, least that are not
-  std::int64_t half = 0;      ///< at so many pages half of the visits miss; 0: not looked for
+  std::int64_t half = 0;      ///< number of pages at which half of the visits miss; 0: not measured
   std::optional<double> cost; ///< of a miss that the next level serves, or of a walk after the last, ns
 };
 
@@ -34,6 +35,6 @@ struct Translation {
 };
 
 /// `line` bytes; never throws for want of evidence.
-[[nodiscard]] Translation find_translation(Notebook& notebook, std::int64_t line);
+[[nodiscard]] Translation find_translation(CachedSampler& cached, std::int64_t line);
 
 } // namespace recount::analysis

@@ -1,7 +1,7 @@
 #include "caches/measure/grid.hpp"
 
-#include "kernel/kernel.hpp"
 #include "base/shuffle.hpp"
+#include "kernel/kernel.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 

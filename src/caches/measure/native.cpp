@@ -1,10 +1,10 @@
 #include "caches/measure/native.hpp"
 
-#include "caches/infer/record.hpp"
-#include "result/curves.hpp"
-#include "kernel/native.hpp"
 #include "base/shuffle.hpp"
-#include "caches/measure/slices.hpp"
+#include "caches/infer/record.hpp"
+#include "caches/measure/timed_chase.hpp"
+#include "kernel/native.hpp"
+#include "result/curves.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ constexpr int most_tries = 4; ///< of slices that something disturbs
 
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 
-/// A pattern is visited often and in short slices while it fits caches of its own: the least of many slices
-/// is free of interruptions. Beyond, one slice of a few milliseconds a round.
+/// Patterns that fit private caches are visited in many brief slices, whose minimum has no interruption;
+/// larger ones in one slice of a few milliseconds per round.
 struct Effort {
   int rounds = 6, slices = 3;
   double slice_ns = 40'000;
@@ -85,16 +85,16 @@ NativeSampler::NativeSampler(NativeOptions options)
 NativeSampler::~NativeSampler() = default;
 
 kernel::Memory& NativeSampler::memory_for(const Pattern& pattern, std::int64_t extent) {
-  Room& room = pattern.huge ? huge_ : small_;
-  if (room.bytes < extent + 4096) {
-    room.memory.reset();
-    room.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
-    room.memory = std::make_unique<kernel::Memory>(
-        room.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
+  Mapping& mapping = pattern.huge ? huge_ : small_;
+  if (mapping.bytes < extent + 4096) {
+    mapping.memory.reset();
+    mapping.bytes = std::max(extent + 4096, std::int64_t{16} << 20);
+    mapping.memory = std::make_unique<kernel::Memory>(
+        mapping.bytes, 0, pattern.huge ? kernel::Memory::Pages::huge : kernel::Memory::Pages::small,
         "recount caches");
-    if (pattern.huge) room.granted = room.memory->placement().huge_bytes;
+    if (pattern.huge) mapping.granted = mapping.memory->placement().huge_bytes;
   }
-  return *room.memory;
+  return *mapping.memory;
 }
 
 std::chrono::milliseconds NativeSampler::cpu_time() const {
@@ -105,7 +105,7 @@ bool NativeSampler::out_of_time() const {
   return cpu_time() > options_.limit;
 }
 
-void NativeSampler::look_again() {
+void NativeSampler::repeat_measurements() {
   ++look_;
 }
 
@@ -178,10 +178,10 @@ void NativeSampler::measure_all(std::span<const Pattern> patterns) {
 
 void NativeSampler::measure(Laid& laid, int round) {
   // Another order each round: replacement that only approximates the order of use can settle, in some orders,
-  // on throwing out again and again what would have room.
+  // on throwing out again and again what would fit.
   if (round > 0 && laid.pattern->visits() <= reordered_visits) {
     laid.now = *laid.pattern;
-    laid.now.seed += round * analysis::seeds_a_round;
+    laid.now.seed += round * analysis::seeds_per_round;
     laid.places = kernel::places(laid.now);
   }
   std::byte* const base = memory_for(*laid.pattern, laid.extent).data() + laid.pattern->offset;
@@ -200,7 +200,7 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
   std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
   steps = small ? std::max(steps, visits) : std::min(steps, visits);
-  const auto [best, reference] = follow_in_slices(at, steps, laid.effort.slices, small ? most_tries : 1);
+  const auto [best, reference] = timed_chase(at, steps, laid.effort.slices, small ? most_tries : 1);
   const bool has_reference = laid.extent <= private_bytes;
   if (base_ == 0 && has_reference) base_ = reference;
   result::Observation o;
@@ -259,7 +259,7 @@ double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly
   const auto visits = static_cast<std::int64_t>(places.size());
   static_cast<void>(follow(at, 3 * visits));
   const std::int64_t steps = std::max<std::int64_t>(2 * visits, quickly ? 500 : 1500);
-  const auto [best, reference] = follow_in_slices(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
+  const auto [best, reference] = timed_chase(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
   const double each = best / static_cast<double>(steps);
   return base_ > 0 ? each * base_ / reference : each;
 }

@@ -48,7 +48,7 @@ public:
 
   /// From now on patterns that fit private caches are measured anew when they are first asked for again: more
   /// rounds beside those taken.
-  void look_again();
+  void repeat_measurements();
   /// From now on nothing is measured again, and nothing is searched: what is on record counts.
   void keep_to_record() { settled_ = true; }
   /// Of the thread since it was made: what others take of its CPU does not count.
@@ -62,7 +62,7 @@ private:
     int rounds = 0, look = 0;                ///< so far; in which look the last ones
     std::string why;                         ///< there is nothing
   };
-  struct Room {
+  struct Mapping {
     std::unique_ptr<kernel::Memory> memory;
     std::int64_t bytes = 0, granted = 0; ///< in large pages
   };
@@ -76,7 +76,7 @@ private:
 
   NativeOptions options_;
   analysis::Abilities abilities_;
-  Room small_, huge_;
+  Mapping small_, huge_;
   std::mt19937_64 random_;
   std::chrono::nanoseconds begin_; ///< CPU time of the thread
   double base_ = 0;                ///< the reference beside the first time, seconds

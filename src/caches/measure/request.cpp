@@ -33,8 +33,8 @@ CachesTask read_caches_request(int fd) {
     task.grid = object.at("grid").get<bool>();
     return task;
   } catch (const Json::exception&) {
-    throw bad_input("caches-worker", "stdin holds no request of recount caches",
-                    "this command is how recount caches starts itself; use recount caches");
+    throw bad_input("caches-worker", "stdin has no request of recount caches",
+                    "run recount caches, which starts this command itself");
   }
 }
 

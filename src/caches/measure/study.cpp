@@ -1,15 +1,15 @@
 #include "caches/measure/study.hpp"
 
 #include "caches/infer/record.hpp"
+#include "caches/measure/grid.hpp"
+#include "caches/measure/model.hpp"
+#include "caches/measure/native.hpp"
+#include "caches/measure/request.hpp"
 #include "model/machine.hpp"
 #include "process/worker.hpp"
 #include "process/write_all.hpp"
 #include "recount/error.hpp"
 #include "result/line.hpp"
-#include "caches/measure/grid.hpp"
-#include "caches/measure/model.hpp"
-#include "caches/measure/native.hpp"
-#include "caches/measure/request.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -39,14 +39,15 @@ void ask_model(const CachesTask& task, const std::string& run, const CachesListe
     o.run = run;
     if (listener.observation) listener.observation(o);
   };
-  ModelSampler sampler(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes, observed);
+  ModelSampler sampler(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes,
+                       observed);
   const auto found = analysis::infer_caches(sampler, listener.stage);
   if (!task.grid) return;
   if (listener.stage) listener.stage("grid");
   take_grid(task, grid_points(largest_private(found), true), observed);
 }
 
-/// The measuring process and what it says.
+/// The measuring process.
 process::Spawn measuring_process(const CachesTask& task, const std::vector<std::string>& program) {
   process::Spawn spawn;
   spawn.argv = program;
@@ -61,7 +62,7 @@ void check_end(process::Worker& worker) {
   if (exit.ok()) return;
   const std::string words(worker.last_words());
   throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
-                                          (words.empty() ? "" : "; it said: " + words));
+                                          (words.empty() ? "" : "; its last output: " + words));
 }
 
 void hand_on(const std::string& lines, const std::string& run, const CachesListener& listener) {
@@ -76,21 +77,22 @@ void hand_on(const std::string& lines, const std::string& run, const CachesListe
     auto parsed = result::parse_line(line, "the measuring process");
     auto* observation = std::get_if<result::Observation>(&parsed);
     if (observation == nullptr)
-      throw bad_input("the measuring process", "said something else than observations");
+      throw bad_input("the measuring process", "wrote something other than observations");
     observation->run = run;
     if (listener.observation) listener.observation(*observation);
   }
 }
 
-constexpr auto time_to_measure = std::chrono::milliseconds(9000); ///< noise may cost so much, and no more
-constexpr auto latest_new_look = std::chrono::milliseconds(5000); ///< that ends in time
+constexpr auto time_to_measure = std::chrono::milliseconds(9000); ///< limit on CPU time
+constexpr auto latest_repeat =
+    std::chrono::milliseconds(5000); ///< a repetition started later would exceed the limit
 
-/// Infers; again from more readings where noise hid something; and once more from what is then on record, as
-/// whoever reads it will, so that both come to the same.
-analysis::Caches infer_on_record(NativeSampler& sampler, const analysis::Stage& stage) {
+/// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
+/// gives the same findings.
+analysis::Caches infer_on_record(NativeSampler& sampler, const analysis::StageCallback& stage) {
   auto found = analysis::infer_caches(sampler, stage);
-  while (analysis::worth_another_look(found) && sampler.cpu_time() < latest_new_look) {
-    sampler.look_again();
+  while (analysis::needs_more_readings(found) && sampler.cpu_time() < latest_repeat) {
+    sampler.repeat_measurements();
     found = analysis::infer_caches(sampler, stage);
   }
   sampler.keep_to_record();
@@ -111,7 +113,9 @@ std::vector<std::string> miss_metrics(const std::string& witness) {
 }
 
 analysis::Abilities caches_abilities(const CachesTask& task) {
-  if (modelled(task)) return model_abilities(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes);
+  if (modelled(task))
+    return model_abilities(model::machine(witness::modelled_machine(task.witness)), task.witness,
+                           task.most_bytes);
   NativeOptions options;
   options.witness = task.witness;
   options.metrics = task.metrics;
@@ -130,7 +134,7 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
   while (worker.open()) {
     if (listener.stop && listener.stop()) return false;
     if (SteadyClock::now() > deadline)
-      throw unavailable("recount caches", fmt::format("not done after {} s", limit.count()), {},
+      throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
     hand_on(worker.lines(), run, listener);

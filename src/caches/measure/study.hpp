@@ -27,14 +27,14 @@ struct CachesTask {
 /// Called from the thread that called; any may be empty.
 struct CachesListener {
   std::function<void(const result::Observation&)> observation;
-  analysis::Stage stage;
+  analysis::StageCallback stage;
   std::function<bool()> stop; ///< true: end, asked often
 };
 
 /// The metrics of L1, L2 ... that a counting witness can count here, up to the first that it cannot.
 [[nodiscard]] std::vector<std::string> miss_metrics(const std::string& witness);
 
-/// What the task's witness can tell, as it stands in the record.
+/// What the task's witness can tell, as in the record.
 [[nodiscard]] analysis::Abilities caches_abilities(const CachesTask& task);
 
 /// Measures and hands every observation, with `run` as its run, to the listener. The model is asked in this

@@ -1,20 +1,20 @@
-// recount caches: what a machine's caches are, found and proved by readings.
-#include "caches/view/output.hpp"
-#include "caches/infer/record.hpp"
+// recount caches: measures cache sizes, line sizes and associativity, with evidence.
 #include "command/command.hpp"
+#include "caches/infer/record.hpp"
+#include "caches/measure/study.hpp"
+#include "caches/view/output.hpp"
 #include "command/measuring.hpp"
-#include "sweep/progress.hpp"
-#include "command/print.hpp"
 #include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
 #include "host/cgroup.hpp"
 #include "model/machine.hpp"
 #include "result/write.hpp"
-#include "caches/measure/study.hpp"
-#include "witness/header.hpp"
-#include "sweep/range.hpp"
-#include "witness/witness.hpp"
 #include "sweep/options.hpp"
-#include "command/table_export.hpp"
+#include "sweep/progress.hpp"
+#include "sweep/range.hpp"
+#include "witness/header.hpp"
+#include "witness/witness.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +32,7 @@ struct CachesArguments {
   std::vector<std::string> from, witnesses;
   std::string witness, ///< one of `witnesses`
       machine, cpu, seed, output, most, export_to;
-  bool grid = false, rows = false, json = false, quiet = false, brief = false;
+  bool grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
 
 constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
@@ -135,7 +135,7 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
   for (const auto& run : results.runs)
     if (result::is_inference(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
   if (all.empty())
-    throw bad_input(a.from.front(), "holds no readings of recount caches",
+    throw bad_input(a.from.front(), "has no readings of recount caches",
                     "record some: recount caches -o FILE");
   return all;
 }
@@ -152,14 +152,14 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
                                               : "not pinned";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds) : "";
-    cli::print("{}{}\n\n{}", &shown == &all.front() ? "" : "\n",
+    cli::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
                fit(fmt::format("witness {}, {}{}", found.witness, where, how), line_width(), 2),
-               caches_table(shown).text());
-    if (!a.brief) cli::print("\n{}", caches_reasons(shown));
+               a.verbose ? caches_table(shown).text() : caches_summary(shown).text(),
+               a.verbose ? caches_reasons(shown) : caches_evidence(shown));
     if (!a.rows) continue;
     const Table rows = caches_rows(shown);
     if (rows.empty())
-      cli::print("\nno grid of sizes and strides is on record\n");
+      cli::print("\nthe results have no grid of sizes and strides\n");
     else
       cli::print("\n{}:\n{}", rows.title(), rows.text());
   }
@@ -169,7 +169,7 @@ void check_arguments(const CachesArguments& a) {
   for (const auto& name : list_words(a.witnesses)) {
     const auto& witness = witness::find(name);
     if (witness.name == "both")
-      throw bad_input("--witness both", "each of them is measured by itself", "--witness perf,papi");
+      throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
   }
   if (!a.cpu.empty()) static_cast<void>(parse_cpu(a.cpu));
@@ -177,8 +177,8 @@ void check_arguments(const CachesArguments& a) {
   check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
       (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
-    throw bad_input("--from", "takes what was measured before",
-                    "leave out -o, --witness, --cpu, --grid and --max-size");
+    throw bad_input("--from", "cannot be combined with options of a measurement",
+                    "remove -o, --witness, --cpu, --grid and --max-size");
 }
 
 void export_tables(const TableExport& file, const std::vector<ShownCaches>& all) {
@@ -221,36 +221,36 @@ int run(const CachesArguments& a) {
       return level.capacity.value || level.line.value || level.ways.value;
     });
   });
-  if (!any) cli::print(stderr, "recount caches: nothing could be found out\n");
+  if (!any) cli::print(stderr, "recount caches: no cache property could be determined\n");
   return any ? 0 : 3;
 }
 
 } // namespace
 
 Command caches_command() {
-  return {"caches", "find the caches of a machine and prove it with figures",
+  return {"caches", "measure cache sizes, line sizes and associativity, with evidence",
           [](Options& options) -> std::function<int()> {
             auto a = std::make_shared<CachesArguments>();
             options
                 .list("--witness", a->witnesses, "LIST",
-                      "clock, perf, papi, model, model:NAME; default: counters that count misses here, "
-                      "else the clock")
+                      "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
+                      "else clock)")
                 .text("--machine", a->machine, "NAME",
-                      "compare with this described machine; default: with what the system states")
+                      "compare with this described machine (default: with what the system states)")
                 .text("--cpu", a->cpu, "N",
-                      "measure on this CPU; default: the least disturbed one, of each kind of core")
+                      "measure on CPU N (default: the least disturbed CPU of each kind of core)")
                 .text("--max-size", a->most, "SIZE",
-                      "largest working set; default: 128M, or a quarter of the available memory")
-                .text("--seed", a->seed, "N", "of the order of measuring; default: a random one")
-                .flag("--grid", a->grid,
-                      "also measure sizes and strides of powers of two, the laboratory's way")
-                .flag("--rows", a->rows, "print every row of that grid as well; measures it")
-                .text("-o,--output", a->output, "FILE", "keep every reading in FILE; - is stdout")
-                .list("--from", a->from, "FILE", "find caches in readings kept before, measure nothing")
-                .flag("-b,--brief", a->brief, "the table alone, without the reasons")
+                      "largest working set (default 128M, at most a quarter of the available memory)")
+                .text("--seed", a->seed, "N", "seed of the measurement order (default: random)")
+                .flag("--grid", a->grid, "also measure a grid of power-of-two sizes and strides")
+                .flag("--rows", a->rows, "measure the grid and print every row of it")
+                .text("-o,--output", a->output, "FILE", "write every reading to FILE; - is stdout")
+                .list("--from", a->from, "FILE", "analyse the readings in FILE, measure nothing")
+                .flag("-v,--verbose", a->verbose,
+                      "print every property with its full argument, and the method")
                 .flag("--json", a->json, "print one JSON object")
                 .text("--export", a->export_to, "FILE", export_help)
-                .flag("-q,--quiet", a->quiet, "no progress");
+                .flag("-q,--quiet", a->quiet, "print no progress");
             return [a] { return run(*a); };
           }};
 }

@@ -19,8 +19,8 @@ constexpr std::size_t most_caches_panels = 6;
 struct CachesFigure {
   const char* name;
   std::vector<Panel> (*panels)(const CachesFindings& findings);
-  std::vector<std::string> (*said)(const CachesFindings& findings); ///< for the small print
-  const char* lacks;                                                ///< when there is no panel
+  std::vector<std::string> (*caption)(const CachesFindings& findings);
+  const char* lacks; ///< when there is no panel
 };
 
 std::vector<Panel> misses_panels(const CachesFindings& f) {
@@ -30,7 +30,6 @@ std::vector<Panel> misses_panels(const CachesFindings& f) {
   return panels;
 }
 
-/// Properties that a reader wants beside the summary's curves.
 std::vector<std::string> found_lines(const CachesFindings& f) {
   return summary_lines(f.found);
 }
@@ -45,29 +44,29 @@ const std::vector<CachesFigure>& caches_table() {
                               : stopwatch_panel(f, "chase"));
          return panels;
        },
-       found_lines, "nothing was found out"},
+       found_lines, "no cache property could be determined"},
       {"caches-latency", [](const CachesFindings& f) { return std::vector{latency_panel(f)}; }, found_lines,
-       "no times are on record"},
+       "the results have no times"},
       {"caches-ways", [](const CachesFindings& f) { return std::vector{ways_panel(f)}; }, hidden_ways,
-       "no lines at conflicting strides are on record"},
+       "the results have no readings at conflicting strides"},
       {"caches-line", [](const CachesFindings& f) { return std::vector{line_panel(f)}; },
-       [](const CachesFindings&) { return std::vector<std::string>{}; }, "no pairs of touches are on record"},
+       [](const CachesFindings&) { return std::vector<std::string>{}; },
+       "the results have no pairs of accesses"},
       {"caches-stopwatch",
        [](const CachesFindings& f) {
          return std::vector{stopwatch_panel(f, "stride"), stopwatch_panel(f, "chase")};
        },
        [](const CachesFindings& f) { return classic_lines(f, false); },
-       "no times of sizes and strides are on record: recount caches --grid -o FILE"},
+       "the results have no times of sizes and strides: recount caches --grid -o FILE"},
       {"caches-misses", misses_panels, [](const CachesFindings& f) { return classic_lines(f, true); },
-       "no misses of sizes and strides are on record: recount caches --grid -o FILE, by a witness that "
-       "counts "
-       "misses or by the model"},
+       "the results have no misses of sizes and strides: recount caches --grid -o FILE, with a witness that "
+       "counts misses or with the model"},
   };
   return all;
 }
 
 void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
-                  std::vector<std::string> said) {
+                  std::vector<std::string> lines) {
   const auto add = [&](const std::string& piece) {
     if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
       sheet.caption.push_back(piece);
@@ -76,11 +75,11 @@ void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
   if (!run.virtualised.empty()) machine += " (virtual machine: " + run.virtualised + ")";
   if (f.cpu) machine += fmt::format(", CPU {}", *f.cpu);
   add(f.found.modelled ? "dashed: modelled, not measured" : machine);
-  if (!f.found.modelled) add("least time of several rounds");
-  for (const auto& line : said)
+  if (!f.found.modelled) add("minimum over rounds");
+  for (const auto& line : lines)
     add(line);
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
-    add("dotted: found, unless called stated");
+    add("dotted lines: measured sizes, unless marked stated");
 }
 
 } // namespace
@@ -93,7 +92,7 @@ Sheet compose_caches(const std::string& name, const result::Results& results) {
   const auto figure = std::ranges::find(caches_table(), name, &CachesFigure::name);
   if (figure == caches_table().end()) throw bad_input(name, "no such figure");
   if (!holds_caches(results))
-    throw bad_input("figure " + name, "the results hold no readings of recount caches",
+    throw bad_input("figure " + name, "the results have no readings of recount caches",
                     "record some: recount caches -o FILE");
   Sheet sheet;
   sheet.name = name;
@@ -102,28 +101,27 @@ Sheet compose_caches(const std::string& name, const result::Results& results) {
     const CachesFindings findings = analysis::findings_on_record(results, run);
     for (Panel& panel : figure->panels(findings))
       if (!panel.series.empty()) sheet.panels.push_back(std::move(panel));
-    describe_run(sheet, findings, run, figure->said(findings));
+    describe_run(sheet, findings, run, figure->caption(findings));
   }
   if (sheet.panels.empty()) throw bad_input("figure " + name, figure->lacks);
   if (sheet.panels.size() > most_caches_panels)
     throw bad_input(
         "figure " + name,
         fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_caches_panels),
-        "give the runs one by one");
+        "plot the runs one by one");
   return sheet;
 }
 
 std::vector<Figure> caches_figures() {
   static const std::vector<Entry> entries{
-      {"caches", "what recount caches found: latency, line, ways, and misses or times against stride",
+      {"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
        "readings of recount caches -o; all its panels with --grid"},
-      {"caches-latency", "access time against the working set, with the capacities found and those stated",
+      {"caches-latency", "access time against the working set, with measured and stated capacities",
        "readings of recount caches by time"},
-      {"caches-ways", "lines that stay against their stride: where it no longer falls are the ways",
+      {"caches-ways", "lines retained against stride; constant at the number of ways",
        "readings of recount caches"},
-      {"caches-line", "touches that leave against the distance of a second touch",
-       "readings of recount caches"},
-      {"caches-stopwatch", "mean access time against stride, by the loop and by dependent accesses",
+      {"caches-line", "miss rate of pairs of accesses against their distance", "readings of recount caches"},
+      {"caches-stopwatch", "mean access time against stride, for the kernels stride and chase",
        "readings of recount caches --grid by time"},
       {"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
        "readings of recount caches --grid by counters or a model"},

@@ -12,8 +12,8 @@ namespace recount::figure {
 [[nodiscard]] bool holds_caches(const result::Results& results);
 
 /// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
-/// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results cannot fill
-/// it: no such run, no times, no grid; or when it would fill more panels than a page takes.
+/// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results
+/// lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
 [[nodiscard]] Sheet compose_caches(const std::string& name, const result::Results& results);
 
 /// All of them.

@@ -7,7 +7,7 @@ namespace recount::cli {
 namespace {
 
 using analysis::Property;
-using analysis::Standing;
+using analysis::StatedMatch;
 
 Json number_json(double value) {
   // Bytes, ways and entries are whole numbers.

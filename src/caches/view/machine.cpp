@@ -1,7 +1,7 @@
 // Which CPUs recount caches looks at, and what is stated of their caches.
+#include "host/machine.hpp"
 #include "caches/view/output.hpp"
 #include "command/output.hpp"
-#include "host/machine.hpp"
 #include "host/cpu.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
         (other->size == note.size && other->line == note.line && other->ways == note.ways))
       continue;
     text += fmt::format("{}{} {}, {} ways, lines of {} B", text.empty() ? "" : "; ", note.level,
-                        show_size(other->size), other->ways, other->line);
+                        format_bytes(other->size), other->ways, other->line);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// What recount caches shows of its findings.
+// The output of recount caches.
 #pragma once
 
 #include "caches/infer/findings.hpp"
@@ -19,14 +19,19 @@ struct ShownCaches {
 
 /// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.
 [[nodiscard]] std::vector<std::optional<int>> one_of_each_kind();
-/// What this system states of the caches of a CPU, source by source: hwloc's stand in the header, here is who
-/// agrees with them and who does not.
+/// The sources that agree with the caches that the header states, which are those of hwloc, and the others.
 [[nodiscard]] analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu);
 
+/// One row per level, TLB and memory.
+[[nodiscard]] Table caches_summary(const ShownCaches& shown);
+/// One line per determined property, cut at the width of a line; properties of a level that are unknown for
+/// one reason share a line.
+[[nodiscard]] std::string caches_evidence(const ShownCaches& shown);
+/// One row per property.
 [[nodiscard]] Table caches_table(const ShownCaches& shown);
 /// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
 [[nodiscard]] Table caches_rows(const ShownCaches& shown);
-/// The written justification, wrapped.
+/// The full argument of each property and the method, wrapped.
 [[nodiscard]] std::string caches_reasons(const ShownCaches& shown);
 /// One object; several runs are its member "cores".
 [[nodiscard]] std::string caches_json(const std::vector<ShownCaches>& all);

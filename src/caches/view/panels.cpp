@@ -25,10 +25,10 @@ std::string witness_text(const CachesFindings& f) {
 /// Found and stated; one line where they agree.
 void add_marks(Panel& panel, const LevelFinding& level) {
   const analysis::Property& p = level.capacity;
-  const bool agree = p.agreement == analysis::Standing::agrees;
+  const bool agree = p.agreement == analysis::StatedMatch::agrees;
   if (p.value) panel.marks.push_back({*p.value, fmt::format("{} {}", level.name, value_text(p))});
   if (p.stated && !agree)
-    panel.marks.push_back({*p.stated, fmt::format("{} {} stated", level.name, bytes_text(*p.stated))});
+    panel.marks.push_back({*p.stated, fmt::format("{} {} stated", level.name, format_bytes(*p.stated))});
 }
 
 /// A curve for each size, by stride.
@@ -40,8 +40,8 @@ void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string
     if (!y) continue;
     const auto size = static_cast<double>(row.size);
     Series& series = by_size[row.size];
-    series.label = bytes_text(size);
-    series.compact = bytes_text(size, true);
+    series.label = format_bytes(size);
+    series.compact = format_bytes(size, true);
     series.modelled = modelled;
     series.samples.push_back(sample_at(static_cast<double>(row.stride), *y));
   }
@@ -74,14 +74,14 @@ Panel ways_panel(const CachesFindings& f) {
   Panel panel;
   panel.title = fmt::format("lines one stride apart, {}", witness_text(f));
   panel.x_title = "stride";
-  panel.y_title = "lines that stay";
+  panel.y_title = "lines retained";
   panel.y_halves = true;
   for (const LevelFinding& level : f.found.levels) {
     Series series;
     for (const auto& conflict : level.geometry.conflicts)
-      if (conflict.lines.leaves != 0)
+      if (conflict.lines.exceeds != 0)
         series.samples.push_back(
-            sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.stays)));
+            sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.fits)));
     if (series.samples.size() < 2) continue;
     std::ranges::sort(series.samples, {}, &Sample::x);
     series.label =
@@ -91,7 +91,7 @@ Panel ways_panel(const CachesFindings& f) {
     panel.series.push_back(std::move(series));
     if (level.geometry.shapes.size() == 1) {
       const auto way = static_cast<double>(level.geometry.shapes.front().way_bytes());
-      panel.marks.push_back({way, fmt::format("{} a way", bytes_text(way))});
+      panel.marks.push_back({way, fmt::format("{} per way", format_bytes(way))});
     }
   }
   return panel;
@@ -99,9 +99,9 @@ Panel ways_panel(const CachesFindings& f) {
 
 Panel line_panel(const CachesFindings& f) {
   Panel panel;
-  panel.title = fmt::format("pairs of touches in random blocks, {}", witness_text(f));
-  panel.x_title = "from the first touch to the second";
-  panel.y_title = "touches that leave";
+  panel.title = fmt::format("pairs of accesses in random blocks, {}", witness_text(f));
+  panel.x_title = "distance of the second access";
+  panel.y_title = "miss rate";
   panel.y_is_share = true;
   for (const LevelFinding& level : f.found.levels) {
     Series series;
@@ -135,7 +135,7 @@ Panel misses_panel(const CachesFindings& f, std::size_t level) {
   const auto misses = [&](const GridRow& row) {
     return level < row.misses.size() ? row.misses[level] : std::nullopt;
   };
-  // Around the capacity: curves far from it say nothing more.
+  // Around the capacity: curves far from it add nothing.
   const std::string name = level == 0 ? "L1d" : fmt::format("L{}", level + 1);
   std::int64_t least = 0, most = std::int64_t{1} << 62;
   for (const ClassicReading& reading : f.classic)
@@ -162,11 +162,11 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
   for (const LevelFinding& level : f.found.levels) {
     std::int64_t least = std::int64_t{1} << 62;
     for (const auto& conflict : level.geometry.conflicts)
-      if (conflict.lines.leaves != 0) least = std::min(least, conflict.lines.stays);
+      if (conflict.lines.exceeds != 0) least = std::min(least, conflict.lines.fits);
     if (!level.geometry.conflicts.empty() && level.ways.value &&
         static_cast<double>(least) > *level.ways.value)
-      lines.push_back(fmt::format("{}'s {} ways hide behind {} lines that stay above it", level.name,
-                                  value_text(level.ways), least));
+      lines.push_back(fmt::format("{0}: {1} ways are not visible, {2} lines are retained above it",
+                                  level.name, value_text(level.ways), least));
   }
   return lines;
 }
@@ -174,13 +174,12 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
 std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
   std::vector<std::string> lines;
   for (const ClassicReading& r : f.classic) {
-    if (r.curves.starts_with("Average misses") != misses || !r.capacity.value) continue;
+    if (r.misses != misses || !r.capacity.value) continue;
     std::string line = fmt::format("{}{}: {} ≤ size < {}", r.level,
                                    misses                                        ? ""
                                    : r.curves.find("chase") != std::string::npos ? " by chase"
                                                                                  : " by stride",
-                                   bytes_text(static_cast<double>(*r.capacity.value)),
-                                   bytes_text(static_cast<double>(r.capacity.below)));
+                                   format_bytes(*r.capacity.value), format_bytes(r.capacity.below));
     if (r.line.value) line += fmt::format(", line {} B", *r.line.value);
     if (r.ways.value) line += fmt::format(", {} to {} ways", *r.ways.value, r.ways.below - 1);
     lines.push_back(line);

@@ -8,19 +8,19 @@
 
 namespace recount::figure {
 
-/// Time against the working set, with what was found and what is stated.
+/// Time against the working set, with measured and stated capacities.
 [[nodiscard]] Panel latency_panel(const analysis::CachesFindings& findings);
-/// Lines that stay against their stride: the ways are where it no longer falls.
+/// Lines retained against stride; constant at the number of ways.
 [[nodiscard]] Panel ways_panel(const analysis::CachesFindings& findings);
-/// Touches that leave against the distance of the second from the first.
+/// Miss rate of pairs of accesses against their distance.
 [[nodiscard]] Panel line_panel(const analysis::CachesFindings& findings);
-/// Mean access time against the stride, a curve a size, for a kernel.
+/// Mean access time against the stride, one curve per size, for a kernel.
 [[nodiscard]] Panel stopwatch_panel(const analysis::CachesFindings& findings, const std::string& kernel);
-/// Average misses against the stride, a curve a size around the capacity; level 0 is L1.
+/// Average misses against the stride, one curve per size around the capacity; level 0 is L1.
 [[nodiscard]] Panel misses_panel(const analysis::CachesFindings& findings, std::size_t level);
 /// Levels whose ways the curves of ways_panel() do not show, and why.
 [[nodiscard]] std::vector<std::string> hidden_ways(const analysis::CachesFindings& findings);
-/// What the grid's curves say of misses, or of times: "L1d: 32 KiB (less than 64 KiB), line 64 B, 8 ways
+/// The values from the grid of misses, or of times: "L1d: 32 KiB (less than 64 KiB), line 64 B, 8 ways
 /// ...".
 [[nodiscard]] std::vector<std::string> classic_lines(const analysis::CachesFindings& findings, bool misses);
 

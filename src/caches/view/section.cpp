@@ -1,8 +1,8 @@
-// The caches of a machine: as found from readings on record, with the argument, beside what is stated.
+// The caches found from recorded readings, with the argument, compared with what is stated.
+#include "caches/view/section.hpp"
+#include "base/format.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record.hpp"
-#include "base/format.hpp"
-#include "caches/view/section.hpp"
 #include "model/machine.hpp"
 
 #include <fmt/format.h>
@@ -30,12 +30,12 @@ CachesFindings found_in(const result::Results& results, result::Run run, const s
 }
 
 std::string witness_text(const Caches& found) {
-  return show_witness(found.witness);
+  return format_witness(found.witness);
 }
 
 Table findings_table(const CachesFindings& found) {
   Table table{
-      fmt::format("Caches as found from {} readings, {}, beside what {} states", found.found.readings,
+      fmt::format("Caches found from {} readings, {}, compared with {}", found.found.readings,
                   witness_text(found.found), found.stated.source),
       {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
       {}};
@@ -43,7 +43,7 @@ Table findings_table(const CachesFindings& found) {
     for (const Property* p : properties) {
       if (!p->value && p->unknown.empty()) continue;
       table.rows.push_back({level, p->name, value_text(*p), stated_text(*p),
-                            p->agreement == Standing::not_stated ? "" : to_string(p->agreement),
+                            p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
                             p->value ? to_string(p->confidence) : ""});
       level.clear();
     }
@@ -63,20 +63,20 @@ Paragraph comparison_text(const CachesFindings& found) {
   std::size_t agree = 0;
   for (const auto& level : found.found.levels)
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      if (p->agreement == Standing::agrees) ++agree;
-      if (p->agreement == Standing::differs)
+      if (p->agreement == StatedMatch::agrees) ++agree;
+      if (p->agreement == StatedMatch::differs)
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
   std::string text =
-      fmt::format("Against the specification ({}): {} properties agree", found.stated.source, agree);
+      fmt::format("Compared with the specification ({}): {} properties agree", found.stated.source, agree);
   text += differences.empty()
-              ? " and none differs."
+              ? ", none differs."
               : fmt::format(", {} differ. {}.", differences.size(), fmt::join(differences, ". "));
   return {text};
 }
 
-/// The readings of a record that make a curve of time against size: chases over lines side by side, all
+/// The readings of a record that make a curve of time against size: chases over adjacent lines, all
 /// rounds of a size together.
 Part dense_chases(const Part& part, const std::string& run) {
   auto own = std::make_shared<result::Results>();
@@ -98,7 +98,7 @@ Part dense_chases(const Part& part, const std::string& run) {
   return {part.machine, part.published, own};
 }
 
-void tell(std::vector<Block>& blocks, const CachesFindings& found) {
+void add_findings(std::vector<Block>& blocks, const CachesFindings& found) {
   blocks.emplace_back(findings_table(found));
   blocks.emplace_back(comparison_text(found));
   for (const auto& argument : justification(found)) {
@@ -106,7 +106,7 @@ void tell(std::vector<Block>& blocks, const CachesFindings& found) {
     blocks.emplace_back(Paragraph{argument.text});
   }
   if (found.found.method.empty()) return;
-  blocks.emplace_back(Heading{"How the readings were taken, and what changes from level to level", 2});
+  blocks.emplace_back(Heading{"Method", 2});
   blocks.emplace_back(List{found.found.method});
 }
 
@@ -116,9 +116,10 @@ std::vector<Block> write_caches(const Material& material) {
   for (const Part& part : material.parts) {
     for (const auto& run : part.results->runs) {
       if (!result::is_inference(run)) continue;
-      tell(blocks, found_in(*part.results, run, material.machine));
+      add_findings(blocks, found_in(*part.results, run, material.machine));
       const Part readings = dense_chases(part, run.id);
-      if (auto picture = material.gallery.add("working-set", readings)) blocks.emplace_back(std::move(*picture));
+      if (auto picture = material.gallery.add("working-set", readings))
+        blocks.emplace_back(std::move(*picture));
     }
   }
   return under("Caches", std::move(blocks));
@@ -133,11 +134,12 @@ std::vector<Block> write_sweeps(const Material& material) {
       return run != part.results->runs.end() && result::is_inference(*run);
     };
     // Of the readings of recount caches only its grid is a sweep. A kernel at a time: each has parameters of
-    // its own, and what it has more values of stands along the axis.
+    // its own, and the parameter with more values is on the x axis.
     for (const char* kernel : {"chase", "stride"}) {
       std::set<result::ParamValue> strides;
-      const Part sweep =
-          only(part, [&](const auto& o) { return o.kernel == kernel && !(recorded(o.run) && result::is_reading(o)); });
+      const Part sweep = only(part, [&](const auto& o) {
+        return o.kernel == kernel && !(recorded(o.run) && result::is_reading(o));
+      });
       for (const auto& o : sweep.results->observations) {
         if (const auto stride = o.params.find("stride"); stride != o.params.end())
           strides.insert(stride->second);
@@ -150,13 +152,11 @@ std::vector<Block> write_sweeps(const Material& material) {
   }
   if (blocks.empty()) return blocks;
   std::vector<Block> all;
-  all.emplace_back(Paragraph{"A working set that outgrows a level makes accesses slower, in a step. Against "
-                             "the stride: misses rise with it "
-                             "up to the length of a line, from where on every access touches a line of its "
-                             "own; and they vanish again once "
-                             "the lines that are left fit the ways of the sets that they fall into. A walk "
-                             "that a prefetcher foresees shows "
-                             "less of this in its time than a chain of dependent loads."});
+  all.emplace_back(Paragraph{
+      "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
+      "stride, misses rise up to the line size, from which each access touches its own line. "
+      "They drop again once the remaining lines fit the ways of their sets. Prefetching "
+      "hides part of this in a sequential walk, but not in a chain of dependent loads."});
   append(all, std::move(blocks));
   return under("Cache curves", std::move(all));
 }

@@ -5,7 +5,7 @@
 
 namespace recount::report {
 
-/// The caches that were found, beside what is stated.
+/// The caches that were found, compared with what is stated.
 [[nodiscard]] Section caches_section();
 /// Curves of time and misses over size and stride.
 [[nodiscard]] Section sweeps_section();

@@ -1,24 +1,26 @@
 #include "caches/view/output.hpp"
 #include "command/output.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace recount::cli {
 namespace {
 
 using analysis::Property;
-using analysis::Standing;
+using analysis::StatedMatch;
 
-Style style_of(Standing agreement) {
+Style style_of(StatedMatch agreement) {
   switch (agreement) {
-  case Standing::agrees: return Style::good;
-  case Standing::differs: return Style::warning;
+  case StatedMatch::agrees: return Style::good;
+  case StatedMatch::differs: return Style::warning;
   default: return Style::plain;
   }
 }
 
 void add_row(Table& table, const std::string& level, const Property& p) {
-  const bool compared = p.agreement != Standing::not_stated;
+  const bool compared = p.agreement != StatedMatch::not_stated;
   table.add({level, p.name, value_text(p), compared ? stated_text(p) : "-",
              compared ? paint(style_of(p.agreement), to_string(p.agreement)) : "",
              p.value ? to_string(p.confidence) : ""});
@@ -30,6 +32,12 @@ void add_rows(Table& table, const std::string& level, std::initializer_list<cons
     add_row(table, name, *p);
     name.clear();
   }
+}
+
+/// `text` in one line of at most `columns`.
+std::string shortened(std::string text, std::size_t columns) {
+  if (text.size() > columns) text = text.substr(0, columns - 3) + "...";
+  return text;
 }
 
 } // namespace
@@ -44,6 +52,58 @@ Table caches_table(const ShownCaches& shown) {
     add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
   if (shown.all.found.memory.value) add_rows(table, "memory", {&shown.all.found.memory});
   return table;
+}
+
+Table caches_summary(const ShownCaches& shown) {
+  Table table({{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {shown.all.stated.source}});
+  const auto cell = [](const Property& p) { return p.value ? value_text(p) : std::string("-"); };
+  for (const auto& level : shown.all.found.levels) {
+    std::vector<std::string> differences;
+    bool agrees = false;
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      agrees = agrees || p->agreement == StatedMatch::agrees;
+      if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
+        differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
+    }
+    const std::string stated = differences.empty()
+                                   ? (agrees ? paint(Style::good, "agrees") : "")
+                                   : paint(Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
+    table.add({level.name, cell(level.capacity), cell(level.line), cell(level.ways), cell(level.latency),
+               level.penalty.value ? "+ " + value_text(level.penalty) : "-", stated});
+  }
+  for (const auto& tlb : shown.all.found.tlbs)
+    table.add({tlb.name, cell(tlb.entries) + " pages", "", "", "",
+               tlb.cost.value ? "+ " + value_text(tlb.cost) : "-", ""});
+  if (shown.all.found.memory.value) table.add({"memory", "", "", "", cell(shown.all.found.memory), "", ""});
+  return table;
+}
+
+std::string caches_evidence(const ShownCaches& shown) {
+  std::string text;
+  const auto add = [&](const std::string& subject, const std::string& evidence) {
+    text += shortened(fmt::format("{}: {}", subject, evidence), line_width()) + "\n";
+  };
+  const auto found = [&](const std::string& level, const Property& p) {
+    if (p.value && !p.evidence.empty())
+      add(fmt::format("{} {} ({})", level, p.name, to_string(p.confidence)), p.evidence);
+  };
+  for (const auto& level : shown.all.found.levels) {
+    std::vector<std::pair<std::string, std::string>> unknown; // reason, properties
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      found(level.name, *p);
+      if (p->value) continue;
+      const auto same = std::ranges::find(unknown, p->unknown, [](const auto& u) { return u.first; });
+      if (same == unknown.end())
+        unknown.emplace_back(p->unknown, p->name);
+      else
+        same->second += ", " + p->name;
+    }
+    for (const auto& [reason, names] : unknown)
+      add(fmt::format("{} {} (unknown)", level.name, names), reason);
+  }
+  for (const auto& tlb : shown.all.found.tlbs)
+    found(tlb.name, tlb.entries);
+  return text;
 }
 
 Table caches_rows(const ShownCaches& shown) {
@@ -66,7 +126,7 @@ Table caches_rows(const ShownCaches& shown) {
     return value ? fmt::format("{:.4f}", *value) : std::string(none);
   };
   for (const auto& row : rows) {
-    std::vector<std::string> cells{row.kernel, show_size(row.size), show_size(row.stride)};
+    std::vector<std::string> cells{row.kernel, format_bytes(row.size), format_bytes(row.stride)};
     for (std::size_t level = 0; level < levels; ++level)
       cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
     if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
@@ -80,7 +140,7 @@ std::string caches_reasons(const ShownCaches& shown) {
   std::string text;
   for (const auto& paragraph : justification(shown.all))
     text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, line_width(), 2) + "\n";
-  text += paint(Style::strong, "How it was measured") + "\n";
+  text += paint(Style::strong, "Method") + "\n";
   for (const auto& sentence : shown.all.found.method)
     text += "  " + wrap(sentence, line_width(), 2) + "\n";
   return text;

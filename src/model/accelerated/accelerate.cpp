@@ -38,7 +38,7 @@ double replaying(const Program& program, const MachineDescription& machine) {
 NestSimulation::NestSimulation(const Nest& nest, const MachineDescription& machine, const Acceleration& how)
     : program_(prepare(nest)), how_(how), plain_(replaying(program_, machine)), replay_(program_) {
   if (how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
-      program_.most_accesses < StrandTime::accesses)
+      program_.most_accesses < TraceTime::accesses)
     setwise_.emplace(machine, program_, how.limits);
 }
 

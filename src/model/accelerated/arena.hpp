@@ -1,4 +1,4 @@
-// Room for words that stay where they are.
+// Memory for words at fixed addresses.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // One set of a level: what requests do to it, and what they make it ask of the level below.
 #pragma once
 
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
 
@@ -44,7 +44,7 @@ struct SetRules {
 using SetCounts = std::array<std::int64_t, LevelCounts::size + causes>;
 
 /// A set under the rules of Hierarchy, for levels that are neither inclusive nor exclusive and do not
-/// prefetch. Lines are those of StrandEvent. Not thread-safe.
+/// prefetch. Lines are those of TraceEvent. Not thread-safe.
 class OneSet {
 public:
   explicit OneSet(const SetRules& rules) : rules_(rules), level_(1, rules.ways, 1, rules.policy, 0) {}
@@ -56,13 +56,13 @@ public:
   /// done. Calls emit(which, request, line) for what goes to the level below: `which` orders (0 to 2) what
   /// one request causes; tag and line of `request` are not set.
   template <class Emit>
-  std::uint32_t take(const StrandEvent& e, std::uint32_t count, Emit&& emit) {
+  std::uint32_t take(const TraceEvent& e, std::uint32_t count, Emit&& emit) {
     return e.cause == Cause::write_back ? put(e, emit) : request(e, count, emit);
   }
 
 private:
-  static StrandEvent ask(Cause cause, bool writes, std::uint32_t count = 1) {
-    StrandEvent e;
+  static TraceEvent ask(Cause cause, bool writes, std::uint32_t count = 1) {
+    TraceEvent e;
     e.cause = cause;
     e.writes = writes;
     e.count = count;
@@ -70,7 +70,7 @@ private:
   }
 
   template <class Emit>
-  std::uint32_t request(const StrandEvent& e, std::uint32_t count, Emit&& emit) {
+  std::uint32_t request(const TraceEvent& e, std::uint32_t count, Emit&& emit) {
     const bool back = rules_.write == Write::back;
     const auto line = static_cast<std::uint64_t>(e.line);
     if (level_.use(line, e.writes && back)) {
@@ -91,10 +91,10 @@ private:
   }
 
   template <class Emit>
-  std::uint32_t put(const StrandEvent& e, Emit&& emit) {
+  std::uint32_t put(const TraceEvent& e, Emit&& emit) {
     const bool back = rules_.write == Write::back;
     const auto line = static_cast<std::uint64_t>(e.line);
-    StrandEvent passed = ask(Cause::write_back, false);
+    TraceEvent passed = ask(Cause::write_back, false);
     passed.from = e.from;
     ++counts[number(e.cause)];
     if (!level_.use(line, back)) {
@@ -117,7 +117,7 @@ private:
     ++counts[2 * causes];
     if ((leaves & 1) == 0) return;
     ++counts[2 * causes + 1];
-    StrandEvent e = ask(Cause::write_back, false);
+    TraceEvent e = ask(Cause::write_back, false);
     e.from = rules_.shift;
     emit(1, e, static_cast<std::int64_t>(leaves >> 1));
   }

@@ -75,7 +75,7 @@ struct Program {
 
 [[nodiscard]] Program prepare(const Nest& nest);
 
-/// How often the loops inside a stretch of `turns` turns that begins at `variables` turn, in the order of
+/// How often the loops inside a segment of `turns` turns that begins at `variables` turn, in the order of
 /// Step::inner. False when that is not the same throughout.
 [[nodiscard]] bool tell_turns(const Step& step, std::int64_t turns, const Environment& variables,
                               std::array<std::int64_t, nest_depth>& inner);

@@ -1,6 +1,6 @@
 #include "model/accelerated/replay.hpp"
 
-#include "model/accelerated/leaf_turns.hpp"
+#include "model/accelerated/inner_loop_replay.hpp"
 #include "model/recurrence.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ private:
     const std::int64_t turns = step.turns(variables_);
     const std::int64_t first = step.first.at(variables_);
     for (std::int64_t turn = 0; turn < turns;) {
-      turn += stretch(step, first, turn, turns - turn);
+      turn += segment(step, first, turn, turns - turn);
       caches_.progress.tell(before + own * static_cast<double>(turn) / static_cast<double>(turns));
       if (std::has_single_bit(static_cast<std::uint64_t>(turn)) && worth(step) && met(step.id, turn))
         return true;
@@ -70,11 +70,11 @@ private:
       const std::int64_t turns = step.turns(variables_);
       const std::int64_t first = step.first.at(variables_);
       for (std::int64_t turn = 0; turn < turns;)
-        turn += stretch(step, first, turn, turns - turn);
+        turn += segment(step, first, turn, turns - turn);
     }
   }
   /// The next turns of a loop, one or all that are alike; returns how many.
-  std::int64_t stretch(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
+  std::int64_t segment(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
     variables_[step.variable] = first + turn * step.step;
     const std::int64_t same = std::min(most, alike(step));
     repeat(caches_, same, [&] { sequence(step.body); });
@@ -131,7 +131,7 @@ private:
 
   Replay& replay_;
   Hierarchy& caches_;
-  LeafTurns leaf_;
+  InnerLoopReplay leaf_;
   std::int64_t words_, shortest_; ///< of the caches' state; bytes of the shortest line
   std::vector<Pace> pace_;        ///< by step
   Environment variables_{};

@@ -1,23 +1,23 @@
-// How the turns of a loop are cut into stretches.
+// How the turns of a loop are cut into segments.
 #pragma once
 
 #include "model/accelerated/program.hpp"
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 
 #include <cstdint>
 
 namespace recount::model {
 
-/// Turns of an innermost loop that are one stretch: what a tag can tell apart. Of other loops, one.
+/// Turns of an innermost loop that are one segment: what a tag can tell apart. Of other loops, one.
 inline constexpr std::int64_t fan = 8;
 
 inline std::int64_t unit_turns(const Step& step) {
-  return step.leaf ? std::int64_t{StrandTime::turns} : 1;
+  return step.leaf ? std::int64_t{TraceTime::turns} : 1;
 }
 
-/// Calls visit(level, first turn, turns): stretches of 8^level units, as long as they come out even, what
-/// remains in shorter ones. Stretches of equal position and length repeat, so long ones can be recognised.
-/// A stretch of level 1 or more has 8 inside it, each an eighth.
+/// Calls visit(level, first turn, turns): segments of 8^level units, as long as they come out even, what
+/// remains in shorter ones. Segments of equal position and length repeat, so long ones can be recognised.
+/// A segment of level 1 or more has 8 inside it, each an eighth.
 template <class Visit>
 void for_each_segment(const Step& step, std::int64_t turns, Visit&& visit) {
   const std::int64_t unit = unit_turns(step);

@@ -8,11 +8,11 @@
 
 namespace recount::model {
 
-void Sequencer::put(std::span<StrandAt> in) {
+void Sequencer::put(std::span<PlacedTrace> in) {
   if (in.empty()) return;
   ids_.clear();
-  for (const StrandAt& strand : in)
-    ids_.push_back(strand.id);
+  for (const PlacedTrace& trace : in)
+    ids_.push_back(trace.id);
   replace(ids_);
   for (std::size_t i = 0; i < in.size(); ++i)
     in[i].id = ids_[i];
@@ -43,13 +43,13 @@ void Sequencer::replace(std::span<std::uint32_t> ids) {
 }
 
 void Sequencer::renumber(std::span<std::uint32_t> ids) {
-  strands_.about(ids[0]).leaf ? leaves(ids) : branches(ids);
+  traces_.about(ids[0]).leaf ? leaves(ids) : branches(ids);
 }
 
-/// Takes up the next event of a strand; false at its end.
+/// Takes up the next event of a trace; false at its end.
 bool Sequencer::advance(Run& run, std::uint32_t id) const {
-  if (run.next == strands_.size(id)) return false;
-  run.event = strands_.event(id, run.next++);
+  if (run.next == traces_.size(id)) return false;
+  run.event = traces_.event(id, run.next++);
   return true;
 }
 
@@ -78,28 +78,28 @@ void Sequencer::leaves(std::span<std::uint32_t> ids) {
     }
     if (first == ids.size()) break;
     Run& run = runs_[first];
-    StrandEvent e = run.event;
+    TraceEvent e = run.event;
     if (e.count > 1 && others != none)
-      e.count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-          (others - soonest + StrandTime::turn - 1) / StrandTime::turn, 1, e.count));
+      e.count = static_cast<std::uint32_t>(
+          std::clamp<std::uint64_t>((others - soonest + TraceTime::turn - 1) / TraceTime::turn, 1, e.count));
     run.event.count -= e.count;
     if (run.event.count == 0)
       advance(run, ids[first]);
     else
-      run.event.tag += e.count * StrandTime::turn;
+      run.event.tag += e.count * TraceTime::turn;
     e.tag = order.number(first, e.count);
     if (!order.fits()) return; // too many to number: as they are
     run.out.push_back(e);
   }
   for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = strands_.leaf(runs_[i].out);
+    ids[i] = traces_.leaf(runs_[i].out);
 }
 
 void Sequencer::branches(std::span<std::uint32_t> ids) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   Frame& frame = frames_[depth_++];
   frame.old.assign(ids.begin(), ids.end());
-  frame.descent.begin(strands_, ids.size(), [&](std::size_t i) { return frame.old[i]; });
+  frame.merge.begin(traces_, ids.size(), [&](std::size_t i) { return frame.old[i]; });
   frame.last.clear();
   if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -107,12 +107,12 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
   std::uint32_t number = 0;
   for (;;) {
     frame.now.clear();
-    const auto next = frame.descent.next(strands_, [&](std::size_t i, const StrandChild& child) {
+    const auto next = frame.merge.next(traces_, [&](std::size_t i, const TraceChild& child) {
       frame.now.push_back(child.id);
       frame.children[i].push_back({number, child.id, child.line});
     });
     if (next.times == 0) break;
-    if (frame.now == frame.last) { // as the stretch before
+    if (frame.now == frame.last) { // as the segment before
       frame.now = frame.became;
     } else {
       frame.last = frame.now;
@@ -127,8 +127,8 @@ void Sequencer::branches(std::span<std::uint32_t> ids) {
       }
     number += next.times;
   }
-  for (std::size_t i = 0; i < ids.size(); ++i) // a stretch of one stretch is that one
-    ids[i] = number == 1 ? frame.children[i].front().id : strands_.branch(frame.children[i]);
+  for (std::size_t i = 0; i < ids.size(); ++i) // a segment of one segment is that one
+    ids[i] = number == 1 ? frame.children[i].front().id : traces_.branch(frame.children[i]);
   --depth_;
 }
 

@@ -1,9 +1,9 @@
-// Strands that meet in one set, told by the order of what happens instead of by when.
+// Traces that meet in one set, ordered by sequence numbers instead of times.
 #pragma once
 
-#include "model/accelerated/descent.hpp"
 #include "model/accelerated/interner.hpp"
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
+#include "model/accelerated/trace_merge.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -12,18 +12,18 @@
 
 namespace recount::model {
 
-/// Where nobody else must know when a set is asked, only the order counts. Strands whose events follow one
+/// Where nobody else must know when a set is asked, only the order counts. SetTraces whose events follow one
 /// another alike become equal, and so what is remembered of one holds for the other: rows of a matrix begin
 /// at 64 different places of their line, but meet a column's lines in few orders. Not thread-safe; keeps a
 /// reference to the store.
 class Sequencer {
 public:
-  explicit Sequencer(Strands& strands) : strands_(strands) {}
+  explicit Sequencer(SetTraces& traces) : traces_(traces) {}
 
-  /// Replaces the strands that meet in a set by those of the same events in the same order, numbered.
-  void put(std::span<StrandAt> in);
+  /// Replaces the traces that meet in a set by those of the same events in the same order, numbered.
+  void put(std::span<PlacedTrace> in);
 
-  /// What became of what goes; the strands made stay.
+  /// What became of what goes; the traces made stay.
   void forget() {
     known_.clear();
     results_ = {};
@@ -35,14 +35,14 @@ public:
 
 private:
   struct Frame { ///< of one branch under way
-    Descent descent;
+    TraceMerge merge;
     std::vector<std::uint32_t> old, now, last, became;
-    std::vector<std::vector<StrandChild>> children;
+    std::vector<std::vector<TraceChild>> children;
   };
   struct Run { ///< how far one leaf is
     std::size_t next = 0;
-    StrandEvent event; ///< what is left of it
-    std::vector<StrandEvent> out;
+    TraceEvent event; ///< what is left of it
+    std::vector<TraceEvent> out;
   };
 
   void replace(std::span<std::uint32_t> ids);
@@ -51,8 +51,8 @@ private:
   void branches(std::span<std::uint32_t> ids);
   bool advance(Run& run, std::uint32_t id) const;
 
-  Strands& strands_;
-  std::vector<std::uint32_t> alone_;   ///< by id: what one strand alone becomes, + 1; 0: not known
+  SetTraces& traces_;
+  std::vector<std::uint32_t> alone_;   ///< by id: what one trace alone becomes, + 1; 0: not known
   Interner known_;                     ///< ids of several; aside: where in results_ theirs begin, + 1
   std::vector<std::uint32_t> results_; ///< ids
   std::vector<std::uint32_t> ids_;

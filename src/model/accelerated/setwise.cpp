@@ -28,14 +28,14 @@ unsigned log2_of(std::int64_t n) {
   return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(n)));
 }
 
-StageShape cache_shape(const MachineDescription& machine, std::size_t at) {
+LevelShape cache_shape(const MachineDescription& machine, std::size_t at) {
   const LevelDescription& level = machine.levels[at];
-  StageShape shape;
+  LevelShape shape;
   shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, level.write, level.allocate,
                  log2_of(level.line)};
   shape.apart = apart(machine, at);
   shape.sets = level.sets();
-  shape.order_shift = 2 * (StrandTime::levels - 1 - static_cast<unsigned>(at));
+  shape.order_shift = 2 * (TraceTime::levels - 1 - static_cast<unsigned>(at));
   if (at + 1 < machine.levels.size()) {
     const LevelDescription& next = machine.levels[at + 1];
     shape.below = {false, false, next.sets(), 0, 0, log2_of(next.line) - log2_of(level.line)};
@@ -43,9 +43,9 @@ StageShape cache_shape(const MachineDescription& machine, std::size_t at) {
   return shape;
 }
 
-StageShape tlb_shape(const MachineDescription& machine, std::size_t at) {
+LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
   const TlbLevel& level = machine.tlb->levels[at];
-  StageShape shape;
+  LevelShape shape;
   shape.rules = {static_cast<std::uint64_t>(level.ways), Policy::lru, Write::back, true, 0};
   shape.sets = level.sets();
   const LevelDescription& first = machine.levels.front();
@@ -60,7 +60,7 @@ StageShape tlb_shape(const MachineDescription& machine, std::size_t at) {
 } // namespace
 
 bool Setwise::possible(const MachineDescription& machine) {
-  if (machine.levels.size() > StrandTime::levels || !machine.family.empty()) return false;
+  if (machine.levels.size() > TraceTime::levels || !machine.family.empty()) return false;
   for (const LevelDescription& level : machine.levels)
     if (level.policy == Policy::random || level.inclusion != Inclusion::non_inclusive ||
         level.prefetch != Prefetch::none)
@@ -72,11 +72,11 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
     : program_(program),
       limits_(limits),
       tlbs_(machine.tlb ? machine.tlb->levels.size() : 0),
-      sequencer_(strands_),
-      lines_(program, strands_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {
+      sequencer_(traces_),
+      lines_(program, traces_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {
   if (machine.tlb)
-    pages_.emplace(program, strands_, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page), false);
-  std::vector<StageShape> shapes;
+    pages_.emplace(program, traces_, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page), false);
+  std::vector<LevelShape> shapes;
   for (std::size_t at = 0; at < tlbs_; ++at)
     shapes.push_back(tlb_shape(machine, at));
   for (std::size_t at = 0; at < machine.levels.size(); ++at)
@@ -85,50 +85,50 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
   std::size_t word = 0;
   // The state holds the caches first, then the TLBs.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const StageShape& shape = shapes[(i + tlbs_) % shapes.size()];
+    const LevelShape& shape = shapes[(i + tlbs_) % shapes.size()];
     const auto sets = static_cast<std::size_t>(shape.sets);
     Place place{word, word + sets * shape.rules.ways, shape.rules.policy == Policy::plru};
     word = place.trees + (place.plru ? sets : 0) + 1; // and the state of the random numbers
     places.push_back(place);
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    stages_.emplace_back(shapes[i], StageLimits{limits.bytes / 8 * 3, limits.events}, strands_);
+    simulators_.emplace_back(shapes[i], LevelLimits{limits.bytes / 8 * 3, limits.events}, traces_);
     places_.push_back(places[(i + shapes.size() - tlbs_) % shapes.size()]);
   }
 }
 
-/// What other levels remember may go; strands cannot.
-bool Setwise::make_room(std::size_t at) {
-  if (strands_.bytes() > limits_.bytes / 8 * 5) return false;
-  for (std::size_t other = 0; other < stages_.size() && bytes() > limits_.bytes; ++other)
-    if (other != at) stages_[other].forget();
+/// What other levels remember may go; traces cannot.
+bool Setwise::free_memory(std::size_t at) {
+  if (traces_.bytes() > limits_.bytes / 8 * 5) return false;
+  for (std::size_t other = 0; other < simulators_.size() && bytes() > limits_.bytes; ++other)
+    if (other != at) simulators_[other].forget();
   return true;
 }
 
 bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state,
                         const Budget& budget, const std::function<void(double)>& tell) {
-  Stage& stage = stages_[at];
+  LevelSimulator& simulator = simulators_[at];
   const Place& place = places_[at];
-  const std::size_t ways = stage.shape().rules.ways;
-  const auto sets = static_cast<std::size_t>(stage.shape().sets);
+  const std::size_t ways = simulator.shape().rules.ways;
+  const auto sets = static_cast<std::size_t>(simulator.shape().sets);
   // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
   // between.
-  const bool sequenced = stage.shape().apart && at > tlbs_;
+  const bool sequenced = simulator.shape().apart && at > tlbs_;
   const double before = processor_time() - budget.start;
   double until_last = before;
   for (std::size_t set = 0; set < sets; ++set) {
     std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
     if (sequencer_.bytes() > limits_.bytes / 8) sequencer_.forget();
-    if (sequenced && strands_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
-    if (!stage.run(static_cast<std::int64_t>(set), in[set],
-                   std::span(state).subspan(place.entries + set * ways, ways), tree))
+    if (sequenced && traces_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
+    if (!simulator.run(static_cast<std::int64_t>(set), in[set],
+                       std::span(state).subspan(place.entries + set * ways, ways), tree))
       return false;
     if (!out.empty())
-      stage.hand_down([&](std::int64_t to, const StrandAt& strand) {
-        out[static_cast<std::size_t>(to)].push_back(strand);
+      simulator.hand_down([&](std::int64_t to, const PlacedTrace& trace) {
+        out[static_cast<std::size_t>(to)].push_back(trace);
       });
     in[set] = {};
-    if (!make_room(at)) return false;
+    if (!free_memory(at)) return false;
     // The first sets meet everything for the first time, and a single one may be slow by chance: neither the
     // last one nor their mean alone tells of those to come.
     const double now = processor_time() - budget.start,
@@ -146,24 +146,25 @@ bool Setwise::run(Hierarchy& caches, double worth) {
   const Budget budget{processor_time(), worth};
   Hierarchy::State state = caches.state();
   std::vector<SetCounts> before;
-  for (const Stage& stage : stages_)
-    before.push_back(stage.counts());
+  for (const LevelSimulator& simulator : simulators_)
+    before.push_back(simulator.counts());
   Inputs in, out;
-  for (std::size_t at = 0; at < stages_.size(); ++at) {
+  for (std::size_t at = 0; at < simulators_.size(); ++at) {
     if (at == 0 || at == tlbs_) {
       Source& source = at == tlbs_ ? lines_ : *pages_;
-      std::vector<StrandAt> walks;
-      in.resize(static_cast<std::size_t>(stages_[at].shape().sets));
+      std::vector<PlacedTrace> walks;
+      in.resize(static_cast<std::size_t>(simulators_[at].shape().sets));
       for (std::size_t set = 0; set < in.size(); ++set) {
         walks.swap(in[set]);
-        source.strands(static_cast<std::int64_t>(set), in[set]);
+        source.traces(static_cast<std::int64_t>(set), in[set]);
         in[set].insert(in[set].end(), walks.begin(), walks.end());
         walks.clear();
       }
     }
-    out.assign(at + 1 < stages_.size() ? static_cast<std::size_t>(stages_[at + 1].shape().sets) : 0, {});
+    out.assign(at + 1 < simulators_.size() ? static_cast<std::size_t>(simulators_[at + 1].shape().sets) : 0,
+               {});
     const auto tell = [&](double share) {
-      caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(stages_.size()));
+      caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(simulators_.size()));
     };
     if (!run_level(at, in, out, state, budget, tell)) return false;
     in.swap(out);
@@ -176,8 +177,8 @@ bool Setwise::run(Hierarchy& caches, double worth) {
   none.memory = {};
   none.loads = none.stores = 0;
   Counts all = none;
-  for (std::size_t at = 0; at < stages_.size(); ++at) {
-    const SetCounts& now = stages_[at].counts();
+  for (std::size_t at = 0; at < simulators_.size(); ++at) {
+    const SetCounts& now = simulators_[at].counts();
     std::size_t i = 0;
     for (std::int64_t* const field : (at < tlbs_ ? all.tlb[at] : all.levels[at - tlbs_]).fields()) {
       *field = now[i] - before[at][i];
@@ -194,9 +195,9 @@ bool Setwise::run(Hierarchy& caches, double worth) {
 }
 
 std::size_t Setwise::bytes() const {
-  std::size_t sum = strands_.bytes() + sequencer_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
-  for (const Stage& stage : stages_)
-    sum += stage.bytes();
+  std::size_t sum = traces_.bytes() + sequencer_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
+  for (const LevelSimulator& simulator : simulators_)
+    sum += simulator.bytes();
   return sum;
 }
 

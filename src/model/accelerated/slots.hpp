@@ -1,7 +1,7 @@
-// Strands that meet in one set, told apart by where their lines lie.
+// Traces that meet in one set, distinguished by their ranges of lines.
 #pragma once
 
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace recount::model {
 
-/// Strands whose lines may coincide share a slot; lines of different slots never do. A line of a slot is told
-/// by its distance from the slot's anchor, any other line of the set is foreign: no strand asks for it.
+/// Traces whose lines may coincide share a slot; lines of different slots never do. A line of a slot is given
+/// by its distance from the slot's anchor, any other line of the set is foreign: no trace asks for it.
 class Slots {
 public:
   static constexpr std::size_t most = 48;
@@ -20,18 +20,18 @@ public:
     std::int64_t anchor, low, high;
   };
 
-  /// False when there are more strands than `most`.
-  bool tell(std::span<const StrandAt> strands, const Strands& store) {
+  /// False when there are more traces than `most`.
+  bool assign(std::span<const PlacedTrace> traces, const SetTraces& store) {
     size_ = 0;
-    if (strands.size() > most) return false;
-    for (std::size_t i = 0; i < strands.size(); ++i) {
-      const Strands::About& about = store.about(strands[i].id);
-      take(i, {strands[i].line, strands[i].line + about.low, strands[i].line + about.high});
+    if (traces.size() > most) return false;
+    for (std::size_t i = 0; i < traces.size(); ++i) {
+      const SetTraces::About& about = store.about(traces[i].id);
+      take(i, {traces[i].line, traces[i].line + about.low, traces[i].line + about.high});
     }
     return true;
   }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] unsigned of_strand(std::size_t i) const { return of_[i]; }
+  [[nodiscard]] unsigned of_trace(std::size_t i) const { return of_[i]; }
   [[nodiscard]] const Slot& operator[](std::size_t i) const { return slots_[i]; }
   /// The slot that a line belongs to, or `none`.
   [[nodiscard]] unsigned of_line(std::int64_t line) const {
@@ -43,11 +43,11 @@ public:
 private:
   static bool meet(const Slot& x, const Slot& y) { return x.low <= y.high && y.low <= x.high; }
 
-  void take(std::size_t strand, Slot slot) {
+  void take(std::size_t trace, Slot slot) {
     auto home = static_cast<unsigned>(size_);
     for (unsigned i = 0; i < home; ++i)
       if (meet(slots_[i], slot)) home = i;
-    of_[strand] = static_cast<std::uint8_t>(home);
+    of_[trace] = static_cast<std::uint8_t>(home);
     if (home == size_) {
       slots_[size_++] = slot;
       return;
@@ -62,7 +62,7 @@ private:
       slots_[keep].high = std::max(slots_[keep].high, slots_[drop].high);
       const auto last = static_cast<unsigned>(--size_);
       slots_[drop] = slots_[last];
-      for (std::size_t s = 0; s <= strand; ++s) {
+      for (std::size_t s = 0; s <= trace; ++s) {
         if (of_[s] == drop)
           of_[s] = static_cast<std::uint8_t>(keep);
         else if (of_[s] == last)

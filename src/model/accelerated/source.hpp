@@ -1,8 +1,8 @@
-// The strands of a nest: what each set of the first level is asked for.
+// The traces of a nest: what each set of the first level is asked for.
 #pragma once
 
 #include "model/accelerated/program.hpp"
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 
 #include <array>
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace recount::model {
 
-/// Divides a program's accesses among the sets of a level, an array at a time. Stretches whose addresses lie
+/// Divides a program's accesses among the sets of a level, an array at a time. Segments whose addresses lie
 /// alike relative to the set are looked at once. Not thread-safe; keeps references to both.
 class Source {
 public:
   /// For a level of `sets` sets of lines of 2^shift bytes; every access must lie within one line. Demand:
   /// events come after those of the same access that are not.
-  Source(const Program& program, Strands& strands, std::int64_t sets, unsigned shift, bool demand);
+  Source(const Program& program, SetTraces& traces, std::int64_t sets, unsigned shift, bool demand);
 
-  /// The strands of set number `set`, one for each array that meets it, appended to `all`.
-  void strands(std::int64_t set, std::vector<StrandAt>& all);
+  /// The traces of set number `set`, one for each array that meets it, appended to `all`.
+  void traces(std::int64_t set, std::vector<PlacedTrace>& all);
 
   [[nodiscard]] std::size_t bytes() const;
 
@@ -32,29 +32,29 @@ private:
     void add(std::uint64_t word) { words[size++] = word; }
     [[nodiscard]] Interner::Words span() const { return {words.data(), size}; }
   };
-  enum class Told { untouched, untellable, told };
-  using Found = std::optional<StrandAt>;
+  enum class KeyKind { untouched, none, complete };
+  using Found = std::optional<PlacedTrace>;
 
   Found sequence(const std::vector<Step>& steps);
   Found loop(const Step& step);
-  Found stretch(const Step& step, unsigned level, std::int64_t first, std::int64_t turn, std::int64_t turns);
+  Found segment(const Step& step, unsigned level, std::int64_t first, std::int64_t turn, std::int64_t turns);
   Found inside(const Step& step, unsigned level, std::int64_t first, std::int64_t turn, std::int64_t turns);
   Found leaf(const Step& step, std::int64_t turns);
   void meet(const LeafAccess& access, std::uint32_t number, std::int64_t turns, bool alone);
-  Found branch(const std::vector<StrandChild>& children);
-  Told tell(const Step& step, std::int64_t turns, Key& key, std::int64_t& row) const;
+  Found branch(const std::vector<TraceChild>& children);
+  KeyKind make_key(const Step& step, std::int64_t turns, Key& key, std::int64_t& row) const;
 
   const Program& program_;
-  Strands& strands_;
+  SetTraces& traces_;
   std::int64_t sets_, line_, pitch_;
   std::uint32_t phase_;
   unsigned array_ = 0;
   std::int64_t set_ = 0;
   Environment variables_{};
-  std::vector<StrandEvent> events_;
+  std::vector<TraceEvent> events_;
 
-  Interner known_;              ///< aside: 1 for no strand, or 2 + the number in found_
-  std::vector<StrandAt> found_; ///< lines relative to the first stream's row
+  Interner known_;                 ///< aside: 1 for no trace, or 2 + the number in found_
+  std::vector<PlacedTrace> found_; ///< lines relative to the first stream's row
 };
 
 } // namespace recount::model

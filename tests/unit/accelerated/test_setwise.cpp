@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <tuple>
+
 using namespace recount::model;
 
 namespace {
@@ -72,6 +74,43 @@ BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
     BOOST_TEST(accesses(prepare(nest)) == replay.accesses / times, "seed " << seed);
   }
   BOOST_TEST(set_by_set > RECOUNT_PROPERTY_CASES / 3);
+}
+
+/// The worked example of src/model/accelerated/README.md.
+BOOST_AUTO_TEST_CASE(worked_example_of_ten_accesses) {
+  MachineDescription machine;
+  machine.name = "example";
+  for (const auto& [name, size, ways] : {std::tuple("L1d", 128, 1), std::tuple("L2", 512, 4)}) {
+    LevelDescription& level = machine.levels.emplace_back();
+    level.name = name;
+    level.size = size;
+    level.line = 64;
+    level.ways = ways;
+  }
+  for (const std::int64_t passes : {2, 1000}) {
+    NestAccess load;
+    load.bytes = 8;
+    load.address.slope = {0, 64};
+    NestLoop pass, all;
+    all.variable = 0;
+    all.last = {{passes, {}}, {passes, {}}};
+    pass.variable = 1;
+    pass.last = {{5, {}}, {5, {}}};
+    pass.body = {load};
+    all.body = {pass};
+    Acceleration how;
+    how.always = true;
+    how.limits.events = 1;
+    NestSimulation simulation({{all}}, machine, how);
+    BOOST_TEST_REQUIRE(simulation.setwise() != nullptr);
+    Hierarchy caches(machine);
+    simulation.run(caches);
+    const Counts counts = caches.counts();
+    BOOST_TEST(counts.levels[0].accessed(Cause::load) == 5 * passes);
+    BOOST_TEST(counts.levels[0].missed(Cause::load) == 5 * passes);
+    BOOST_TEST(counts.levels[1].missed(Cause::load) == 5);
+    BOOST_TEST(simulation.setwise()->simulators()[0].effort().events == 10); // of the first two passes only
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

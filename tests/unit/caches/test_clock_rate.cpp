@@ -95,7 +95,7 @@ private:
   }
 
   static result::Observation observation(kernel::Pattern pattern, int round) {
-    pattern.seed += round * seeds_a_round;
+    pattern.seed += round * seeds_per_round;
     const auto point = kernel::to_point(pattern, 1);
     result::Observation o;
     o.run = "R";
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_changing_clock_rate_is_taken_out) {
     BOOST_TEST(first.capacity.value.value_or(0) == 48 << 10, first.capacity.unknown);
     BOOST_TEST(first.line.value.value_or(0) == 64, first.line.unknown);
     BOOST_TEST(first.ways.value.value_or(0) == 12, first.ways.unknown);
-    BOOST_TEST(!worth_another_look(found));
+    BOOST_TEST(!needs_more_readings(found));
   }
 }
 
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(without_the_reference_the_same_times_tell_nothing_and_nothi
   const Caches found = replayed(record);
   BOOST_TEST_REQUIRE(!found.levels.empty());
   BOOST_TEST(!found.levels[0].capacity.value);
-  BOOST_TEST(worth_another_look(found));
+  BOOST_TEST(needs_more_readings(found));
 }
 
 BOOST_AUTO_TEST_CASE(what_time_did_not_suffice_for_is_unknown_for_that_reason) {

@@ -73,7 +73,7 @@ private:
   /// Puts a value an access on record; gives it as it will be read.
   double on_record(const kernel::Pattern& pattern, int round, const std::string& metric, double each) {
     kernel::Pattern now = pattern;
-    now.seed += round * seeds_a_round;
+    now.seed += round * seeds_per_round;
     const std::int64_t passes = 1 + 20'000 / pattern.visits();
     const auto point = kernel::to_point(now, passes);
     result::Observation o;
@@ -179,9 +179,9 @@ BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
   // They only stand beside it.
   const Property& capacity = with.found.levels[0].capacity;
   BOOST_TEST(capacity.stated.value_or(0) == 16 << 10);
-  BOOST_TEST((capacity.agreement == Standing::differs));
+  BOOST_TEST((capacity.agreement == StatedMatch::differs));
   BOOST_TEST(!capacity.remark.empty());
-  BOOST_TEST((without.found.levels[0].capacity.agreement == Standing::not_stated));
+  BOOST_TEST((without.found.levels[0].capacity.agreement == StatedMatch::not_stated));
   // A described machine in their place, as a data sheet.
   const CachesFindings sheet = findings_on_record(record, false_ones, "i7-9700");
   check_same(without.found, sheet.found);

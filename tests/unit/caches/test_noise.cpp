@@ -22,7 +22,7 @@ public:
     return all;
   }
   [[nodiscard]] Fit judge(double share, std::int64_t) const override {
-    return share > 0.5 ? Fit::leaves : Fit::stays;
+    return share > 0.5 ? Fit::exceeds : Fit::fits;
   }
   [[nodiscard]] bool only_too_high(const kernel::Pattern&) const override { return only_too_high_; }
   [[nodiscard]] std::string thresholds() const override { return {}; }
@@ -41,17 +41,17 @@ BOOST_AUTO_TEST_SUITE(noise)
 
 BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
   Disturbed gauge(768, {4, 32, 64, 128, 700}, true);
-  Boundary b = double_until_leaves(gauge, lines, 4, 1 << 20);
-  BOOST_TEST(b.stays == 512);
-  BOOST_TEST(b.leaves == 1024);
+  Boundary b = double_until_exceeds(gauge, lines, 4, 1 << 20);
+  BOOST_TEST(b.fits == 512);
+  BOOST_TEST(b.exceeds == 1024);
   b = narrow(gauge, lines, b, 12);
-  BOOST_TEST(b.stays == 768);
-  BOOST_TEST(b.leaves == 769);
+  BOOST_TEST(b.fits == 768);
+  BOOST_TEST(b.exceeds == 769);
 }
 
 BOOST_AUTO_TEST_CASE(where_both_may_be_wrong_the_first_that_leaves_counts) {
   Disturbed gauge(768, {32}, false);
-  BOOST_TEST(double_until_leaves(gauge, lines, 4, 1 << 20).leaves == 32);
+  BOOST_TEST(double_until_exceeds(gauge, lines, 4, 1 << 20).exceeds == 32);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,8 +1,8 @@
 // Random machines are recovered exactly from the model's misses, or called unknown with a reason: never
 // wrong.
 #include "caches/infer/inference.hpp"
-#include "machines.hpp"
 #include "caches/measure/model.hpp"
+#include "machines.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -72,10 +72,10 @@ BOOST_AUTO_TEST_CASE(a_cell_and_the_subject_of_an_error_keep_to_their_line) {
 }
 
 BOOST_AUTO_TEST_CASE(sizes_take_the_largest_unit_that_fits) {
-  BOOST_TEST(show_size(512) == "512 B");
-  BOOST_TEST(show_size(32768) == "32 KiB");
-  BOOST_TEST(show_size(1536 * 1024) == "1.5 MiB");
-  BOOST_TEST(show_size(std::int64_t{3} << 40) == "3 TiB");
+  BOOST_TEST(format_bytes(512) == "512 B");
+  BOOST_TEST(format_bytes(32768) == "32 KiB");
+  BOOST_TEST(format_bytes(1536 * 1024) == "1.5 MiB");
+  BOOST_TEST(format_bytes(std::int64_t{3} << 40) == "3 TiB");
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_wrapped_and_indented) {
@@ -157,12 +157,12 @@ BOOST_AUTO_TEST_CASE(digits_are_grouped) {
 }
 
 BOOST_AUTO_TEST_CASE(a_number_has_the_digits_that_its_spread_supports) {
-  BOOST_TEST(show_number(1234567) == "1,234,567");
-  BOOST_TEST(show_number(1234567.4, 890) == "1,234,570");
-  BOOST_TEST(show_number(51.23456, 0.34) == "51.23");
-  BOOST_TEST(show_number(0.0123456, 0.0004) == "0.01235");
-  BOOST_TEST(show_number(4309.9) == "4,310");
-  BOOST_TEST(show_number(0.0572371) == "0.0572");
+  BOOST_TEST(format_number(1234567) == "1,234,567");
+  BOOST_TEST(format_number(1234567.4, 890) == "1,234,570");
+  BOOST_TEST(format_number(51.23456, 0.34) == "51.23");
+  BOOST_TEST(format_number(0.0123456, 0.0004) == "0.01235");
+  BOOST_TEST(format_number(4309.9) == "4,310");
+  BOOST_TEST(format_number(0.0572371) == "0.0572");
 }
 
 BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes_what_would_break_it) {

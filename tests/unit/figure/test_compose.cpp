@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_counted_witness_goes_before_the_model_and_the_other_is_na
   }
   const Sheet sheet = compose("misses", results, {});
   BOOST_TEST(!sheet.panels[0].series[0].modelled);
-  BOOST_TEST(said(sheet.warnings, "not drawn, choose with --witness: model"));
+  BOOST_TEST(said(sheet.warnings, "not drawn, select with --witness: model"));
   const Sheet both = compose("working-set-misses", results, {{"PAPI_L1_DCM"}, {"perf", "model"}});
   BOOST_TEST(said(both.caption, "dashed: modelled, not measured"));
 }
@@ -117,14 +117,14 @@ BOOST_AUTO_TEST_CASE(a_point_without_a_value_breaks_the_line) {
   BOOST_TEST(said(sheet.warnings, "leave gaps (lost)"));
 }
 
-BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_stand_in_the_figure) {
+BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_in_the_caption) {
   auto results = timed_sweep();
   results.observations[0].flags = {"steal 3 ms"};
   results.observations[1].enabled_ns = 100;
   results.observations[1].running_ns = 40;
   const Sheet sheet = compose("access-time", results, {});
-  BOOST_TEST(said(sheet.caption, "1 of 75 repetitions in doubt"));
-  BOOST_TEST(said(sheet.caption, "counted 40 % of the time at least"));
+  BOOST_TEST(said(sheet.caption, "1 of 75 repetitions disturbed"));
+  BOOST_TEST(said(sheet.caption, "counted at least 40 % of the time"));
 }
 
 BOOST_AUTO_TEST_CASE(the_figure_that_suits_is_chosen) {

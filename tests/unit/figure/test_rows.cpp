@@ -1,9 +1,9 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
 #include "check/figure.hpp"
+#include "check/results.hpp"
 #include "plot/layout.hpp"
 #include "plot/style.hpp"
 #include "plot/terminal.hpp"
-#include "check/results.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <recount/error.hpp>
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
       BOOST_TEST(look.plot.width() > 0.15 * l.width);
       for (const auto& name : look.rows->names)
         BOOST_TEST(canvas.wide(name) < look.plot.left, name);
-      for (const Row& row : panel.rows) {
+      for (const ShareRow& row : panel.rows) {
         BOOST_TEST(look.rows->remarks + canvas.wide(row.remark) <= l.width);
         for (const auto& share : {row.perf, row.papi})
           if (share) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(nothing_to_draw_is_an_error) {
   BOOST_CHECK_THROW(static_cast<void>(compose_agreement({stated_nothing}, timed_sweep(1))), Error);
   BOOST_TEST(!study::is_check(timed_sweep(1)));
   BOOST_TEST(study::verdicts_of(timed_sweep(1)).empty());
-  // What cannot be drawn beside what can is told.
+  // What cannot be drawn beside what can is value.
   const Sheet some = compose_agreement({stated_nothing, counts("PAPI_TLB_IM", 1000, 1000)}, timed_sweep(1));
   BOOST_TEST(some.warnings.at(0).find("PAPI_TLB_DM") != std::string::npos);
 }

@@ -15,13 +15,15 @@ using namespace recount::figure;
 BOOST_AUTO_TEST_SUITE(text_and_axes)
 
 BOOST_AUTO_TEST_CASE(bytes_in_powers_of_1024) {
-  BOOST_TEST(bytes_text(1) == "1 B");
-  BOOST_TEST(bytes_text(1023) == "1023 B");
-  BOOST_TEST(bytes_text(4096) == "4 KiB");
-  BOOST_TEST(bytes_text(1.5 * 1024 * 1024) == "1.5 MiB");
-  BOOST_TEST(bytes_text(64.0 * 1024 * 1024 * 1024) == "64 GiB");
-  BOOST_TEST(bytes_text(32768, true) == "32K");
-  BOOST_TEST(bytes_text(64, true) == "64");
+  BOOST_TEST(format_bytes(1) == "1 B");
+  BOOST_TEST(format_bytes(1023) == "1023 B");
+  BOOST_TEST(format_bytes(4096) == "4 KiB");
+  BOOST_TEST(format_bytes(1.5 * 1024 * 1024) == "1.5 MiB");
+  BOOST_TEST(format_bytes(64.0 * 1024 * 1024 * 1024) == "64 GiB");
+  BOOST_TEST(format_bytes(32768, true) == "32K");
+  BOOST_TEST(format_bytes(64, true) == "64");
+  BOOST_TEST(analysis::format_size(1536 * 1024) == "1536K"); // exact
+  BOOST_TEST(analysis::format_size(1000) == "1000");
 }
 
 BOOST_AUTO_TEST_CASE(widths_follow_the_font) {
@@ -88,7 +90,7 @@ BOOST_AUTO_TEST_CASE(linear_tics_are_round) {
 }
 
 BOOST_AUTO_TEST_CASE(log_tics_never_touch) {
-  const auto name = [](double v) { return bytes_text(v); };
+  const auto name = [](double v) { return format_bytes(v); };
   const auto wide = [](const std::string& t) { return text_width(t, 7); };
   for (const double length : {60.0, 150.0, 190.0, 460.0}) {
     for (int powers = 0; powers < 30; ++powers) {

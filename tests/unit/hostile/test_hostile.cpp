@@ -1,15 +1,15 @@
 // Text of results, machine, metric and preset files is text wherever it goes.
 #include "hostile.hpp"
 
-#include "command/output.hpp"
-#include "plot/script.hpp"
 #include "cli/tables.hpp"
-#include "plot/terminal.hpp"
+#include "command/output.hpp"
+#include "document/formats.hpp"
+#include "lint/report.hpp"
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
-#include "lint/report.hpp"
-#include "document/formats.hpp"
-#include "report/whole.hpp"
+#include "plot/script.hpp"
+#include "plot/terminal.hpp"
+#include "report/build_report.hpp"
 
 #include <recount/error.hpp>
 
@@ -70,7 +70,7 @@ std::string no_svg(const std::string& /*name*/) {
 
 std::optional<report::Report> report_of(const result::Results& results) {
   try {
-    return report::whole(results, {{"file.jsonl"}, "0", ""}, {cli::figures(), cli::sections()});
+    return report::build_report(results, {{"file.jsonl"}, "0", ""}, {cli::figures(), cli::sections()});
   } catch (const Error& error) {
     BOOST_TEST((error.kind() == ErrorKind::bad_input));
     return {};

@@ -38,7 +38,7 @@ const std::vector<Wrong> wrongs = {
     {R"({"levels": []})", {"name: missing"}},
     {R"({"name": "m"})", {"levels: missing"}},
     {R"({"name": "m", "levels": []})", {"levels: is not a list"}},
-    {R"({"name": "m", "name": "n", "levels": []})", {"\"name\" is there twice"}},
+    {R"({"name": "m", "name": "n", "levels": []})", {"\"name\" occurs twice"}},
     {R"({"name": "m", "levels": [3]})", {"levels[0] is not an object"}},
     {one_level(R"("size": "32K", "line": 64, "wyas": 8)"), {"levels[0].ways: missing"}},
     {one_level(R"("size": "32K", "line": 64, "ways": 8, "polisy": "lru")"),

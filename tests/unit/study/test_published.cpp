@@ -1,8 +1,8 @@
 // Published tables of matrix products: what is read, and what is refused.
 #include "matmul/published.hpp"
 
-#include "result/line.hpp"
 #include "matmul/study.hpp"
+#include "result/line.hpp"
 #include "witness/witness.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -69,13 +69,13 @@ BOOST_AUTO_TEST_CASE(columns_may_be_few_and_in_any_order) {
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
-  refused("", "t.csv:0: holds no values");
-  refused(head, "holds no values");
+  refused("", "t.csv:0: has no values");
+  refused(head, "has no values");
   refused("n,seconds\n", "t.csv:1: there is no column variant");
   refused("variant,seconds\n", "there is no column n");
-  refused("variant,n,l1_dcn\n", "no column is known by the name \"l1_dcn\"");
+  refused("variant,n,l1_dcn\n", "unknown column \"l1_dcn\"");
   refused("variant,n,l1_dcn\n", "l1_dcm"); // the nearest
-  refused(head + "simple,600,,0.2\n", "t.csv:3: has 4 fields, the head has 7");
+  refused(head + "simple,600,,0.2\n", "t.csv:3: has 4 fields, the header has 7");
   refused(head + "simple,six,,,,1,\n", "\"six\" is no whole number");
   refused(head + "simple,-600,,,,1,\n", "\"-600\" is no whole number");
   refused(head + "simple,2000000,,,,1,\n", "2000000 is over");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(another_table_of_the_same_points_changes_nothing_of_the_mod
     MatmulRequest request;
     request.published = parse_published("variant,n,l1_dcm\n" + rows, "t.csv", "i7-9700");
     request.witnesses = {"model:i7-9700"};
-    return plan_matmul(request, "not asked for");
+    return plan_matmul(request, "not requested");
   };
   const auto one = modelled("simple,600,244750000\nline,600,27109566\n"),
              other = modelled("simple,600,1\nline,600,99999999999\n");

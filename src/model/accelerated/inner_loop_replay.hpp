@@ -1,4 +1,4 @@
-// The turns of an innermost loop, those that only hit counted at once.
+// Replays innermost loops access by access; iterations that only hit are counted without simulating them.
 #pragma once
 
 #include "model/accelerated/program.hpp"
@@ -12,7 +12,7 @@
 
 namespace recount::model {
 
-/// For how many turns an access stays in the line (of `line` bytes) that it is in; 1 when it crosses lines.
+/// Number of iterations for which an access remains in its line of `line` bytes; 1 when it crosses lines.
 inline std::int64_t stays(std::int64_t address, std::int64_t step, unsigned bytes, std::int64_t line) {
   const std::int64_t first = address & (line - 1), last = first + bytes - 1;
   if (last >= line) return 1;
@@ -21,16 +21,16 @@ inline std::int64_t stays(std::int64_t address, std::int64_t step, unsigned byte
 }
 
 /// Carries out innermost loops. Not thread-safe.
-class LeafTurns {
+class InnerLoopReplay {
 public:
-  explicit LeafTurns(Hierarchy& caches)
+  explicit InnerLoopReplay(Hierarchy& caches)
       : caches_(caches),
         line_(caches.machine().levels.front().line),
         cuts_(caches.machine().family.empty()),
         stores_stay_(caches.machine().levels.front().write == Write::back),
         kept_(lines_kept(caches)) {}
 
-  /// `turns` turns of a leaf, the loops around it and its own first turn standing at `variables`.
+  /// `turns` iterations of an innermost loop; `variables` has the outer loops and its own first iteration.
   void run(const Step& step, std::int64_t turns, const Environment& variables) {
     walkers_.clear();
     std::int64_t stores = 0, least = line_;
@@ -48,7 +48,7 @@ public:
       turns -= run;
       const std::int64_t walks = caches_.walks();
       turn();
-      // What a turn used last is there still, in the order in which the next one would leave it.
+      // The lines of an iteration are retained in the same order of use that the next one would leave.
       bool still = all_kept && caches_.walks() == walks;
       --run;
       if (!still && run > 0) {
@@ -74,8 +74,8 @@ private:
     bool store = false;
   };
 
-  /// So many lines and pages used one after the other are in the first cache and TLB level for certain, in
-  /// order of use, if no walk came between. Where accesses may enter(), the first level is LRU.
+  /// The most recently used lines and pages, this many, are certainly in the first cache and TLB level, in
+  /// order of use, if no walk intervened. Where accesses may enter(), the first level is LRU.
   static std::size_t lines_kept(const Hierarchy& caches) {
     const MachineDescription& machine = caches.machine();
     if (caches.entrance() == Level::Kind::other ||
@@ -87,7 +87,7 @@ private:
     return static_cast<std::size_t>(machine.tlb ? std::min(ways, machine.tlb->levels.front().ways) : ways);
   }
 
-  /// For how many turns every access stays in the line it is in; 1 when one crosses lines.
+  /// Number of iterations for which every access remains in its line; 1 when one crosses lines.
   [[nodiscard]] std::int64_t calm() const {
     std::int64_t calm = std::int64_t{1} << 62;
     for (const Walker& walker : walkers_)
@@ -116,7 +116,7 @@ private:
     caches_.count(turns * loads, turns * stores);
   }
 
-  /// A few walkers, in registers; each goes in by one of two.
+  /// A few access streams, held in registers.
   template <std::size_t size, class Load, class Store>
   [[gnu::always_inline]] void few_turns(std::int64_t turns, Load&& load, Store&& store) {
     std::array<Walker, size> walkers;

@@ -23,10 +23,10 @@ struct Tables {
 
 struct Report {
   Document document;
-  std::vector<Wanted> pictures;
+  std::vector<RequestedPicture> pictures;
 };
 /// Throws recount::Error (bad_input) for an unknown machine, and when the results hold nothing to report.
-[[nodiscard]] Report whole(const result::Results& results, const Origin& origin, const Tables& tables);
+[[nodiscard]] Report build_report(const result::Results& results, const Origin& origin, const Tables& tables);
 
 // The general sections; each is empty where there is nothing to report.
 [[nodiscard]] std::vector<Block> machines_section(const std::vector<Part>& parts);

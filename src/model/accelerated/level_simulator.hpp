@@ -1,11 +1,11 @@
-// Simulates the sets of one level, each from its strands, remembering what strands did to states.
+// Simulates the sets of one level from their traces; outcomes of traces on states are stored and reused.
 #pragma once
 
-#include "model/accelerated/descent.hpp"
 #include "model/accelerated/one_set.hpp"
 #include "model/accelerated/order.hpp"
+#include "model/accelerated/set_trace.hpp"
 #include "model/accelerated/slots.hpp"
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/trace_merge.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -14,8 +14,8 @@
 
 namespace recount::model {
 
-/// Where what a level asks for goes: line y of this level (line of the set * sets + set) lies in line
-/// (add + y * 2^up) / 2^down of the level below.
+/// The destination of requests to the level below: line y of this level (line of the set * sets + set) lies
+/// in line (add + y * 2^up) / 2^down of the level below.
 struct Below {
   bool memory = true; ///< to no level: it is counted
   bool walk = false;  ///< it is a page walk
@@ -23,87 +23,87 @@ struct Below {
   unsigned up = 0, down = 0;
 };
 
-struct StageShape {
+struct LevelShape {
   SetRules rules;
   std::int64_t sets = 1;
   unsigned order_shift = 0; ///< where in a tag the two bits of this level lie
-  bool apart = false;       ///< what a set asks, here and further down, goes to sets that nobody else asks
+  bool apart = false;       ///< each set here and below receives requests from one set only
   Below below;
 };
 
-struct StageLimits {
-  std::size_t bytes = std::size_t{3} << 27; ///< then what is remembered is forgotten
-  std::uint64_t events = 48;                ///< stretches of fewer are not worth remembering
+struct LevelLimits {
+  std::size_t bytes = std::size_t{3} << 27; ///< above this, all stored outcomes are discarded
+  std::uint64_t events = 48;                ///< outcomes of segments with fewer events are not stored
 };
 
-/// What it took.
-struct StageEffort {
-  std::int64_t lookups = 0, hits = 0; ///< of remembered stretches
+/// Statistics of the work done.
+struct LevelEffort {
+  std::int64_t lookups = 0, hits = 0; ///< of stored outcomes
   std::int64_t events = 0;            ///< simulated one by one
-  std::int64_t pieces = 0;            ///< strands made for the level below, before equal ones are one
-  std::int64_t flushes = 0;           ///< how often all was forgotten for want of memory
+  std::int64_t pieces = 0;            ///< traces made for the level below, before interning
+  std::int64_t flushes = 0;           ///< discards of all stored outcomes for lack of memory
 };
 
-/// Not thread-safe. Keeps a reference to the store of strands.
-class Stage {
+/// Not thread-safe. Keeps a reference to the store of traces.
+class LevelSimulator {
 public:
-  Stage(const StageShape& shape, const StageLimits& limits, Strands& strands);
+  LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces);
 
-  /// Simulates set number `set` over the strands, from and to `entries` and `tree` (those of the set in the
-  /// level; see Level::read()). False when it gave up: more strands meet than it can tell apart.
-  bool run(std::int64_t set, std::span<const StrandAt> in, std::span<Level::Entry> entries,
+  /// Simulates set number `set` over the traces, from and to `entries` and `tree` (those of the set in the
+  /// level; see Level::read()). False when more traces meet than Slots can hold.
+  bool run(std::int64_t set, std::span<const PlacedTrace> in, std::span<Level::Entry> entries,
            std::uint64_t* tree);
-  /// Calls give(set below, strand) for every strand that the last run sends to the level below.
+  /// Calls give(set below, trace) for every trace that the last run sends to the level below.
   template <class Give>
   void hand_down(Give&& give) const {
     for (const Piece& piece : pieces_) {
       const std::int64_t line = line_below(piece.line);
-      give(line % shape_.below.sets, StrandAt{piece.id, line / shape_.below.sets});
+      give(line % shape_.below.sets, PlacedTrace{piece.id, line / shape_.below.sets});
     }
   }
 
-  [[nodiscard]] const StageShape& shape() const { return shape_; }
+  [[nodiscard]] const LevelShape& shape() const { return shape_; }
   /// Of all sets so far.
   [[nodiscard]] const SetCounts& counts() const { return one_.counts; }
-  [[nodiscard]] const StageEffort& effort() const { return effort_; }
-  /// What is remembered takes so much.
+  [[nodiscard]] const LevelEffort& effort() const { return effort_; }
+  /// Memory of the stored outcomes.
   [[nodiscard]] std::size_t bytes() const;
   void forget();
 
 private:
-  /// A strand that goes to the level below; `line` is that of its first event, still of the set above.
+  /// A trace that goes to the level below; `line` is that of its first event, still of the set above.
   struct Piece {
-    std::uint32_t at = 0; ///< of which stretch inside
+    std::uint32_t at = 0; ///< of which segment inside
     std::uint32_t id = 0;
     std::int64_t line = 0;
-    std::uint32_t times = 1; ///< in so many stretches in a row
+    std::uint32_t times = 1; ///< in so many segments in a row
   };
-  /// Some strands on the stack.
+  /// Some traces on the stack.
   struct Range {
     std::size_t from = 0, size = 0;
   };
   struct Frame { ///< of one branch under way
-    Descent descent;
-    std::vector<StrandAt> last;
+    TraceMerge merge;
+    std::vector<PlacedTrace> last;
     std::vector<Level::Entry> entries;
   };
-  struct Run { ///< how far one strand's row is
-    const Strands::Timed* next;
-    const Strands::Timed* end;
+  struct Run { ///< how far one trace's row is
+    const SetTraces::Timed* next;
+    const SetTraces::Timed* end;
     std::uint64_t time;
     std::uint32_t count;
     std::int64_t line;
   };
-  /// Pieces (or events) that become one strand.
+  /// Pieces (or events) that become one trace.
   struct Group {
-    std::vector<StrandChild> children;
-    std::vector<StrandEvent> events;
+    std::vector<TraceChild> children;
+    std::vector<TraceEvent> events;
     std::int64_t line = 0; ///< of the first, in this set
     unsigned slot = 0;
     std::uint32_t next = 0; ///< number + 1 of another group for the same place
   };
 
-  // stage.cpp
+  // simulator.cpp
   void unwrap(Range in);
   void apply(Range in);
   void execute(Range in, const Slots& slots);
@@ -113,10 +113,10 @@ private:
   void merge_rows();
   void take(const Run& run, std::uint32_t count);
   // stage_memory.cpp
-  bool tell(Range in, const Slots& slots, std::span<const Level::Entry> entries);
-  const std::uint64_t* remember(const Slots& slots, std::span<const Level::Entry> old,
-                                const SetCounts& before, std::size_t pieces);
-  void recall(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
+  bool encode_state(Range in, const Slots& slots, std::span<const Level::Entry> entries);
+  const std::uint64_t* store_outcome(const Slots& slots, std::span<const Level::Entry> old,
+                                     const SetCounts& before, std::size_t pieces);
+  void apply_outcome(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
   // stage_pieces.cpp
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
@@ -131,42 +131,42 @@ private:
   [[nodiscard]] std::int64_t line_below(std::int64_t line) const {
     return address_below(line) >> shape_.below.down;
   }
-  [[nodiscard]] std::span<const StrandAt> at(Range in) const {
+  [[nodiscard]] std::span<const PlacedTrace> at(Range in) const {
     return std::span(stack_).subspan(in.from, in.size);
   }
   [[nodiscard]] std::uint64_t events_of(Range in) const {
     std::uint64_t events = 0;
-    for (const StrandAt& strand : at(in))
-      events += strands_.about(strand.id).events;
+    for (const PlacedTrace& trace : at(in))
+      events += traces_.about(trace.id).events;
     return events;
   }
   [[nodiscard]] std::uint64_t tree() { return plru_ ? one_.level().trees()[0] : 0; }
 
-  StageShape shape_;
-  StageLimits limits_;
-  Strands& strands_;
+  LevelShape shape_;
+  LevelLimits limits_;
+  SetTraces& traces_;
   bool plru_;
   bool uneven_; ///< lines lie differently in the lines below
   OneSet one_;
   std::int64_t set_ = 0;
-  bool lost_ = false; ///< more strands than Slots tells apart
+  bool lost_ = false; ///< more traces than Slots tells apart
 
-  std::vector<StrandAt> stack_;
+  std::vector<PlacedTrace> stack_;
   std::deque<Frame> frames_; // stay where they are
   std::size_t depth_ = 0;
   std::vector<Run> runs_;
   std::vector<Piece> pieces_;
-  std::vector<StrandEvent> events_; ///< for the level below, of the leaf under way; lines of this set
+  std::vector<TraceEvent> events_; ///< for the level below, of the leaf under way; lines of this set
 
   std::deque<Group> groups_; // stay where they are
   std::size_t groups_used_ = 0;
   std::vector<std::uint32_t> group_of_;  ///< by slot and set below: number + 1 of the first group, or 0
-  std::vector<std::uint32_t> last_leaf_; ///< likewise: the last strand made
+  std::vector<std::uint32_t> last_leaf_; ///< likewise: the last trace made
 
   std::vector<std::uint64_t> key_, words_;
   Interner known_; ///< situations; aside: where in outcomes_ what came of it is, 0 when not known
   Arena outcomes_;
-  StageEffort effort_;
+  LevelEffort effort_;
 };
 
 } // namespace recount::model

@@ -1,7 +1,7 @@
 // The tables of the report: products of doubles by size and by block.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/cells.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string factor_text(double factor) {
 }
 
 std::string per_thousand(double share) {
-  return show_number(1000 * share);
+  return format_number(1000 * share);
 }
 
 /// Makes the column of one quantity for some loops.
@@ -30,7 +30,7 @@ struct Aspect {
   Make make;
 };
 
-/// A row a size, a column for each part of each loops.
+/// One row per size, one column per part of each variant of the loops.
 std::vector<Block> by_size(const std::string& caption, const std::vector<Product>& loops,
                            const std::set<std::int64_t>& sizes, const std::vector<Aspect>& parts) {
   std::vector<Product> rows;
@@ -50,14 +50,14 @@ std::vector<Block> by_size(const std::string& caption, const std::vector<Product
   return down(caption, {{"n", [](const Product& p) { return std::to_string(p.n); }}}, rows, columns);
 }
 
-struct Doubles {
+struct DoubleProducts {
   std::vector<Product> loops, plain; ///< without blocks; of those the plain build
   std::vector<Product> blocked;      ///< products
   std::set<std::int64_t> sizes;
 };
 
-Doubles doubles_of(const Products& group) {
-  Doubles all;
+DoubleProducts doubles_of(const Products& group) {
+  DoubleProducts all;
   for (const Product& loops : group.loops()) {
     if (loops.element != "f64") continue;
     if (loops.block == 0) all.loops.push_back(loops);
@@ -85,7 +85,7 @@ void in_order(std::vector<Product>& loops) {
   std::ranges::stable_sort(loops, [&](const Product& a, const Product& b) { return rank(a) < rank(b); });
 }
 
-std::vector<Block> block_tables(const Products& group, const Doubles& all) {
+std::vector<Block> block_tables(const Products& group, const DoubleProducts& all) {
   std::vector<Block> blocks;
   const std::vector<Lead> leads{{"n", [](const Product& p) { return std::to_string(p.n); }},
                                 {"block", [](const Product& p) { return std::to_string(p.block); }}};
@@ -97,33 +97,32 @@ std::vector<Block> block_tables(const Products& group, const Doubles& all) {
       return compare(group, p, line).*which;
     };
   };
-  append(blocks, down("Blocks, and what they gain over line at the same size", leads, all.blocked,
-                      {{"time (s)", [&group](const Product& p) { return seconds(group, p); }, show_seconds},
-                       derived_measure(group, "GFLOP/s", "GFLOPS", show_number),
+  append(blocks, down("Blocked products: speed-up over line at the same size", leads, all.blocked,
+                      {{"time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
+                       derived_measure(group, "GFLOP/s", "GFLOPS", format_number),
                        {"speed-up by time", against_line(&Comparison::by_time), factor_text},
                        {"speed-up by cycles", against_line(&Comparison::by_cycles), factor_text}}));
-  append(blocks,
-         down("Misses of blocks (10^6) and hit rates", leads, all.blocked,
-              {metric_measure(group, "L1 misses", "PAPI_L1_DCM", show_millions),
-               metric_measure(group, "L2 misses", "PAPI_L2_DCM", show_millions),
-               derived_measure(group, "L1 hit rate", "L1_HIT_RATE", show_share),
-               derived_measure(group, "L2 hit rate", "L2_HIT_RATE", show_share),
-               {"delta L1 hit rate against line (points)", against_line(&Comparison::l1), show_points}}));
+  append(blocks, down("Blocked products: misses (10^6) and hit rates", leads, all.blocked,
+                      {metric_measure(group, "L1 misses", "PAPI_L1_DCM", format_millions),
+                       metric_measure(group, "L2 misses", "PAPI_L2_DCM", format_millions),
+                       derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
+                       derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
+                       {"difference in L1 hit rate from line (points)", against_line(&Comparison::l1),
+                        format_points}}));
   return blocks;
 }
 
 std::vector<Block> ceilings_table(const Products& group) {
-  Table table{"Ceilings of this machine, measured: the best of the repetitions, by the clock",
-              {{"", false}, {"rate"}},
-              {}};
+  Table table{
+      "Measured peak rates of this machine: best repetition, by the clock", {{"", false}, {"rate"}}, {}};
   for (const auto& ceiling : group.ceilings) {
     if (ceiling.bandwidth)
-      table.rows.push_back({fmt::format("reading an array of {}, which {} holds",
-                                        show_bytes(static_cast<double>(ceiling.size)), ceiling.name),
-                            fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
+      table.rows.push_back(
+          {fmt::format("read bandwidth of an array of {} in {}", format_bytes(ceiling.size), ceiling.name),
+           fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
     else
-      table.rows.push_back({ceiling.name == "vector" ? "multiplications and additions in the widest vectors"
-                                                     : "multiplications and additions one by one",
+      table.rows.push_back({ceiling.name == "vector" ? "multiplications and additions, widest vectors"
+                                                     : "multiplications and additions, scalar",
                             fmt::format("{:.1f} GFLOP/s", ceiling.rate / 1e9)});
   }
   if (table.rows.empty()) return {};
@@ -134,8 +133,8 @@ std::vector<Block> ceilings_table(const Products& group) {
 
 } // namespace
 
-std::vector<Block> doubles(const Products& group) {
-  Doubles all = doubles_of(group);
+std::vector<Block> matmul_tables(const Products& group) {
+  DoubleProducts all = doubles_of(group);
   if (all.loops.empty() && all.blocked.empty()) return {};
   in_order(all.loops);
   in_order(all.plain);
@@ -155,20 +154,20 @@ std::vector<Block> doubles(const Products& group) {
   };
   table("Time of the product, means (s)", all.loops,
         {{"", [&group](const std::string& label) {
-            return Measure{label, [&group](const Product& p) { return seconds(group, p); }, show_seconds};
+            return Measure{label, [&group](const Product& p) { return seconds(group, p); }, format_seconds};
           }}});
-  table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", show_number)}});
+  table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", format_number)}});
+  table("Data-cache misses (10^6)", all.plain,
+        {{": L1", of_metric("PAPI_L1_DCM", format_millions)},
+         {": L2", of_metric("PAPI_L2_DCM", format_millions)}});
   table(
-      "Data-cache misses (10^6)", all.plain,
-      {{": L1", of_metric("PAPI_L1_DCM", show_millions)}, {": L2", of_metric("PAPI_L2_DCM", show_millions)}});
-  table("Hit rates", all.plain,
-        {{": L1", of_derived("L1_HIT_RATE", show_share)}, {": L2", of_derived("L2_HIT_RATE", show_share)}});
-  table("Misses in 1000 operations, and arithmetic intensity (operations for each byte that L2 takes in)",
-        all.plain,
+      "Hit rates", all.plain,
+      {{": L1", of_derived("L1_HIT_RATE", format_share)}, {": L2", of_derived("L2_HIT_RATE", format_share)}});
+  table("Misses per 1000 operations, and arithmetic intensity (operations per byte read into L2)", all.plain,
         {{": L1 misses", of_derived("L1_PER_FLOP", per_thousand)},
          {": L2 misses", of_derived("L2_PER_FLOP", per_thousand)},
-         {": intensity", of_derived("INTENSITY", show_number)}});
-  table("Instructions per cycle", all.plain, {{"", of_derived("IPC", show_number)}});
+         {": intensity", of_derived("INTENSITY", format_number)}});
+  table("Instructions per cycle", all.plain, {{"", of_derived("IPC", format_number)}});
   std::vector<Product> lines;
   std::ranges::copy_if(all.plain, std::back_inserter(lines),
                        [](const Product& p) { return p.variant == "ikj"; });
@@ -183,12 +182,12 @@ std::vector<Block> doubles(const Products& group) {
   for (const std::int64_t n : all.sizes)
     for (const Product& line : lines)
       if (group.of.contains(at_size(line, n))) at_sizes.push_back(at_size(line, n));
-  auto compared =
-      down("line against simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
-           {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
-            {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
-            {"delta L1 hit rate (points)", against_simple(&Comparison::l1), show_points},
-            {"delta L2 hit rate (points)", against_simple(&Comparison::l2), show_points}});
+  auto compared = down(
+      "line compared with simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
+      {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
+       {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
+       {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), format_points},
+       {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), format_points}});
   append(blocks, std::move(compared));
   append(blocks, block_tables(group, all));
   append(blocks, ceilings_table(group));

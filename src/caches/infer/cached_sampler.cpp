@@ -1,4 +1,4 @@
-#include "caches/infer/notebook.hpp"
+#include "caches/infer/cached_sampler.hpp"
 
 #include <set>
 
@@ -9,7 +9,7 @@ double time_of(const Reading& reading, const char* otherwise) {
   return *reading.ns;
 }
 
-std::vector<Reading> Notebook::read(std::span<const kernel::Pattern> patterns) {
+std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patterns) {
   std::set<kernel::Pattern> asked;
   std::vector<kernel::Pattern> fresh;
   for (const auto& pattern : patterns)

@@ -15,7 +15,7 @@ namespace recount::figure {
     const result::Results& results,
     const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
 
-/// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or in doubt.
-void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected);
+/// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or disturbed.
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected);
 
 } // namespace recount::figure

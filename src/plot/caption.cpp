@@ -1,4 +1,4 @@
-#include "plot/small_print.hpp"
+#include "plot/caption.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +10,9 @@
 namespace recount::figure {
 namespace {
 
-/// What the repetitions behind the drawn points come to.
+/// Totals over the repetitions of the drawn points.
 struct Tally {
-  std::size_t least = 0, most = 0; ///< repetitions a measured point
+  std::size_t least = 0, most = 0; ///< repetitions per measured point
   std::size_t measured = 0, flagged = 0;
   double least_running = 1;
   bool modelled = false;
@@ -52,11 +52,11 @@ std::vector<std::string> machines(const result::Results& results, const Selected
 
 std::vector<std::string> machine_names(const result::Results& results,
                                        const std::function<bool(const std::string&)>& wanted) {
-  std::set<std::string> told;
+  std::set<std::string> seen;
   std::vector<std::string> names;
   for (const auto& run : results.runs) {
     const std::string machine = run.cpu + " on " + run.host;
-    if (!wanted(machine) || !told.insert(machine).second) continue;
+    if (!wanted(machine) || !seen.insert(machine).second) continue;
     std::string name = run.cpu.empty() ? "unknown CPU" : run.cpu;
     if (!run.virtualised.empty()) name += " (virtual machine: " + run.virtualised + ")";
     names.push_back(name);
@@ -64,7 +64,7 @@ std::vector<std::string> machine_names(const result::Results& results,
   return names;
 }
 
-void write_small_print(Sheet& sheet, const result::Results& results, const Selected& selected) {
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected) {
   const Tally t = tally(selected);
   sheet.warnings = selected.warnings;
   sheet.caption = machines(results, selected);
@@ -72,17 +72,17 @@ void write_small_print(Sheet& sheet, const result::Results& results, const Selec
   if (t.modelled)
     sheet.caption.push_back(t.measured > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
-    sheet.caption.push_back("dotted: capacities as the system states them");
+    sheet.caption.push_back("dotted lines: stated capacities");
   if (t.least_running < 0.9995) {
     const auto share =
-        fmt::format("multiplexed: counted {:.0f} % of the time at least", 100 * t.least_running);
+        fmt::format("multiplexed: counted at least {:.0f} % of the time", 100 * t.least_running);
     sheet.caption.push_back(share);
     sheet.warnings.push_back(share);
   }
   if (t.flagged > 0) {
-    const auto doubt = fmt::format("{} of {} repetitions in doubt", t.flagged, t.measured);
-    sheet.caption.push_back(doubt);
-    sheet.warnings.push_back(doubt + " (see their flags in the results)");
+    const auto disturbed = fmt::format("{} of {} repetitions disturbed", t.flagged, t.measured);
+    sheet.caption.push_back(disturbed);
+    sheet.warnings.push_back(disturbed + " (see their flags in the results)");
   }
   std::map<std::string, std::vector<std::string>> metrics; // by witness
   for (const auto& [metric, witness, reason] : selected.missing) {
@@ -95,7 +95,7 @@ void write_small_print(Sheet& sheet, const result::Results& results, const Selec
     const auto gaps =
         std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });
     if (gaps > 0)
-      sheet.warnings.push_back(fmt::format("{} by {}, {}: {} points without a value leave gaps ({})",
+      sheet.warnings.push_back(fmt::format("{} by {}, {}: gaps at {} points without a value ({})",
                                            curve.metric, curve.witness, result::describe(curve.params), gaps,
                                            curve.reason));
   }

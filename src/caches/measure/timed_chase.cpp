@@ -1,4 +1,4 @@
-#include "caches/measure/slices.hpp"
+#include "caches/measure/timed_chase.hpp"
 
 #include "kernel/native.hpp"
 #include "witness/stopwatch.hpp"
@@ -30,7 +30,7 @@ double least_ns(const kernel::Region& region) {
 }
 
 /// The least chain and the one after it.
-class Chains {
+class ReferenceChains {
 public:
   void look() {
     std::uint64_t value = 1;
@@ -54,11 +54,11 @@ double follow(void*& at, std::int64_t steps) {
   return ns;
 }
 
-Slices follow_in_slices(void*& at, std::int64_t steps, int slices, int tries) {
-  Slices calmest;
+TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
+  TimedChase least_disturbed;
   double least_spread = endless;
   for (int attempt = 0; attempt < tries && least_spread > same_rate; ++attempt) {
-    Chains chains;
+    ReferenceChains chains;
     chains.look();
     double best = endless;
     for (int slice = 0; slice < slices; ++slice) {
@@ -67,9 +67,9 @@ Slices follow_in_slices(void*& at, std::int64_t steps, int slices, int tries) {
     }
     if (attempt > 0 && chains.spread() >= least_spread) continue;
     least_spread = chains.spread();
-    calmest = {best, chains.least()};
+    least_disturbed = {best, chains.least()};
   }
-  return calmest;
+  return least_disturbed;
 }
 
 } // namespace recount::study

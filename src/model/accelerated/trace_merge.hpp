@@ -1,7 +1,7 @@
-// Through the stretches inside of strands that meet, in order.
+// Through the segments inside of traces that meet, in order.
 #pragma once
 
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace recount::model {
 
-/// Goes through the children of several strands at once. Not thread-safe.
-class Descent {
+/// Goes through the children of several traces at once. Not thread-safe.
+class TraceMerge {
 public:
-  /// The next stretches, alike one after the other; none when `times` is 0.
-  struct Stretches {
+  /// The next segments, alike one after the other; none when `times` is 0.
+  struct Segments {
     std::uint32_t at = 0, times = 0;
   };
 
-  /// From the beginning of `count` strands; id(i) is the number of one.
+  /// From the beginning of `count` traces; id(i) is the number of one.
   template <class Id>
-  void begin(const Strands& strands, std::size_t count, Id&& id) {
+  void begin(const SetTraces& traces, std::size_t count, Id&& id) {
     cursors_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      cursors_[i] = {id(i), 0, static_cast<std::uint32_t>(strands.size(id(i))), {}};
-      advance(strands, cursors_[i]);
+      cursors_[i] = {id(i), 0, static_cast<std::uint32_t>(traces.size(id(i))), {}};
+      advance(traces, cursors_[i]);
     }
   }
 
-  /// Goes on, and calls take(i, child) for every strand that has a part in the stretches returned.
+  /// Goes on, and calls take(i, child) for every trace that has a part in the segments returned.
   template <class Take>
-  Stretches next(const Strands& strands, Take&& take) {
+  Segments next(const SetTraces& traces, Take&& take) {
     constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
-    Stretches next{never, 0};
+    Segments next{never, 0};
     std::uint32_t end = never; // the next of the others begins, or the first of these ends
     for (const Cursor& c : cursors_) {
       if (c.child.times == 0) continue;
@@ -49,10 +49,10 @@ public:
     for (std::size_t i = 0; i < cursors_.size(); ++i) {
       Cursor& c = cursors_[i];
       if (c.child.times == 0 || c.child.at != next.at) continue;
-      take(i, static_cast<const StrandChild&>(c.child));
+      take(i, static_cast<const TraceChild&>(c.child));
       c.child.at += next.times;
       c.child.times -= next.times;
-      if (c.child.times == 0) advance(strands, c);
+      if (c.child.times == 0) advance(traces, c);
     }
     return next;
   }
@@ -60,12 +60,12 @@ public:
 private:
   struct Cursor {
     std::uint32_t id, next, size;
-    StrandChild child; ///< what is left of it; no times: none
+    TraceChild child; ///< what is left of it; no times: none
   };
 
-  static void advance(const Strands& strands, Cursor& c) {
+  static void advance(const SetTraces& traces, Cursor& c) {
     if (c.next < c.size)
-      c.child = strands.child(c.id, c.next++);
+      c.child = traces.child(c.id, c.next++);
     else
       c.child.times = 0;
   }

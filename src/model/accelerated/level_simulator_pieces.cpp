@@ -1,19 +1,19 @@
-// What a Stage hands down: requests and the strands of stretches inside, brought together to strands for the
-// sets of the level below. One strand holds lines of one slot only (or one foreign line), so that it is the
-// same wherever the slots lie.
-#include "model/accelerated/stage.hpp"
+// What a LevelSimulator hands down: requests and the traces of segments inside, brought together to traces
+// for the sets of the level below. One trace holds lines of one slot only (or one foreign line), so that it
+// is the same wherever the slots lie.
+#include "model/accelerated/level_simulator.hpp"
 
 #include <algorithm>
 
 namespace recount::model {
 
 /// Where the first group for a line's place is noted. Foreign lines share the last slot.
-std::size_t Stage::place(unsigned slot, std::int64_t line) const {
+std::size_t LevelSimulator::place(unsigned slot, std::int64_t line) const {
   const std::int64_t set = line_below(line) % shape_.below.sets;
   return static_cast<std::size_t>(slot * shape_.below.sets + set);
 }
 
-Stage::Group& Stage::open_group(std::uint32_t& link, unsigned slot, std::int64_t line) {
+LevelSimulator::Group& LevelSimulator::open_group(std::uint32_t& link, unsigned slot, std::int64_t line) {
   if (groups_used_ == groups_.size()) groups_.emplace_back();
   Group& group = groups_[groups_used_++];
   group.children.clear();
@@ -26,14 +26,14 @@ Stage::Group& Stage::open_group(std::uint32_t& link, unsigned slot, std::int64_t
 }
 
 /// Where nobody else asks the sets below, the order of what this one asks counts, not the time: told by
-/// numbers, stretches that differ in when alone are one. A number is that of a row of requests to one slot,
-/// as the order of those is that of their strand; counted over all sets below, as which slots meet there
+/// numbers, segments that differ in when alone are one. A number is that of a row of requests to one slot,
+/// as the order of those is that of their trace; counted over all sets below, as which slots meet there
 /// differs from place to place.
-void Stage::group_events(const Slots& slots) {
+void LevelSimulator::group_events(const Slots& slots) {
   groups_used_ = 0;
   Order order;
   const bool numbered = shape_.apart && Order::fits(events_);
-  for (StrandEvent& e : events_) {
+  for (TraceEvent& e : events_) {
     const unsigned slot = slots.of_line(e.line);
     if (numbered)
       e.tag = order.number(slot == Slots::none ? ~static_cast<std::uint64_t>(e.line) : slot, e.count);
@@ -48,13 +48,13 @@ void Stage::group_events(const Slots& slots) {
   close_groups();
 }
 
-void Stage::group_pieces(const Slots& slots, std::size_t from) {
+void LevelSimulator::group_pieces(const Slots& slots, std::size_t from) {
   groups_used_ = 0;
   for (std::size_t i = from; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const unsigned slot = slots.of_line(piece.line);
     std::uint32_t* link = &group_of_[place(slot, piece.line)];
-    // Two strands of one stretch inside may run side by side: they go to different groups.
+    // Two traces of one segment inside may run side by side: they go to different groups.
     while (*link != 0 && (groups_[*link - 1].children.back().at == piece.at ||
                           (slot == Slots::none && groups_[*link - 1].line != piece.line)))
       link = &groups_[*link - 1].next;
@@ -65,17 +65,17 @@ void Stage::group_pieces(const Slots& slots, std::size_t from) {
   close_groups();
 }
 
-/// Makes strands of the groups, in the order in which they were opened.
-void Stage::close_groups() {
+/// Makes traces of the groups, in the order in which they were opened.
+void LevelSimulator::close_groups() {
   for (std::size_t i = 0; i < groups_used_; ++i) {
     const Group& group = groups_[i];
     const std::size_t home = place(group.slot, group.line);
     group_of_[home] = 0;
     std::uint32_t id = 0;
     if (group.events.empty())
-      id = strands_.branch(group.children);
-    else // one leaf's strand is often that of the leaf before
-      id = last_leaf_[home] = strands_.leaf(group.events, last_leaf_[home]);
+      id = traces_.branch(group.children);
+    else // one leaf's trace is often that of the leaf before
+      id = last_leaf_[home] = traces_.leaf(group.events, last_leaf_[home]);
     pieces_.push_back({0, id, group.line});
   }
   effort_.pieces += static_cast<std::int64_t>(groups_used_);

@@ -1,4 +1,4 @@
-#include "report/whole.hpp"
+#include "report/build_report.hpp"
 
 #include <recount/error.hpp>
 
@@ -11,8 +11,8 @@
 namespace recount::report {
 namespace {
 
-/// What stands behind numbers of cache misses: counters or the model.
-std::string misses_in_short(const result::Results& results) {
+/// The source of the numbers of cache misses: counters or the model.
+std::string misses_summary(const result::Results& results) {
   std::set<std::string> counted, modelled;
   for (const auto& o : results.observations) {
     if (o.value.index() == 0 || (!o.metric.starts_with("PAPI_L1") && !o.metric.starts_with("PAPI_L2")))
@@ -24,10 +24,10 @@ std::string misses_in_short(const result::Results& results) {
   }
   if (!counted.empty()) return fmt::format("Cache misses were counted by {}.", fmt::join(counted, " and "));
   if (modelled.empty()) return {};
-  return "Cache misses were not counted here; those in this report are modelled, and called so.";
+  return "Cache misses were not counted here; those in this report are modelled and marked as such.";
 }
 
-/// Sentences on each machine, and where its numbers of misses come from.
+/// Sentences on each machine, and the source of its numbers of misses.
 std::vector<std::string> summary(const std::vector<Part>& parts, const std::vector<Section>& sections) {
   std::vector<std::string> all;
   const bool several = std::ranges::count(parts, false, &Part::published) > 1;
@@ -38,7 +38,7 @@ std::vector<std::string> summary(const std::vector<Part>& parts, const std::vect
       if (section.summary)
         for (const std::string& text : section.summary(part))
           all.push_back(where + text);
-    if (const std::string text = misses_in_short(*part.results); !text.empty()) all.push_back(where + text);
+    if (const std::string text = misses_summary(*part.results); !text.empty()) all.push_back(where + text);
   }
   return all;
 }
@@ -74,30 +74,29 @@ Body write(const std::vector<Section>& sections, const Material& material) {
 
 } // namespace
 
-Report whole(const result::Results& results, const Origin& origin, const Tables& tables) {
+Report build_report(const result::Results& results, const Origin& origin, const Tables& tables) {
   Gallery gallery(tables.figures);
   const Material material{results, by_machine(results), origin.machine, gallery};
   Body body = write(tables.sections, material);
   if (body.sections.empty())
-    throw bad_input(
-        fmt::format("{}", fmt::join(origin.files, ", ")), "nothing in it makes a table or a figure",
-        "recount matmul -o FILE, recount caches -o FILE and recount sweep -o FILE make results for a "
-        "report");
+    throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
+                    "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
   auto& blocks = report.document.blocks;
   report.document.title = title_of(material.parts, body.subjects);
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
   if (auto lines = summary(material.parts, tables.sections); !lines.empty()) {
-    blocks.emplace_back(Heading{"In short", 1});
+    blocks.emplace_back(Heading{"Summary", 1});
     blocks.emplace_back(List{std::move(lines)});
   }
   append(blocks, machines_section(material.parts));
   append(blocks, method_section(results, tables.sections));
   append(blocks, std::move(body.sections));
-  result::Results told = results;
-  told.warnings.insert(told.warnings.end(), gallery.warnings().begin(), gallery.warnings().end());
-  append(blocks, warnings_section(told));
+  result::Results with_warnings = results;
+  with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(),
+                                gallery.warnings().end());
+  append(blocks, warnings_section(with_warnings));
   append(blocks, std::move(body.appendix));
   report.pictures = gallery.wanted();
   return report;

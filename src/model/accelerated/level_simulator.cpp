@@ -1,14 +1,14 @@
-#include "model/accelerated/stage.hpp"
+#include "model/accelerated/level_simulator.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace recount::model {
 
-Stage::Stage(const StageShape& shape, const StageLimits& limits, Strands& strands)
+LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces)
     : shape_(shape),
       limits_(limits),
-      strands_(strands),
+      traces_(traces),
       plru_(shape.rules.policy == Policy::plru),
       uneven_(!shape.below.memory &&
               (shape.sets << shape.below.up) % (std::int64_t{1} << shape.below.down) != 0),
@@ -16,8 +16,8 @@ Stage::Stage(const StageShape& shape, const StageLimits& limits, Strands& strand
       group_of_(shape.below.memory ? 0 : (Slots::most + 1) * static_cast<std::size_t>(shape.below.sets), 0),
       last_leaf_(group_of_.size(), 0) {}
 
-bool Stage::run(std::int64_t set, std::span<const StrandAt> in, std::span<Level::Entry> entries,
-                std::uint64_t* tree) {
+bool LevelSimulator::run(std::int64_t set, std::span<const PlacedTrace> in, std::span<Level::Entry> entries,
+                         std::uint64_t* tree) {
   const auto sets = static_cast<std::uint64_t>(shape_.sets), number = static_cast<std::uint64_t>(set);
   set_ = set;
   stack_.assign(in.begin(), in.end());
@@ -38,50 +38,50 @@ bool Stage::run(std::int64_t set, std::span<const StrandAt> in, std::span<Level:
   return !lost_;
 }
 
-/// Where only the order counts, a stretch of one stretch is that one.
-void Stage::unwrap(Range in) {
+/// Where only the order counts, a segment of one segment is that one.
+void LevelSimulator::unwrap(Range in) {
   for (;;) {
-    for (const StrandAt& strand : at(in))
-      if (strands_.about(strand.id).leaf || strands_.size(strand.id) != 1 ||
-          strands_.child(strand.id, 0).times != 1 ||
-          strands_.child(strand.id, 0).at != strands_.child(stack_[in.from].id, 0).at)
+    for (const PlacedTrace& trace : at(in))
+      if (traces_.about(trace.id).leaf || traces_.size(trace.id) != 1 ||
+          traces_.child(trace.id, 0).times != 1 ||
+          traces_.child(trace.id, 0).at != traces_.child(stack_[in.from].id, 0).at)
         return;
     for (std::size_t i = in.from; i < in.from + in.size; ++i)
-      stack_[i].id = strands_.child(stack_[i].id, 0).id;
+      stack_[i].id = traces_.child(stack_[i].id, 0).id;
   }
 }
 
-/// Carries a stretch out, or what it did when it met an equal state before.
-void Stage::apply(Range in) {
+/// Carries a segment out, or what it did when it met an equal state before.
+void LevelSimulator::apply(Range in) {
   if (lost_) return;
   if (shape_.apart) unwrap(in);
   const bool worth = events_of(in) >= limits_.events;
   Slots slots;
-  if ((worth || !shape_.below.memory) && !slots.tell(at(in), strands_)) {
+  if ((worth || !shape_.below.memory) && !slots.assign(at(in), traces_)) {
     lost_ = true;
     return;
   }
   if (!worth) return execute(in, slots);
   const SetEntries old(one_.level(), shape_.rules.ways);
-  if (!tell(in, slots, old.all())) return execute(in, slots);
+  if (!encode_state(in, slots, old.all())) return execute(in, slots);
   if ((++effort_.lookups & 0xfff) == 0 && bytes() > limits_.bytes) forget();
   const Interner::Entry known = known_.put(key_);
   if (known.aside() != 0) {
     ++effort_.hits;
-    return recall(slots, old.all(), std::bit_cast<const std::uint64_t*>(known.aside()));
+    return apply_outcome(slots, old.all(), std::bit_cast<const std::uint64_t*>(known.aside()));
   }
   const std::int64_t flushes = effort_.flushes;
   const SetCounts before = one_.counts;
   const std::size_t pieces = pieces_.size();
   execute(in, slots);
   if (flushes != effort_.flushes || lost_) return; // `known` is gone
-  known.aside() = std::bit_cast<std::uint64_t>(remember(slots, old.all(), before, pieces));
+  known.aside() = std::bit_cast<std::uint64_t>(store_outcome(slots, old.all(), before, pieces));
 }
 
-void Stage::execute(Range in, const Slots& slots) {
+void LevelSimulator::execute(Range in, const Slots& slots) {
   const std::size_t pieces = pieces_.size();
-  const bool leaf = strands_.about(stack_[in.from].id).leaf;
-  // What goes to memory needs no strands, so short stretches are carried out with all that lies inside.
+  const bool leaf = traces_.about(stack_[in.from].id).leaf;
+  // What goes to memory needs no traces, so short segments are carried out with all that lies inside.
   if ((leaf || (shape_.below.memory && events_of(in) < limits_.events)) && in_rows(in)) {
     if (!shape_.below.memory) group_events(slots);
     return;
@@ -90,19 +90,19 @@ void Stage::execute(Range in, const Slots& slots) {
   if (!shape_.below.memory) group_pieces(slots, pieces);
 }
 
-/// The stretches inside, in order.
-void Stage::branch(Range in) {
+/// The segments inside, in order.
+void LevelSimulator::branch(Range in) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   Frame& frame = frames_[depth_++];
-  frame.descent.begin(strands_, in.size, [&](std::size_t i) { return stack_[in.from + i].id; });
+  frame.merge.begin(traces_, in.size, [&](std::size_t i) { return stack_[in.from + i].id; });
   frame.last.clear();
   frame.entries.resize(shape_.rules.ways);
   SetCounts change{};
-  bool still = false; // the last stretch left the state as it was
+  bool still = false; // the last segment left the state as it was
   std::size_t last_pieces = 0, last_end = 0;
   const std::size_t top = stack_.size();
   for (;; stack_.resize(top)) {
-    auto next = frame.descent.next(strands_, [&](std::size_t i, const StrandChild& child) {
+    auto next = frame.merge.next(traces_, [&](std::size_t i, const TraceChild& child) {
       stack_.push_back({child.id, stack_[in.from + i].line + child.line});
     });
     if (next.times == 0) break;

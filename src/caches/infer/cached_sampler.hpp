@@ -1,4 +1,4 @@
-// Every reading that an inference took: asked for once, kept as evidence.
+// Caches the readings of a sampler.
 #pragma once
 
 #include "caches/infer/sampler.hpp"
@@ -9,15 +9,15 @@
 
 namespace recount::analysis {
 
-/// A sampler that remembers. Not thread-safe.
-class Notebook {
+/// Requests each pattern from the sampler once. Not thread-safe.
+class CachedSampler {
 public:
-  explicit Notebook(Sampler& sampler) : sampler_(sampler) {}
+  explicit CachedSampler(Sampler& sampler) : sampler_(sampler) {}
   [[nodiscard]] const Abilities& abilities() const { return sampler_.abilities(); }
-  /// The readings, in order; only those not yet taken are asked of the sampler, all at once.
+  /// The readings, in order; missing ones are requested from the sampler together.
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
   Reading read(const kernel::Pattern& pattern) { return read(std::span(&pattern, 1)).front(); }
-  /// Everything taken so far.
+  /// All readings so far.
   [[nodiscard]] const std::map<kernel::Pattern, Reading>& taken() const { return taken_; }
 
 private:
@@ -25,12 +25,12 @@ private:
   std::map<kernel::Pattern, Reading> taken_;
 };
 
-/// Why a property cannot be told; thrown inside an inference and caught where the property is made.
+/// Why a property cannot be determined; thrown within an inference and caught where the property is made.
 struct Unknown {
   std::string reason; ///< a clause
 };
 
-/// Its time; throws Unknown where there is none: why, as far as the reading tells, else `otherwise`.
+/// The time of a reading; throws Unknown with the reason of the reading, or `otherwise`.
 [[nodiscard]] double time_of(const Reading& reading, const char* otherwise);
 
 } // namespace recount::analysis

@@ -1,4 +1,4 @@
-#include "model/accelerated/strand.hpp"
+#include "model/accelerated/set_trace.hpp"
 
 #include <algorithm>
 
@@ -10,20 +10,19 @@ constexpr std::uint32_t no_guess = ~std::uint32_t{0};
 
 } // namespace
 
-std::uint32_t Strands::put(const About& about, std::uint32_t guess) {
+std::uint32_t SetTraces::put(const About& about, std::uint32_t guess) {
   if (guess < table_.size() && std::ranges::equal(table_[guess].words(), words_)) return guess;
   const std::uint32_t id = table_.put(words_).number();
   if (id == about_.size()) about_.push_back(about);
   return id;
 }
 
-std::uint32_t Strands::leaf(std::span<const StrandEvent> events, std::uint32_t guess) {
+std::uint32_t SetTraces::leaf(std::span<const TraceEvent> events, std::uint32_t guess) {
   About about;
   words_.assign(1, eventful);
-  for (const StrandEvent& e : events) {
+  for (const TraceEvent& e : events) {
     const std::int64_t line = e.line - events.front().line;
-    words_.push_back(std::uint64_t{e.tag} << 32 | static_cast<std::uint64_t>(e.cause) << 29 |
-                     std::uint64_t{e.writes} << 28 | std::uint64_t{e.from} << 22 | e.count);
+    words_.push_back(EventWord{e.tag, e.cause, e.writes, e.from, e.count}.pack());
     words_.push_back(static_cast<std::uint64_t>(line));
     about.low = std::min(about.low, line);
     about.high = std::max(about.high, line);
@@ -32,64 +31,56 @@ std::uint32_t Strands::leaf(std::span<const StrandEvent> events, std::uint32_t g
   return put(about, guess);
 }
 
-StrandEvent Strands::event(std::uint32_t id, std::size_t i) const {
+TraceEvent SetTraces::event(std::uint32_t id, std::size_t i) const {
   const Interner::Words words = table_[id].words().subspan(2 * i + 1, 2);
-  StrandEvent event;
-  event.tag = static_cast<std::uint32_t>(words[0] >> 32);
-  event.cause = static_cast<Cause>(words[0] >> 29 & 7);
-  event.writes = (words[0] >> 28 & 1) != 0;
-  event.from = words[0] >> 22 & 63;
-  event.count = words[0] & 0x3fffff;
-  event.line = static_cast<std::int64_t>(words[1]);
-  return event;
+  const EventWord e = EventWord::unpack(words[0]);
+  return {e.tag, e.cause, e.writes, e.from, e.count, static_cast<std::int64_t>(words[1])};
 }
 
-std::uint32_t Strands::branch(std::span<const StrandChild> children) {
-  constexpr std::int64_t reach = std::int64_t{1} << 19;
-  constexpr std::uint32_t most = 0x3f;
+std::uint32_t SetTraces::branch(std::span<const TraceChild> children) {
   About about;
   about.leaf = false;
   bool fit = true;
   children_.clear();
-  for (StrandChild child : children) {
+  for (TraceChild child : children) {
     child.line -= children.front().line;
     const About& inside = about_[child.id];
     about.low = std::min(about.low, child.line + inside.low);
     about.high = std::max(about.high, child.line + inside.high);
     about.events += child.times * inside.events;
-    fit = fit && child.at <= most && -reach <= child.line && child.line < reach;
-    StrandChild* const last = children_.empty() ? nullptr : &children_.back();
+    fit = fit && child.at <= ChildWord::most && -ChildWord::reach <= child.line &&
+          child.line < ChildWord::reach;
+    TraceChild* const last = children_.empty() ? nullptr : &children_.back();
     if (last != nullptr && last->id == child.id && last->line == child.line &&
         last->at + last->times == child.at)
       last->times += child.times;
     else
       children_.push_back(child);
   }
-  fit = fit && std::ranges::all_of(children_, [](const StrandChild& c) { return c.times <= most; });
+  fit = fit && std::ranges::all_of(children_, [](const TraceChild& c) { return c.times <= ChildWord::most; });
   words_.assign(1, fit ? narrow : wide);
-  for (const StrandChild& child : children_) {
-    const auto line = static_cast<std::uint64_t>(child.line);
-    const std::uint64_t word = std::uint64_t{child.at} << 32 | child.id;
+  for (const TraceChild& child : children_) {
     if (fit)
-      words_.push_back(line << 44 | std::uint64_t{child.times} << 38 | word);
+      words_.push_back(ChildWord{child.at, child.id, child.line, child.times}.pack());
     else
-      words_.insert(words_.end(), {word, line, child.times});
+      words_.insert(words_.end(), {std::uint64_t{child.at} << 32 | child.id,
+                                   static_cast<std::uint64_t>(child.line), child.times});
   }
   return put(about, no_guess);
 }
 
-bool Strands::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth) {
+bool SetTraces::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth) {
   constexpr unsigned deepest = 4;
   const bool leaf = about_[id].leaf;
   if (!leaf && depth == deepest) return false;
   for (std::size_t i = 0; i < size(id); ++i) {
     if (leaf) {
-      StrandEvent e = event(id, i);
+      TraceEvent e = event(id, i);
       e.line += line;
       row_.push_back({path | e.tag, e});
       continue;
     }
-    const StrandChild inside = child(id, i);
+    const TraceChild inside = child(id, i);
     if (inside.at + inside.times > 0x100) return false;
     for (std::uint64_t at = inside.at; at < inside.at + inside.times; ++at)
       if (!lay_out(inside.id, line + inside.line, path | at << (32 + 8 * (deepest - 1 - depth)), depth + 1))
@@ -98,7 +89,7 @@ bool Strands::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, u
   return true;
 }
 
-std::optional<std::span<const Strands::Timed>> Strands::row(std::uint32_t id) {
+std::optional<std::span<const SetTraces::Timed>> SetTraces::row(std::uint32_t id) {
   if (id >= rows_.size()) rows_.resize(about_.size());
   if (!rows_[id]) {
     row_.clear();
@@ -110,7 +101,7 @@ std::optional<std::span<const Strands::Timed>> Strands::row(std::uint32_t id) {
   return std::span<const Timed>(*rows_[id]);
 }
 
-std::size_t Strands::bytes() const {
+std::size_t SetTraces::bytes() const {
   return table_.bytes() + about_.capacity() * sizeof(About) + rows_.capacity() * sizeof(rows_[0]) +
          row_bytes_;
 }
