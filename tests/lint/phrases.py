@@ -33,7 +33,7 @@ PHRASES = [
     (r'\b(?:stands|lives) (?:in|beside|at) the\b', 'what stands in the table', 'is in the'),
     (r"\bless the other's\b", "this product's less the other's", 'difference'),
     (r'\blook(?:s)? on at\b', 'look on at what another watches', 'connect to'),
-    (r'\b[Rr]ooms?\b(?! (?:for|there|in the ring))', 'lower rooms', 'folder'),
+    (r'\b(?:lower|higher|upper|this|each|every|own) rooms?\b(?! for)', 'lower rooms', 'folder'),
 ]
 FOLDERS = ('src', 'include', 'man', 'tests', 'scripts')
 SUFFIXES = {'.cpp', '.hpp', '.h', '.in', '.def', '.py', '.build', '.txt', '.md', '.1', '.5', '.7', '.sh', ''}
