@@ -85,7 +85,7 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t columns
   std::string before, text = cell, after;
   if (text.starts_with('\033')) {
     before = text.substr(0, text.find('m') + 1);
-    after = "\033[0m";
+    after = own_controls("\033[0m");
     text =
         text.substr(before.size(), text.size() - before.size() - (text.ends_with(after) ? after.size() : 0));
   }

@@ -1,29 +1,23 @@
 #include "command/table_export.hpp"
 
-#include "process/fd.hpp"
+#include "base/output_file.hpp"
 #include "document/formats.hpp"
 
 #include <recount/error.hpp>
 
 #include <cctype>
 #include <cerrno>
-#include <cstring>
-#include <fcntl.h>
+#include <cstdio>
 #include <memory>
 
 namespace recount::cli {
 namespace {
 
-[[noreturn]] void cannot_write(const std::string& path) {
-  throw bad_input(path, std::string("cannot be written: ") + std::strerror(errno),
-                  "name another file with --export");
-}
-
 void write_file(const std::string& path, const std::string& text) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"), std::fclose);
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0)
-    cannot_write(path);
+    throw host::cannot_write(path, errno);
 }
 
 /// Without style and indentation.
@@ -89,8 +83,7 @@ TableExport::TableExport(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   if (!path_.ends_with(".csv") && !path_.ends_with(".md"))
     throw bad_input("--export " + path_, "the suffix is neither .csv nor .md", "--export tables.csv");
-  const process::Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (!file) cannot_write(path_);
+  host::check_writable("--export", path_, host::Output::replaced);
 }
 
 void TableExport::write(const std::string& title, const std::vector<Table>& tables) const {

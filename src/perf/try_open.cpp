@@ -12,9 +12,10 @@
 namespace recount::perf {
 namespace {
 
-constexpr std::uint64_t times =
+constexpr std::uint64_t group_times =
     PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-constexpr std::array read_formats{times | PERF_FORMAT_ID | PERF_FORMAT_LOST, times | PERF_FORMAT_ID, times};
+constexpr std::array read_formats{group_times | PERF_FORMAT_ID | PERF_FORMAT_LOST,
+                                  group_times | PERF_FORMAT_ID, group_times};
 
 bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(&attr, 1));

@@ -83,7 +83,7 @@ const Figure& find(const std::vector<Figure>& figures, const std::string& name) 
     if (figure.entry.name == name) return figure;
     all.push_back(figure.entry.name);
   }
-  throw bad_input(name, "no such figure", base::did_you_mean(name, all, "recount plot --list"));
+  throw bad_input("--figure " + name, "no such figure", base::did_you_mean(name, all, "recount plot --list"));
 }
 
 const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,

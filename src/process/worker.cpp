@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,6 +30,11 @@ Child start(Spawn& spawn, std::string_view request, const Pipe& out, const Pipe&
 } // namespace
 
 Fd text_file(std::string_view text) {
+  if (text.size() <= PIPE_BUF) {
+    Pipe pipe;
+    if (!write_all(pipe.write.get(), text)) throw unavailable("input of a child", std::strerror(errno));
+    return std::move(pipe.read);
+  }
   Fd file(::memfd_create("recount-input", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), text) || ::lseek(file.get(), 0, SEEK_SET) != 0)
     throw unavailable("input of a child", std::string("memfd_create: ") + std::strerror(errno));

@@ -10,8 +10,9 @@
 
 namespace recount::process {
 
-/// A file in memory with this text, to be read from its start: a child's input without a pipe that could break
-/// (memfd_create(2)). Throws recount::Error (unavailable).
+/// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF bytes
+/// a pipe, which holds so many at any setting (pipe(7)) and which no limit on file sizes concerns; else a file
+/// in memory (memfd_create(2)). Throws recount::Error (unavailable).
 [[nodiscard]] Fd text_file(std::string_view text);
 
 /// Appends what a non-blocking descriptor holds now, keeping at most `most` bytes in `text` and dropping the

@@ -13,7 +13,7 @@ constexpr std::size_t room = 64; ///< bytes for each function
 constexpr unsigned char ret = 0xc3;
 
 /// First instructions by their bytes, `count` values from `first` on for the last of them.
-struct Kind {
+struct FirstInstruction {
   std::array<unsigned char, 4> bytes;
   std::size_t size;
   unsigned count;
@@ -24,7 +24,7 @@ constexpr std::array<unsigned char, 8> push{0x55, 0x48, 0x83, 0xc4, 0x08}; // pu
 constexpr std::array<unsigned char, 8> sub{0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08}; // sub, add rsp, 8
 constexpr std::array<unsigned char, 8> nop{0x90}, jump{0xeb, 0x00}, endbr{0xf3, 0x0f, 0x1e, 0xfa};
 constexpr std::array<unsigned char, 8> other{0x89, 0xc0}; // mov eax, eax
-constexpr Kind kinds[] = {
+constexpr FirstInstruction first_instructions[] = {
     {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 1, endbr, 4}, // endbr64
     {{0x50}, 1, 8, push, 5},                    // push of rax...rdi
     {{0x41, 0x50}, 2, 8, push, 5},              // push of r8...r15
@@ -40,7 +40,7 @@ constexpr Kind kinds[] = {
     {{0x0f, 0x80}, 2, 16, jump, 2}, // jcc rel32
 };
 
-bool is(const Kind& kind, std::span<const unsigned char> code) {
+bool is(const FirstInstruction& kind, std::span<const unsigned char> code) {
   if (code.size() < kind.size) return false;
   const std::size_t last = kind.size - 1;
   return std::ranges::equal(code.first(last), std::span(kind.bytes).first(last)) &&
@@ -49,7 +49,7 @@ bool is(const Kind& kind, std::span<const unsigned char> code) {
 } // namespace
 
 std::span<const unsigned char> calibration_body(std::span<const unsigned char> code) {
-  for (const Kind& kind : kinds)
+  for (const FirstInstruction& kind : first_instructions)
     if (is(kind, code)) return std::span(kind.body).first(kind.body_size);
   return std::span(other).first(2);
 }

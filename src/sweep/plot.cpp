@@ -33,9 +33,9 @@ SweepPlot::SweepPlot(std::string path, std::string figure, const std::vector<fig
 }
 
 figure::Sheet SweepPlot::sheet(const result::Results& results) const {
-  const auto& figure =
-      figure_.empty() ? figure::suitable(figures_, results) : figure::find(figures_, figure_);
-  return figure.compose(results, {});
+  // Not named: g++ 14 warns that the default argument of suitable() dangles.
+  return (figure_.empty() ? figure::suitable(figures_, results) : figure::find(figures_, figure_))
+      .compose(results, {});
 }
 
 std::string SweepPlot::text(const result::Results& results) const {

@@ -1,14 +1,12 @@
 #include "sweep/run_process.hpp"
+#include "process/worker.hpp"
 #include "sweep/serve.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <recount/error.hpp>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace recount::sweep {
@@ -17,17 +15,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t longest_answer = 16 << 20, longest_words = 4096;
 
-/// The request as a file in memory: read by the child whenever it likes, no pipe to break.
-process::Fd request_file(const std::string& text) {
-  process::Fd fd(::memfd_create("recount-request", MFD_CLOEXEC));
-  if (!fd || ::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-    throw unavailable("recount sweep", std::string("memfd_create: ") + std::strerror(errno));
-  return fd;
-}
-
 process::Child start(const Job& job, const Execution& how, int out, int err) {
   const auto in =
-      request_file(to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics}));
+      process::text_file(to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics}));
   process::Spawn spawn;
   spawn.argv = how.program;
   spawn.in = in.get();
@@ -47,18 +37,6 @@ std::chrono::nanoseconds cpu_time(pid_t pid) {
   timespec used{};
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
-/// Reads what is there into `text`, at most `most` bytes of it; closes the descriptor at its end.
-void drain(process::Fd& fd, std::string& text, std::size_t most) {
-  char block[1 << 14];
-  while (fd) {
-    const ssize_t got = ::read(fd.get(), block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0) return fd.reset();
-    text.append(block, std::min(static_cast<std::size_t>(got), most - std::min(most, text.size())));
-  }
 }
 
 } // namespace
@@ -93,8 +71,8 @@ Clock::time_point RunProcess::deadline() const {
 }
 
 bool RunProcess::advance() {
-  drain(out_, answer_, longest_answer);
-  drain(err_, words_, longest_words);
+  process::drain(out_, answer_, longest_answer);
+  process::drain(err_, words_, longest_words);
   if (const auto share = take_progress(answer_)) simulated_ = share;
   const auto rest = left();
   const bool late = rest && rest->count() <= 0;

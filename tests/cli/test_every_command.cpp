@@ -38,7 +38,7 @@ const std::map<std::string, Example>& examples() {
       {"doctor", {""}},
       {"events", {"--pmu perf fault"}},
       {"lint", {"table.csv"}},
-      {"presets", {"--table table.csv --cpu skl L1_DCM", "tables of x86 CPUs"}},
+      {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {"perf::PAGE-FAULTS -q --repeat 1", "software events"}},
       {"caches", {"--witness model:i7-9700 --max-size 8M -q"}},
       {"stat", {"-e perf::PAGE-FAULTS -- true", "software events", true}},
@@ -47,7 +47,7 @@ const std::map<std::string, Example>& examples() {
        {"r.jsonl", "gnuplot", false,
         "sweep stride --size 4K,8K --stride 64,128 --rounds 1 --repeat 1 --witness clock -q -o r.jsonl", "",
         "full.svg"}},
-      {"cost", {"--rounds 1 --at-once 1 -e perf::PAGE-FAULTS", "software events"}},
+      {"cost", {"--repeat 1 --at-once 1 -e perf::PAGE-FAULTS", "software events"}},
       {"profile", {"-e page-faults:period=1 -- sh -c :", "software events", true}},
       {"watch",
        {"--plain --interval 50 -e perf::PAGE-FAULTS -- sleep 0.1", "software events", true, "",
@@ -76,7 +76,7 @@ struct Place {
   Folder folder;
   Place() {
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
-    for (const char* suffix : {"jsonl", "svg", "gp", "txt"})
+    for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
   }
 

@@ -57,11 +57,23 @@ const std::vector<Attempt>& attempts() {
       {"a group that is a file", [](auto&) {}, 0, -1, 0},
       {"an unknown flag", [](auto&) {}, 0, -1, -1, 1 << 20},
       {"a cgroup that is none", [](auto&) {}, 0, 0, -1, PERF_FLAG_PID_CGROUP},
-      {"inherited group reads", [](auto& a) { a.inherit = 1; a.read_format = PERF_FORMAT_GROUP; }},
-      {"inherited reads with identifiers", [](auto& a) { a.inherit = 1; a.read_format = PERF_FORMAT_ID; }},
+      {"inherited group reads",
+       [](auto& a) {
+         a.inherit = 1;
+         a.read_format = PERF_FORMAT_GROUP;
+       }},
+      {"inherited reads with identifiers",
+       [](auto& a) {
+         a.inherit = 1;
+         a.read_format = PERF_FORMAT_ID;
+       }},
       {"pinned", [](auto& a) { a.pinned = 1; }},
       {"inherit_thread without inherit", [](auto& a) { a.inherit_thread = 1; }},
-      {"remove_on_exec with enable_on_exec", [](auto& a) { a.remove_on_exec = 1; a.enable_on_exec = 1; }},
+      {"remove_on_exec with enable_on_exec",
+       [](auto& a) {
+         a.remove_on_exec = 1;
+         a.enable_on_exec = 1;
+       }},
       {"sigtrap without remove_on_exec", [](auto& a) { a.sigtrap = 1; }},
       {"all CPUs' rights: a CPU", [](auto&) {}, -1, 0},
   };
@@ -76,7 +88,8 @@ int errno_of(perf_event_attr attr, const Attempt& how) {
   return EventFd(attr, how.pid, how.cpu, how.group, how.flags).error();
 }
 
-std::vector<std::uint64_t> group_words(const perf_event_attr& kind, std::uint64_t format, std::vector<EventFd>& group) {
+std::vector<std::uint64_t> group_words(const perf_event_attr& kind, std::uint64_t format,
+                                       std::vector<EventFd>& group) {
   perf_event_attr attr = kind;
   attr.read_format = format;
   group.emplace_back(attr);

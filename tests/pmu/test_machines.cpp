@@ -10,7 +10,8 @@ using namespace recount::test;
 
 namespace {
 
-constexpr std::uint64_t group_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+constexpr std::uint64_t group_format =
+    PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 
 perf_event_attr of(std::uint32_t type, std::uint64_t config) {
   perf_event_attr attr = raw(config);
@@ -24,7 +25,7 @@ perf_event_attr member(std::uint64_t config) {
   return attr;
 }
 
-void run_on(int cpu) {
+void run_on(unsigned cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
@@ -37,7 +38,8 @@ BOOST_AUTO_TEST_SUITE(machines)
 
 BOOST_AUTO_TEST_CASE(sandy_bridge_counts_some_events_in_one_counter_only) {
   if (!simulated("snb")) return;
-  constexpr std::uint64_t pending = 0x0148, cycles_pending = 0x1000148, latency = 0x01cd, store = 0x02cd, l1d = 0x0151;
+  constexpr std::uint64_t pending = 0x0148, cycles_pending = 0x1000148, latency = 0x01cd, store = 0x02cd,
+                          l1d = 0x0151;
   EventFd leader(of(PERF_TYPE_RAW, pending));
   BOOST_TEST(EventFd(member(cycles_pending), 0, -1, leader.fd()).error() == EINVAL); // counter 2, both
   EventFd third(member(latency), 0, -1, leader.fd());
@@ -80,7 +82,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_core_counts_on_its_own_cpus) {
   BOOST_TEST(EventFd(of(atom, 0x00c0), 0, 0).error() == ENOENT);
   BOOST_TEST(EventFd(of(core, 0x00c0), 0, 1).error() == ENOENT);
   BOOST_TEST(EventFd(of(atom, 0x00c0), 0, 1).error() == 0);
-  for (const int cpu : {0, 1}) {
+  for (const unsigned cpu : {0U, 1U}) {
     run_on(cpu);
     for (const std::uint32_t type : {core, atom}) {
       EventFd event(of(type, 0x00c0));

@@ -14,8 +14,7 @@ namespace {
 /// The first page of an event's mapping.
 class Page {
 public:
-  explicit Page(const EventFd& event)
-      : at_(::mmap(nullptr, size(), PROT_READ, MAP_SHARED, event.fd(), 0)) {}
+  explicit Page(const EventFd& event) : at_(::mmap(nullptr, size(), PROT_READ, MAP_SHARED, event.fd(), 0)) {}
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   ~Page() { ::munmap(at_, size()); }
@@ -63,7 +62,8 @@ BOOST_AUTO_TEST_CASE(user_space_reads_what_a_call_reads) {
     const auto before = read_in_user_space(*page);
     add_turns(1000);
     const auto after = read_in_user_space(*page);
-    BOOST_TEST(after - before == (code == 0x00c0U ? 18003U : 1001U)); // not an instruction beside the block's own
+    BOOST_TEST(after - before ==
+               (code == 0x00c0U ? 18003U : 1001U)); // not an instruction beside the block's own
     event.control(PERF_EVENT_IOC_DISABLE);
     BOOST_TEST(page->index == 0U);
     BOOST_TEST(read_in_user_space(*page) == event.value());

@@ -64,7 +64,8 @@ private:
 perf_event_attr sampled(std::uint64_t config, std::uint64_t period) {
   perf_event_attr attr = raw(config);
   attr.sample_period = period;
-  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+  attr.sample_type =
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
   return attr;
 }
 constexpr std::uint64_t branches = 0x00c4, instructions = 0x00c0;
@@ -124,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_sample_tells_the_values_of_its_group) {
   }
   // 114 bytes of nops beside: 16 * (jc) and dec, jnz a turn
   const auto& last = records.back().words;
-  BOOST_TEST(static_cast<double>(last[3]) / static_cast<double>(last[1]) == 18.0 / 17, boost::test_tools::tolerance(0.02));
+  BOOST_TEST(static_cast<double>(last[3]) / static_cast<double>(last[1]) == 18.0 / 17,
+             boost::test_tools::tolerance(0.02));
 }
 
 BOOST_AUTO_TEST_CASE(a_full_ring_loses_samples_and_tells_how_many) {

@@ -1,4 +1,5 @@
-// Counters run out as Linux lets them run out, on the simulated Skylake: four general counters, three fixed ones.
+// Counters run out as Linux lets them run out, on the simulated Skylake: four general counters, three fixed
+// ones.
 #include "events.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -58,12 +59,15 @@ BOOST_AUTO_TEST_CASE(a_group_of_more_than_there_are_counters_is_refused) {
   const bool alone = has("general 8");
   BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3]}).error == 0);
   BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4]}).error == (alone ? 0 : EINVAL));
-  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7]}).error == (alone ? 0 : EINVAL));
-  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7], plain[8]}).error == EINVAL);
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7]}).error ==
+             (alone ? 0 : EINVAL));
+  BOOST_TEST(Group({plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], plain[7], plain[8]})
+                 .error == EINVAL);
 }
 
 BOOST_AUTO_TEST_CASE(fixed_counters_come_on_top) {
-  BOOST_TEST(Group({fixed_or_general, 0x003c, only_fixed_2, plain[0], plain[1], plain[2], plain[3]}).error == 0);
+  BOOST_TEST(Group({fixed_or_general, 0x003c, only_fixed_2, plain[0], plain[1], plain[2], plain[3]}).error ==
+             0);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_single_counter_counts_is_there_once_in_a_group) {
@@ -90,7 +94,8 @@ BOOST_AUTO_TEST_CASE(siblings_that_are_off_are_not_in_the_way_until_they_are_ena
 }
 
 BOOST_AUTO_TEST_CASE(groups_that_do_not_fit_together_take_turns) {
-  Group one({plain[0], plain[1], plain[2]}), other({plain[0], plain[3], plain[4]}), third({plain[0], plain[5], plain[6]});
+  Group one({plain[0], plain[1], plain[2]}), other({plain[0], plain[3], plain[4]}),
+      third({plain[0], plain[5], plain[6]});
   BOOST_REQUIRE(one.error + other.error + third.error == 0);
   for (Group* group : {&one, &other, &third})
     group->enable();
@@ -103,13 +108,15 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_fit_together_take_turns) {
     BOOST_TEST(words[2] < words[1]);
     BOOST_TEST(share > 0.1);
     BOOST_TEST(share < 0.7);
-    BOOST_TEST(static_cast<double>(words[3]) / share == turns, boost::test_tools::tolerance(0.35)); // a branch a turn
+    BOOST_TEST(static_cast<double>(words[3]) / share == turns,
+               boost::test_tools::tolerance(0.35)); // a branch a turn
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_pinned_group_goes_first_and_one_that_finds_no_counter_is_in_error) {
   if (has("general 8")) return;
-  Group first({plain[0], plain[1], plain[2]}, true), second({plain[0], plain[3], plain[4]}, true), flexible({plain[5], plain[6]});
+  Group first({plain[0], plain[1], plain[2]}, true), second({plain[0], plain[3], plain[4]}, true),
+      flexible({plain[5], plain[6]});
   for (Group* group : {&first, &second, &flexible})
     group->enable();
   execute_for(20);

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -17,11 +18,17 @@ struct Instruction {
   std::string text; ///< "add BYTE PTR [rdx+rax*1],0x1"
 };
 
+/// The library of measured code: of this build, or of another compiler.
+inline std::string kernel_library() {
+  const char* const other = std::getenv("KERNEL_LIBRARY");
+  return other ? other : KERNEL_LIBRARY;
+}
+
 /// The instructions of one function of the library of measured code.
 inline std::vector<Instruction> disassemble(const std::string& function) {
   recount::process::Spawn spawn;
-  spawn.argv = {"objdump",     "-d", "--no-show-raw-insn", "-M", "intel", "--disassemble=" + function,
-                KERNEL_LIBRARY};
+  spawn.argv = {"objdump",       "-d", "--no-show-raw-insn", "-M", "intel", "--disassemble=" + function,
+                kernel_library()};
   const recount::process::Captured out = recount::process::capture(std::move(spawn));
   BOOST_REQUIRE_MESSAGE(out.exit.ok(), recount::process::describe(out.exit) << ": " << out.err);
   std::vector<Instruction> code;
@@ -32,7 +39,7 @@ inline std::vector<Instruction> disassemble(const std::string& function) {
     if (std::regex_match(line, match, line_of_code))
       code.push_back({std::stoul(match[1], nullptr, 16), match[2]});
   }
-  BOOST_REQUIRE_MESSAGE(!code.empty(), function << " is not in " << KERNEL_LIBRARY);
+  BOOST_REQUIRE_MESSAGE(!code.empty(), function << " is not in " << kernel_library());
   return code;
 }
 

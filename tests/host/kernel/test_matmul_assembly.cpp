@@ -28,7 +28,7 @@ std::string function_of(const std::string& variant) {
   if (!variant.starts_with("blocked")) return "recount_kernel_matmul_" + variant;
   const std::string part = variant == "blocked_f64" ? "8MatricesIdE5apart" : "8MatricesIsE5apart";
   recount::process::Spawn spawn;
-  spawn.argv = {"nm", KERNEL_LIBRARY};
+  spawn.argv = {"nm", kernel_library()};
   std::istringstream lines(recount::process::capture(std::move(spawn)).out);
   for (std::string line; std::getline(lines, line);)
     if (line.find(part) != std::string::npos) return line.substr(line.rfind(' ') + 1);

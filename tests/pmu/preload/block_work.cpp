@@ -14,8 +14,8 @@ namespace {
 using recount::kernel::Tally;
 using recount::kernel::native::Turns;
 
-/// Mispredictions of a two-level predictor with 12 bits of history (Yeh and Patt, MICRO 1991) for the branches
-/// that the data decide: taken where the byte is zero.
+/// Mispredictions of a two-level predictor with 12 bits of history (Yeh and Patt, MICRO 1991) for the
+/// branches that the data decide: taken where the byte is zero.
 double mispredicted_by(const unsigned char* bytes, std::int64_t count) {
   constexpr unsigned history_bits = 12, mask = (1U << history_bits) - 1, most = 3, weakly_taken = 2;
   std::vector<unsigned char> counters(mask + 1, weakly_taken);
@@ -105,7 +105,8 @@ Work block_work(const recount::kernel::native::Block& block, const void* context
     work[returns] += steps;
   }
   if (block.name == "branch_data")
-    work[mispredicted] += mispredicted_by(static_cast<const unsigned char*>(at.data), at.turns * recount::kernel::native::steps_a_turn);
+    work[mispredicted] += mispredicted_by(static_cast<const unsigned char*>(at.data),
+                                          at.turns * recount::kernel::native::steps_a_turn);
   if (name.family == "scatter") {
     work[integer_multiplies] = steps;
     add(work, scattered(at, name.operation == "store"));

@@ -111,14 +111,15 @@ int poll_events(pollfd* fds, nfds_t count, int timeout) {
     }
     if (ready > 0) return ready;
     const bool last = timeout >= 0 && waited >= timeout;
-    const long got = real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
+    const long got =
+        real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
     if (got != 0 || last) return static_cast<int>(got);
   }
 }
 
 bool controls(unsigned long request) {
-  return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE || request == PERF_EVENT_IOC_RESET ||
-         request == PERF_EVENT_IOC_REFRESH;
+  return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
+         request == PERF_EVENT_IOC_RESET || request == PERF_EVENT_IOC_REFRESH;
 }
 
 ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
@@ -170,7 +171,8 @@ int ioctl(int fd, unsigned long request, ...) {
 
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : pmu::slot_of(fd);
-  return slot < 0 ? pmu::real::mmap(at, bytes, protection, flags, fd, offset) : pmu::map_event(fd, slot, bytes, protection, flags);
+  return slot < 0 ? pmu::real::mmap(at, bytes, protection, flags, fd, offset)
+                  : pmu::map_event(fd, slot, bytes, protection, flags);
 }
 void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   return mmap(at, bytes, protection, flags, fd, offset);
@@ -191,7 +193,8 @@ int sigaction(int number, const struct sigaction* now, struct sigaction* before)
   return next(number, now, before);
 }
 sighandler_t signal(int number, sighandler_t handler) {
-  struct sigaction now {}, before {};
+  struct sigaction now {
+  }, before{};
   now.sa_handler = handler;
   now.sa_flags = SA_RESTART;
   return sigaction(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
@@ -215,7 +218,8 @@ int fcntl64(int fd, int command, ...) {
 int poll(pollfd* fds, nfds_t count, int timeout) {
   for (nfds_t i = 0; i < count; ++i)
     if (pmu::samples_here(fds[i])) return pmu::poll_events(fds, count, timeout);
-  return static_cast<int>(pmu::real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), timeout));
+  return static_cast<int>(
+      pmu::real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), timeout));
 }
 int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
   return poll(fds, count, timeout);

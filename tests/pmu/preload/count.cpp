@@ -263,7 +263,10 @@ namespace {
 class Account {
 public:
   Account(const Effect* user, const Effect* kernel)
-      : user_(user), kernel_(kernel), tid_(static_cast<pid_t>(real::syscall(SYS_gettid))), cpu_(sched_getcpu()) {
+      : user_(user),
+        kernel_(kernel),
+        tid_(static_cast<pid_t>(real::syscall(SYS_gettid))),
+        cpu_(sched_getcpu()) {
     const std::uint64_t now = thread_ns();
     passed_ = thread.last_ns == 0 ? 0 : now - thread.last_ns;
     thread.last_ns = now;
@@ -381,19 +384,21 @@ double share_of(const Shared& shared, const Slot& slot) {
   double share = 0;
   for (std::size_t r = 0; r < turns(groups); ++r) {
     const Turn turn = turn_of(shared, pmu, groups, r, nullptr);
-    if (std::ranges::find(turn.who(), self) != turn.who().end()) share += 1.0 / static_cast<double>(turns(groups));
+    if (std::ranges::find(turn.who(), self) != turn.who().end())
+      share += 1.0 / static_cast<double>(turns(groups));
   }
   return share > 1 - 1e-9 ? 1 : share;
 }
 
-void enable_on_exec() {
+void begin_program(bool set_user_id) {
   const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
   const Locked shared;
-  for (Slot& slot : shared->slots)
-    if (slot.used && slot.enable_on_exec && slot.target == tid) {
-      slot.enabled = true;
-      slot.enable_on_exec = false;
-    }
+  for (Slot& slot : shared->slots) {
+    if (!slot.used || slot.target != tid) continue;
+    slot.enabled = (slot.enabled || slot.enable_on_exec) && !set_user_id;
+    slot.enable_on_exec = false;
+    slot.dropped = slot.dropped || set_user_id;
+  }
 }
 
 } // namespace pmu

@@ -29,7 +29,8 @@ void account_call();
 /// The share of time for which a foreign event is scheduled, by turns.
 [[nodiscard]] double share_of(const Shared& shared, const Slot& slot);
 
-/// Marks what the program that has just been executed by this thread begins to count.
-void enable_on_exec();
+/// The calling thread has executed a program: begins what counts from there on. Linux removes the events
+/// of a user without capabilities from a set-user-ID program.
+void begin_program(bool set_user_id);
 
 } // namespace pmu

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <cpuid.h>
+#include <csignal>
 #include <cstring>
 #include <link.h>
 #include <string_view>
@@ -46,7 +46,8 @@ Leaf performance(const Machine& machine) {
   const Pmu& pmu = machine.pmus.front();
   const auto general = static_cast<unsigned>(pmu.general), width = static_cast<unsigned>(pmu.width);
   // The parts of PERF_METRICS are no counters.
-  const auto fixed = std::ranges::count_if(pmu.fixed, [](const Fixed& one) { return one.codes.front().umask < 0x80; });
+  const auto fixed =
+      std::ranges::count_if(pmu.fixed, [](const Fixed& one) { return one.codes.front().umask < 0x80; });
   return {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(fixed) | width << 5};
 }
 
@@ -70,7 +71,8 @@ bool answer(siginfo_t* /*info*/, void* context) {
   const auto* const at = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
   for (std::size_t i = 0; i < answers; ++i) {
     if (answered[i] != at) continue;
-    const Leaf leaf = simulated(static_cast<unsigned>(registers[REG_RAX]), static_cast<unsigned>(registers[REG_RCX]));
+    const Leaf leaf =
+        simulated(static_cast<unsigned>(registers[REG_RAX]), static_cast<unsigned>(registers[REG_RCX]));
     registers[REG_RAX] = leaf.a;
     registers[REG_RBX] = leaf.b;
     registers[REG_RCX] = leaf.c;

@@ -3,8 +3,8 @@
 
 namespace pmu {
 
-/// Replaces each `cpuid` of the loaded libpfm4 by an invalid instruction, and answers the signal. Its file stays
-/// as it is.
+/// Replaces each `cpuid` of the loaded libpfm4 by an invalid instruction, and answers the signal. Its file
+/// stays as it is.
 void answer_cpuid();
 
 } // namespace pmu

@@ -18,8 +18,8 @@ struct Encoding {
 /// Nothing where the event is none of a simulated PMU.
 [[nodiscard]] std::optional<Encoding> encode(const Machine& machine, const perf_event_attr& attr);
 
-/// Rows whose counts add up: the one of this code, else those of its single unit-mask bits. A code that no row
-/// describes counts nothing, as on hardware.
+/// Rows whose counts add up: the one of this code, else those of its single unit-mask bits. A code that no
+/// row describes counts nothing, as on hardware.
 [[nodiscard]] std::vector<const Row*> rows_of(const Pmu& pmu, std::uint64_t config, std::uint64_t config1);
 
 } // namespace pmu

@@ -118,7 +118,8 @@ WrittenCode follow_jumps(const unsigned char* at, std::size_t bytes) {
   constexpr unsigned char load_passes[] = {0x48, 0x8b, 0x0f}, jump = 0xe9, nop = 0x90;
   constexpr std::size_t tail = 8; // of the frame that emit_jumps() writes
   WrittenCode code;
-  if (bytes < 64 || std::memcmp(at, load_passes, sizeof load_passes) != 0 || at[sizeof load_passes] != jump) return code;
+  if (bytes < 64 || std::memcmp(at, load_passes, sizeof load_passes) != 0 || at[sizeof load_passes] != jump)
+    return code;
   const auto target = [](const unsigned char* p) {
     std::int32_t distance = 0;
     std::memcpy(&distance, p + 1, sizeof distance);

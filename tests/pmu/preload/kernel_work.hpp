@@ -13,8 +13,8 @@ namespace pmu {
 
 /// A measured function of recount, as it is called: with a pointer to its arguments.
 struct Measured {
-  std::string name;                        ///< "recount_kernel_chase"
-  void (*own)(void* context) = nullptr;    ///< this library's copy
+  std::string name;                     ///< "recount_kernel_chase"
+  void (*own)(void* context) = nullptr; ///< this library's copy
   Work (*work)(const Measured&, const void* context) = nullptr;
   const recount::kernel::native::Block* block = nullptr;
   CodeRange code = {}; ///< in the program
@@ -23,7 +23,8 @@ struct Measured {
 /// Every measured function whose work is known.
 [[nodiscard]] std::vector<Measured> measured_functions();
 
-/// Code that kernel `code` has written: lines of it in the order of execution, none where it is not such code.
+/// Code that kernel `code` has written: lines of it in the order of execution, none where it is not such
+/// code.
 struct WrittenCode {
   std::vector<std::uint64_t> lines; ///< addresses of blocks
   bool full = false;                ///< nops fill each line before its jump

@@ -89,30 +89,48 @@ public:
 private:
   void statement(const Words& words, const std::string& line, const std::string& remark) {
     const std::string& key = words[0];
-    if (key == "machine") machine_.name = words.at(1);
-    else if (key == "cpu") machine_.processor = processor(words);
-    else if (key == "hide") machine_.hidden.insert(machine_.hidden.end(), words.begin() + 1, words.end());
-    else if (key == "cache") machine_.caches.push_back(cache(words));
-    else if (key == "tlb") machine_.tlbs.push_back(tlb(words));
-    else if (key == "background") machine_.background = amounts(words);
-    else if (key == "kernel-background") machine_.kernel_background = amounts(words);
-    else if (key == "per-second") machine_.per_second = amounts(words);
-    else if (key == "pmu") begin(words);
-    else if (key == "let") let(sides(line));
-    else if (key == "parameter") parameter(words);
-    else if (key == "event") current().rows.push_back(row(sides(line), remark));
-    else if (key == "change") change(sides(line));
-    else if (key == "fixed") current().fixed.push_back(fixed(words));
-    else if (key == "generic") current().generic[generic(words.at(1))] = {number(words.at(2)), 0};
-    else if (key == "cache-event") current().cache_event[cache_event(words)] = {number(words.at(4)), words.size() > 5 ? number(words[5]) : 0};
-    else if (key == "general") for_pmus([&](Pmu& pmu) { pmu.general = std::stoi(words.at(1)); });
-    else if (!for_sysfs(key)) throw std::runtime_error("unknown statement \"" + key + "\"");
+    if (key == "machine")
+      machine_.name = words.at(1);
+    else if (key == "cpu")
+      machine_.processor = processor(words);
+    else if (key == "hide")
+      machine_.hidden.insert(machine_.hidden.end(), words.begin() + 1, words.end());
+    else if (key == "cache")
+      machine_.caches.push_back(cache(words));
+    else if (key == "tlb")
+      machine_.tlbs.push_back(tlb(words));
+    else if (key == "background")
+      machine_.background = amounts(words);
+    else if (key == "kernel-background")
+      machine_.kernel_background = amounts(words);
+    else if (key == "per-second")
+      machine_.per_second = amounts(words);
+    else if (key == "pmu")
+      begin(words);
+    else if (key == "let")
+      let(sides(line));
+    else if (key == "parameter")
+      parameter(words);
+    else if (key == "event")
+      current().rows.push_back(row(sides(line), remark));
+    else if (key == "change")
+      change(sides(line));
+    else if (key == "fixed")
+      current().fixed.push_back(fixed(words));
+    else if (key == "generic")
+      current().generic[generic(words.at(1))] = {number(words.at(2)), 0};
+    else if (key == "cache-event")
+      current().cache_event[cache_event(words)] = {number(words.at(4)),
+                                                   words.size() > 5 ? number(words[5]) : 0};
+    else if (key == "general")
+      for_pmus([&](Pmu& pmu) { pmu.general = std::stoi(words.at(1)); });
+    else if (!for_sysfs(key))
+      throw std::runtime_error("unknown statement \"" + key + "\"");
   }
 
   /// What `run` alone reads.
   static bool for_sysfs(const std::string& key) {
-    return key == "format" || key == "alias" || key == "cap" ||
-           key == "setting" || key == "general-alone";
+    return key == "format" || key == "alias" || key == "cap" || key == "setting" || key == "general-alone";
   }
   Pmu& current() {
     if (machine_.pmus.empty()) throw std::runtime_error("stands before the first \"pmu\"");
@@ -164,8 +182,10 @@ private:
   static Fixed fixed(const Words& words) {
     Fixed one;
     for (std::size_t i = 1; i < words.size(); ++i)
-      if (words[i] == "only") one.only = true;
-      else one.codes.push_back(code(words[i]));
+      if (words[i] == "only")
+        one.only = true;
+      else
+        one.codes.push_back(code(words[i]));
     return one;
   }
   static std::uint64_t generic(const std::string& name) {
@@ -260,7 +280,8 @@ private:
     Expression made;
     made.rpn = named.rpn;
     for (const auto& quantity : named.quantities) {
-      made.operands.push_back(quantity.name.empty() ? std::vector<std::size_t>{} : indices(quantity.name, pmu));
+      made.operands.push_back(quantity.name.empty() ? std::vector<std::size_t>{}
+                                                    : indices(quantity.name, pmu));
       made.numbers.push_back(quantity.number);
     }
     return made;
@@ -283,8 +304,12 @@ Code code_of(std::uint64_t config) {
     return static_cast<std::uint32_t>(config >> from) & mask;
   };
   // AMD's event codes have four more bits, 32 to 35: PMC_Ex of the PPR.
-  return {field(0, 0xff) | field(32, 0xf) << 8, field(8, 0xff), field(24, 0xff), field(23, 1) != 0,
-          field(18, 1) != 0, field(21, 1) != 0};
+  return {field(0, 0xff) | field(32, 0xf) << 8,
+          field(8, 0xff),
+          field(24, 0xff),
+          field(23, 1) != 0,
+          field(18, 1) != 0,
+          field(21, 1) != 0};
 }
 
 Machine read_machine(const std::string& file, const std::string& changes) {

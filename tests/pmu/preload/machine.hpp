@@ -1,5 +1,5 @@
-// A simulated machine: its PMUs, and what each event counts. Read from a file of tests/pmu/machines; README.md
-// describes the format.
+// A simulated machine: its PMUs, and what each event counts. Read from a file of tests/pmu/machines;
+// README.md describes the format.
 #pragma once
 
 #include "quantity.hpp"
@@ -35,7 +35,7 @@ struct Row {
   bool any_config1 = true;
   std::uint64_t config1 = 0;
   std::uint64_t counters = ~std::uint64_t{0}; ///< general counters that can count it
-  std::optional<Code> leader; ///< it counts in a group that this event leads, nowhere else
+  std::optional<Code> leader;                 ///< it counts in a group that this event leads, nowhere else
   Expression count;
   std::string name;
 };
@@ -60,8 +60,8 @@ struct Pmu {
   double mhz = 3000;
   std::map<std::uint64_t, Configuration> generic;     ///< of PERF_COUNT_HW_*
   std::map<std::uint64_t, Configuration> cache_event; ///< of id | op << 8 | result << 16
-  std::vector<std::string> names;                     ///< of values beyond the quantities: "let" and "parameter"
-  std::vector<Expression> lets;                       ///< how to compute them, in order
+  std::vector<std::string> names; ///< of values beyond the quantities: "let" and "parameter"
+  std::vector<Expression> lets;   ///< how to compute them, in order
   std::vector<Row> rows;
   Code cycles; ///< what the NMI watchdog counts
   int cycles_value = -1;
@@ -86,15 +86,15 @@ struct Machine {
   std::string name;
   Processor processor;
   std::vector<Pmu> pmus;
-  std::vector<CacheLevel> caches; ///< L1d, L1i, L2, L3
-  std::vector<TlbLevel> tlbs;     ///< data, code, second
-  std::vector<std::string> hidden; ///< features of the processor that the simulated one lacks
+  std::vector<CacheLevel> caches;     ///< L1d, L1i, L2, L3
+  std::vector<TlbLevel> tlbs;         ///< data, code, second
+  std::vector<std::string> hidden;    ///< features of the processor that the simulated one lacks
   Work background, kernel_background; ///< what a system call about events executes around itself
   Work per_second;                    ///< what a program does that no kernel of recount is part of
 };
 
-/// Throws std::runtime_error, "FILE:LINE: what is wrong". `changes` is text in the same format, read after the
-/// file: "parameter noise 0.01\nchange 0x51.0x01 = 2 * it".
+/// Throws std::runtime_error, "FILE:LINE: what is wrong". `changes` is text in the same format, read after
+/// the file: "parameter noise 0.01\nchange 0x51.0x01 = 2 * it".
 [[nodiscard]] Machine read_machine(const std::string& file, const std::string& changes);
 
 /// The values that expressions of the PMU are computed over: the quantities, then its names.

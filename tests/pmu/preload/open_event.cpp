@@ -27,9 +27,10 @@ long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, un
                        static_cast<long>(flags));
 }
 
-/// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page faults
-/// are opened for user mode alone: they count the same there.
-long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+/// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page
+/// faults are opened for user mode alone: they count the same there.
+long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
+              unsigned long flags) {
   const long fd = open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
   if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
@@ -73,7 +74,8 @@ perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pi
   } else if (!attr.freq && encoding.pmu >= 0) {
     constexpr double least_ns = 20'000;
     const double each = std::max(per_second(encoding), 1.0);
-    attr.sample_period = static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
+    attr.sample_period =
+        static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
   }
   attr.exclude_kernel = 1; // nothing is left for Linux to permit
   attr.wakeup_events = 0;
@@ -114,8 +116,8 @@ int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t
   return 0;
 }
 
-/// A PMU of one CPU of a hybrid machine counts there only. A backing event of that CPU has just its times; all of
-/// a group have the same.
+/// A PMU of one CPU of a hybrid machine counts there only. A backing event of that CPU has just its times;
+/// all of a group have the same.
 int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
   if (const std::int32_t leader = slot_of(group_fd); leader >= 0) {
     const Locked shared;
@@ -163,7 +165,8 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
     slot.config1 = encoding->config1;
   }
   if (encoding && slot.period != 0 && attr.freq != 0)
-    slot.period = static_cast<std::uint64_t>(std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
+    slot.period = static_cast<std::uint64_t>(
+        std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
   slot.next_sample = static_cast<double>(slot.period);
   Sampler& how = sampler(at);
   how = {};
@@ -257,7 +260,8 @@ void adopt_descriptors() {
     const int fd = std::atoi(entry->d_name);
     char target[64] = {};
     const std::string name = std::string("/proc/self/fd/") + entry->d_name;
-    if (readlink(name.c_str(), target, sizeof target - 1) < 0 || std::strcmp(target, "anon_inode:[perf_event]") != 0)
+    if (readlink(name.c_str(), target, sizeof target - 1) < 0 ||
+        std::strcmp(target, "anon_inode:[perf_event]") != 0)
       continue;
     std::uint64_t id = 0;
     if (real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) != 0) continue;

@@ -80,7 +80,8 @@ void replace_written_code(void* at, std::size_t bytes) {
 // libgcc keeps what CPUID said in __cpu_model: three words, then a word of bits, numbered by
 // gcc/common/config/i386/i386-cpuinfo.h; further bits are in __cpu_features2.
 void hide_features() {
-  constexpr std::pair<const char*, unsigned> bits[] = {{"avx", 9}, {"avx2", 10}, {"fma", 14}, {"avx512f", 15}, {"avx512vl", 20}};
+  constexpr std::pair<const char*, unsigned> bits[] = {
+      {"avx", 9}, {"avx2", 10}, {"fma", 14}, {"avx512f", 15}, {"avx512vl", 20}};
   const auto model = program_symbol("__cpu_model"), more = program_symbol("__cpu_features2");
   if (model.at == nullptr) return;
   for (const std::string& feature : settings().machine.hidden) {

@@ -61,7 +61,7 @@ std::map<std::string, Symbol> read_program() {
   const auto fd = static_cast<int>(
       real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return all;
-  struct stat status{};
+  struct stat status {};
   if (fstat(fd, &status) == 0 && status.st_size > 0) {
     const auto bytes = static_cast<std::size_t>(status.st_size);
     void* const at = real::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -19,14 +19,16 @@ const Effect& second() {
 
 std::uint64_t total(const Shared& shared, const Slot& slot, std::uint64_t backing_ns) {
   double value = slot.value;
-  if (slot.foreign && !slot.exclude_user)
+  if (slot.foreign && !slot.dropped && !slot.exclude_user)
     value += count_of(slot, second()) * static_cast<double>(backing_ns) * 1e-9 * share_of(shared, slot);
   return static_cast<std::uint64_t>(value + 0.5);
 }
 
 /// The running time, given the backing event's: less what the slot has been without a counter.
 std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
-  if (slot.foreign) return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * share_of(shared, slot));
+  if (slot.dropped) return 0;
+  if (slot.foreign)
+    return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * share_of(shared, slot));
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
@@ -38,7 +40,8 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
 Slot* timed(Shared& shared, std::int32_t leader) {
   if (shared.slots[leader].simulated) return &shared.slots[leader];
   for (std::int32_t i = 0; i < shared.end; ++i)
-    if (shared.slots[i].used && shared.slots[i].simulated && shared.slots[i].leader == leader) return &shared.slots[i];
+    if (shared.slots[i].used && shared.slots[i].simulated && shared.slots[i].leader == leader)
+      return &shared.slots[i];
   return nullptr;
 }
 
@@ -53,7 +56,8 @@ std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
 
 } // namespace
 
-void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, std::vector<std::uint64_t>& words) {
+void append_read(const Shared& shared, const Slot& slot, std::uint64_t format,
+                 std::vector<std::uint64_t>& words) {
   const bool group = (format & PERF_FORMAT_GROUP) != 0;
   const auto self = static_cast<std::int32_t>(&slot - shared.slots);
   const auto all = group ? members(shared, slot.leader) : std::vector<std::int32_t>{self};
@@ -63,9 +67,12 @@ void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, s
     if (group && (format & PERF_FORMAT_ID) != 0) words.push_back(one.id);
     if (group && (format & PERF_FORMAT_LOST) != 0) words.push_back(one.lost);
   };
-  if (group) words.push_back(all.size());
-  else value(self);
-  if ((format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0) words.push_back(slot.scheduled_ns + slot.unscheduled_ns);
+  if (group)
+    words.push_back(all.size());
+  else
+    value(self);
+  if ((format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0)
+    words.push_back(slot.scheduled_ns + slot.unscheduled_ns);
   if ((format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0) words.push_back(slot.scheduled_ns);
   if (group) std::ranges::for_each(all, value);
   if (!group && (format & PERF_FORMAT_ID) != 0) words.push_back(slot.id);
@@ -84,13 +91,15 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
   std::size_t word = 1;
   const bool has_enabled = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
   const bool has_running = (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
+  if (has_enabled && slot.dropped) words[word] = 0;
   if (has_running) {
     std::uint64_t& time = words[word + (has_enabled ? 1 : 0)];
     time = running(*shared, *timing, time);
   }
   if (!group) {
     words[0] = total(*shared, slot, words[0]);
-    if ((format & PERF_FORMAT_LOST) != 0) words[static_cast<std::size_t>(bytes) / sizeof words[0] - 1] = slot.lost;
+    if ((format & PERF_FORMAT_LOST) != 0)
+      words[static_cast<std::size_t>(bytes) / sizeof words[0] - 1] = slot.lost;
     return bytes;
   }
   const auto size = [](std::uint64_t bits) { return static_cast<std::size_t>(std::popcount(bits)); };

@@ -15,6 +15,7 @@ namespace pmu {
 [[nodiscard]] ssize_t translate(std::int32_t slot, void* data, ssize_t bytes);
 
 /// The same words of a simulated event of this thread without a call, for a sample that reads.
-void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, std::vector<std::uint64_t>& words);
+void append_read(const Shared& shared, const Slot& slot, std::uint64_t format,
+                 std::vector<std::uint64_t>& words);
 
 } // namespace pmu

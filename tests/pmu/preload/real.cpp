@@ -33,8 +33,8 @@ int ioctl(int fd, unsigned long request, unsigned long argument) {
   return static_cast<int>(syscall(SYS_ioctl, fd, static_cast<long>(request), static_cast<long>(argument)));
 }
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) {
-  return reinterpret_cast<void*>(syscall(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes),
-                                         protection, flags, fd, offset));
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), protection, flags, fd, offset));
 }
 int munmap(void* at, std::size_t bytes) {
   return static_cast<int>(syscall(SYS_munmap, reinterpret_cast<long>(at), static_cast<long>(bytes)));

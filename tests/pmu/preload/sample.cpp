@@ -34,7 +34,8 @@ std::uint64_t pair(std::uint64_t low, std::uint64_t high) {
   return low | high << 32;
 }
 std::uint64_t ids_of_thread() {
-  return pair(static_cast<std::uint64_t>(real::syscall(SYS_getpid)), static_cast<std::uint64_t>(real::syscall(SYS_gettid)));
+  return pair(static_cast<std::uint64_t>(real::syscall(SYS_getpid)),
+              static_cast<std::uint64_t>(real::syscall(SYS_gettid)));
 }
 
 /// The words of one record, in the order of perf_event_open(2).
@@ -46,7 +47,8 @@ std::uint64_t header(std::uint32_t type, std::uint16_t misc, std::size_t words) 
 
 Words sample_record(const Shared& shared, const Slot& slot, const Sampler& how, std::uint64_t number) {
   const auto& attr = how.attr;
-  const std::uint64_t ip = executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
+  const std::uint64_t ip =
+      executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
   Words words{0};
   const auto field = [&](std::uint64_t bit, std::initializer_list<std::uint64_t> values) {
     if ((attr.sample_type & bit) != 0) words.insert(words.end(), values);
@@ -70,7 +72,10 @@ Words sample_record(const Shared& shared, const Slot& slot, const Sampler& how, 
   field(PERF_SAMPLE_TRANSACTION, {0});
   field(PERF_SAMPLE_REGS_INTR, {PERF_SAMPLE_REGS_ABI_NONE});
   const bool exact = attr.precise_ip > 0;
-  words[0] = header(PERF_RECORD_SAMPLE, static_cast<std::uint16_t>(PERF_RECORD_MISC_USER | (exact ? PERF_RECORD_MISC_EXACT_IP : 0)), words.size());
+  words[0] =
+      header(PERF_RECORD_SAMPLE,
+             static_cast<std::uint16_t>(PERF_RECORD_MISC_USER | (exact ? PERF_RECORD_MISC_EXACT_IP : 0)),
+             words.size());
   return words;
 }
 
@@ -95,7 +100,8 @@ Words lost_record(const Slot& slot, const Sampler& how) {
 }
 
 bool write_record(perf_event_mmap_page* page, const Words& words) {
-  const std::uint64_t head = page->data_head, tail = std::atomic_ref(page->data_tail).load(), size = page->data_size;
+  const std::uint64_t head = page->data_head, tail = std::atomic_ref(page->data_tail).load(),
+                      size = page->data_size;
   const std::size_t bytes = words.size() * sizeof words[0];
   if (size == 0 || size - (head - tail) < bytes) return false;
   auto* const data = reinterpret_cast<unsigned char*>(page) + page->data_offset;
@@ -126,7 +132,9 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
       }
     }
     const bool last = how.limit > 0 && --how.limit == 0;
-    if (how.async) signals_.push_back({how.signal != 0 ? how.signal : SIGIO, how.fd, last ? POLL_HUP : POLL_IN, how.owner});
+    if (how.async)
+      signals_.push_back(
+          {how.signal != 0 ? how.signal : SIGIO, how.fd, last ? POLL_HUP : POLL_IN, how.owner});
     if (!last) continue;
     slot.enabled = false;
     stopped_.push_back(how.fd);
@@ -145,7 +153,8 @@ void Overflows::deliver() {
     info.si_code = one.code;
     info.si_fd = one.fd;
     info.si_band = one.code == POLL_HUP ? 0x11 : 1; // POLLHUP | POLLIN, POLLIN
-    real::syscall(SYS_rt_tgsigqueueinfo, real::syscall(SYS_getpid), one.to, one.number, reinterpret_cast<long>(&info));
+    real::syscall(SYS_rt_tgsigqueueinfo, real::syscall(SYS_getpid), one.to, one.number,
+                  reinterpret_cast<long>(&info));
   }
 }
 

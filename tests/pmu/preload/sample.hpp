@@ -21,10 +21,10 @@ extern std::uint64_t unknown_code;
 struct Sampler {
   perf_event_attr attr{};
   int fd = -1;
-  int output = -1;      ///< slot whose ring takes the records, by PERF_EVENT_IOC_SET_OUTPUT
-  int signal = 0;       ///< by F_SETSIG; 0: SIGIO
-  bool async = false;   ///< O_ASYNC
-  pid_t owner = 0;      ///< thread that is signalled
+  int output = -1;        ///< slot whose ring takes the records, by PERF_EVENT_IOC_SET_OUTPUT
+  int signal = 0;         ///< by F_SETSIG; 0: SIGIO
+  bool async = false;     ///< O_ASYNC
+  pid_t owner = 0;        ///< thread that is signalled
   std::int64_t limit = 0; ///< overflows left until the event stops, by PERF_EVENT_IOC_REFRESH; 0: no limit
   std::uint64_t lost = 0; ///< records that the ring had no room for, not yet told
 };

@@ -40,15 +40,25 @@ void option(Settings& s, const std::string& name, std::istringstream& words) {
     return;
   }
   if (!(words >> value)) throw std::runtime_error("option " + name + " needs a number");
-  if (name == "paranoid") s.paranoid = static_cast<int>(value);
-  else if (name == "mlock_kb") s.mlock_pages = static_cast<std::int64_t>(value) * 1024 / sysconf(_SC_PAGESIZE) * sysconf(_SC_NPROCESSORS_ONLN);
-  else if (name == "watchdog") s.watchdog = value != 0;
-  else if (name == "rdpmc") s.rdpmc = value != 0;
-  else if (name == "noise") s.noise = value;
-  else if (name == "mux_ms") s.mux_ns = 1e6 * value;
-  else if (name == "tick") s.tick = value;
-  else if (name == "seed") s.seed = static_cast<std::uint64_t>(value);
-  else throw std::runtime_error("unknown option \"" + name + "\"");
+  if (name == "paranoid")
+    s.paranoid = static_cast<int>(value);
+  else if (name == "mlock_kb")
+    s.mlock_pages =
+        static_cast<std::int64_t>(value) * 1024 / sysconf(_SC_PAGESIZE) * sysconf(_SC_NPROCESSORS_ONLN);
+  else if (name == "watchdog")
+    s.watchdog = value != 0;
+  else if (name == "rdpmc")
+    s.rdpmc = value != 0;
+  else if (name == "noise")
+    s.noise = value;
+  else if (name == "mux_ms")
+    s.mux_ns = 1e6 * value;
+  else if (name == "tick")
+    s.tick = value;
+  else if (name == "seed")
+    s.seed = static_cast<std::uint64_t>(value);
+  else
+    throw std::runtime_error("unknown option \"" + name + "\"");
 }
 
 Settings read_settings() {

@@ -24,10 +24,10 @@ struct File {
 File& file() {
   static File* const mapped = [] {
     const char* const name = std::getenv("RECOUNT_PMU_SHARED");
-    const int fd = name != nullptr ? static_cast<int>(real::syscall(
-                                         SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
-                                         O_RDWR | O_CREAT | O_CLOEXEC, 0666))
-                                   : -1;
+    const int fd = name != nullptr
+                       ? static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
+                                                        O_RDWR | O_CREAT | O_CLOEXEC, 0666))
+                       : -1;
     if (fd >= 0) real::syscall(SYS_ftruncate, fd, sizeof(File));
     void* at = real::mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE,
                           fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);

@@ -1,4 +1,5 @@
-// The simulated events of all processes, in shared memory: what opened an event counts need not be who opened it.
+// The simulated events of all processes, in shared memory: what opened an event counts need not be who opened
+// it.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,17 @@ namespace pmu {
 struct Slot {
   bool used = false;
   bool simulated = false;
-  std::uint64_t id = 0; ///< of the backing event
+  std::uint64_t id = 0;    ///< of the backing event
   std::uint64_t order = 0; ///< of opening
-  pid_t owner = 0;      ///< the process that opened it
-  pid_t target = 0;     ///< thread whose work it counts; -1: of a CPU
-  int cpu = -1;         ///< as asked; -1: any
-  int backing_cpu = -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
+  pid_t owner = 0;         ///< the process that opened it
+  pid_t target = 0;        ///< thread whose work it counts; -1: of a CPU
+  int cpu = -1;            ///< as asked; -1: any
+  int backing_cpu =
+      -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
   bool foreign = false; ///< counts another thread than the one that opened it
   bool inherit = false, enable_on_exec = false, pinned = false, exclude_user = false, exclude_kernel = false;
   bool enabled = false, failed = false; ///< failed: pinned, and could not be scheduled
+  bool dropped = false;                 ///< the target has executed a set-user-ID program
   std::int32_t leader = -1;             ///< slot of the leader, itself for a leader
   std::int32_t pmu = 0;
   std::uint64_t config = 0, config1 = 0, read_format = 0;
@@ -38,7 +41,7 @@ inline constexpr std::size_t most_slots = 1024;
 /// What all processes of one `run` share.
 struct Shared {
   std::uint64_t opened = 0;
-  std::int32_t end = 0; ///< one beyond the last slot ever used
+  std::int32_t end = 0;          ///< one beyond the last slot ever used
   std::int64_t locked_pages = 0; ///< of rings, against perf_event_mlock_kb
   std::uint64_t noise = 0;       ///< state of the generator
   std::uint64_t injected[64]{};  ///< how often an injected error has been given

@@ -45,7 +45,9 @@ bool may_lock(std::size_t bytes) {
   const auto pages = static_cast<std::int64_t>(bytes / page_size());
   const Locked shared;
   const std::int64_t beyond = shared->locked_pages + pages - *limit;
-  if (beyond > 0 && memory.rlim_cur != RLIM_INFINITY && static_cast<rlim_t>(beyond) * page_size() > memory.rlim_cur) return false;
+  if (beyond > 0 && memory.rlim_cur != RLIM_INFINITY &&
+      static_cast<rlim_t>(beyond) * page_size() > memory.rlim_cur)
+    return false;
   shared->locked_pages += pages;
   return true;
 }
@@ -60,13 +62,15 @@ std::uint64_t register_value(const Slot& slot) {
   return static_cast<std::uint64_t>(value) & (static_cast<std::uint64_t>(max_period(slot)) << 1 | 1);
 }
 std::int64_t offset(const Slot& slot) {
-  return static_cast<std::int64_t>(slot.value + 0.5) - static_cast<std::int64_t>(slot.reset + slot.value + 0.5) + max_period(slot);
+  return static_cast<std::int64_t>(slot.value + 0.5) -
+         static_cast<std::int64_t>(slot.reset + slot.value + 0.5) + max_period(slot);
 }
 
 /// What rdpmc takes for a counter: fixed ones have bit 30 set (SDM volume 2, RDPMC).
 std::uint32_t rdpmc_number(int counter) {
   constexpr std::uint32_t fixed = 1U << 30;
-  return counter < first_fixed ? static_cast<std::uint32_t>(counter) : fixed | static_cast<std::uint32_t>(counter - first_fixed);
+  return counter < first_fixed ? static_cast<std::uint32_t>(counter)
+                               : fixed | static_cast<std::uint32_t>(counter - first_fixed);
 }
 
 bool answer(siginfo_t* /*info*/, void* context) {
@@ -80,7 +84,8 @@ bool answer(siginfo_t* /*info*/, void* context) {
     std::size_t bytes;
   } here{code, sizeof code}, there{const_cast<void*>(at), sizeof code};
   const long self = real::syscall(SYS_getpid);
-  if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&here), 1, reinterpret_cast<long>(&there), 1, 0) != sizeof code ||
+  if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&here), 1,
+                    reinterpret_cast<long>(&there), 1, 0) != sizeof code ||
       std::memcmp(code, rdpmc, sizeof rdpmc) != 0)
     return false;
   const auto number = static_cast<std::uint32_t>(registers[REG_RCX]);
@@ -88,7 +93,8 @@ bool answer(siginfo_t* /*info*/, void* context) {
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i) {
     const Slot& slot = shared->slots[i];
-    if (!slot.used || !slot.simulated || slot.target != thread || slot.counter < 0 || rdpmc_number(slot.counter) != number)
+    if (!slot.used || !slot.simulated || slot.target != thread || slot.counter < 0 ||
+        rdpmc_number(slot.counter) != number)
       continue;
     const std::uint64_t value = register_value(slot);
     registers[REG_RAX] = static_cast<greg_t>(value & 0xffffffff);
@@ -122,12 +128,14 @@ void update_page(const Slot& slot, std::int32_t index) {
   if (mapping.page == nullptr) return;
   perf_event_mmap_page& page = *mapping.page;
   const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
-  const bool counts = settings().rdpmc && self && slot.enabled && slot.counter >= 0 && slot.unscheduled_ns == 0;
+  const bool counts =
+      settings().rdpmc && self && slot.enabled && slot.counter >= 0 && slot.unscheduled_ns == 0;
   const auto value = static_cast<std::int64_t>(slot.value + 0.5);
   std::atomic_ref lock(page.lock);
   lock.fetch_add(1);
   page.cap_user_rdpmc = settings().rdpmc;
-  page.pmc_width = static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
+  page.pmc_width =
+      static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
   page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
   page.offset = counts ? offset(slot) : value;
   copy_times(page, mapping.backing);
@@ -151,7 +159,9 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   void* const memory = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return memory;
   auto* const page = static_cast<perf_event_mmap_page*>(memory);
-  page->size = sizeof(perf_event_mmap_page) < page_size() ? offsetof(perf_event_mmap_page, size) + sizeof page->size : 0;
+  page->size = sizeof(perf_event_mmap_page) < page_size()
+                   ? offsetof(perf_event_mmap_page, size) + sizeof page->size
+                   : 0;
   page->cap_bit0_is_deprecated = 1;
   page->data_offset = page_size();
   page->data_size = bytes - page_size();

@@ -9,7 +9,8 @@
 
 namespace pmu {
 
-/// mmap(2) of an event of this process: memory of the simulation's own, or what Linux gives for its own events.
+/// mmap(2) of an event of this process: memory of the simulation's own, or what Linux gives for its own
+/// events.
 [[nodiscard]] void* map_event(int fd, std::int32_t slot, std::size_t bytes, int protection, int flags);
 /// munmap(2); whatever else it may be is Linux's.
 void forget_mapping(void* at);

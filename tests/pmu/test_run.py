@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What tests/pmu/run does besides running a command. Arguments: run, options of run."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+RUN = sys.argv[1:]
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+DEVICES = "/sys/bus/event_source/devices"
+
+
+def run(*arguments):
+    return subprocess.run(RUN + list(arguments), capture_output=True, text=True, check=False)
+
+
+class Run(unittest.TestCase):
+    def test_status_of_the_command(self):
+        self.assertEqual(run("skl", "sh", "-c", "exit 3").returncode, 3)
+
+    def test_signal_of_the_command(self):
+        self.assertEqual(run("skl", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+
+    def test_unknown_machine(self):
+        answer = run("vax", "true")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("there are adl, skl, snb, spr, zen4", answer.stderr)
+
+    def test_unknown_event(self):
+        answer = run("--dead", "NOTHING", "skl", "true")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn('no event "NOTHING"', answer.stderr)
+
+    def test_files_of_the_machine(self):
+        answer = run("--watchdog", "--paranoid", "4", "adl", "cat", f"{DEVICES}/cpu_atom/type", f"{DEVICES}/cpu_core/cpus",
+                     PARANOID, "/proc/sys/kernel/nmi_watchdog")
+        self.assertEqual(answer.stdout.split(), ["10", "0", "4", "1"])
+
+    def test_linux_keeps_its_own_pmus(self):
+        self.assertIn("software", run("skl", "ls", DEVICES).stdout.split())
+
+    def test_the_machine_outside_stays_as_it_is(self):
+        before = pathlib.Path(PARANOID).read_text(), sorted(os.listdir(DEVICES))
+        run("--paranoid", "4", "skl", "true")
+        self.assertEqual((pathlib.Path(PARANOID).read_text(), sorted(os.listdir(DEVICES))), before)
+
+    def test_without_namespaces_it_is_skipped(self):
+        answer = run("--unprivileged", "skl", *RUN, "skl", "true")
+        self.assertEqual(answer.returncode, 77)
+        self.assertIn("no namespace for a simulated machine", answer.stderr)
+
+
+first = run("skl", "true")
+if first.returncode == 77:
+    print(first.stderr, end="")
+    sys.exit(77)
+unittest.main(argv=sys.argv[:1])
