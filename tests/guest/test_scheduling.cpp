@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_group_that_cannot_run_is_an_error_with_a_remedy) {
 BOOST_AUTO_TEST_CASE(counters_say_what_does_not_fit) {
   Counters all(instructions(counters + 1), Domain::user);
   BOOST_TEST_REQUIRE(all.notes().size() == 1U);
-  BOOST_TEST(holds(all.notes()[0], "does not fit into one group"));
+  BOOST_TEST(holds(all.notes()[0], "does not fit into one event group"));
 }
 
 BOOST_AUTO_TEST_CASE(an_over_committed_pinned_event_reads_end_of_file) {

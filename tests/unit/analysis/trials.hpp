@@ -36,7 +36,7 @@ inline Trial trial(const Groups& perf, const Groups& papi, double stated = 1000)
   t.preset = t.metric = "PAPI_LD_INS";
   t.kernel = "transfer";
   t.tolerance = 0.02;
-  t.stated = Stated{stated, 0, 0, "a load a step"};
+  t.stated = Stated{stated, 0, 0, "one load per step"};
   t.perf = said(perf);
   t.papi = said(papi);
   t.differences = minus(perf, papi);

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(mistyped_generic_names) {
   BOOST_TEST(holds(message("perf:PAGE-FAULTS"), "did you mean perf::PAGE-FAULTS?"));
   BOOST_TEST(holds(message("perf:PAGE-FALUTS"), "did you mean perf::PAGE-FAULTS"));
   BOOST_TEST(holds(message("no-such-event-at-all"), "recount events PATTERN"));
-  BOOST_TEST(holds(message(""), "has a name"));
+  BOOST_TEST(holds(message(""), "is empty"));
   SysfsTree tree;
   tree.file("msr/type", "9").file("msr/events/aperf", "event=1").file("msr/format/event", "config:0-63");
   BOOST_TEST(holds(message("aperf", tree.pmus()), "did you mean msr/aperf/?"));

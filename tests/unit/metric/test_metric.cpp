@@ -76,12 +76,12 @@ BOOST_AUTO_TEST_CASE(values) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
-  BOOST_TEST(says(refused("unit x\n"), "f.metrics:1: unit: stands before the first metric"));
+  BOOST_TEST(says(refused("unit x\n"), "f.metrics:1: unit: appears before the first metric"));
   BOOST_TEST(says(refused(with("metric A")), "f.metrics:6: metric: \"A\" is no name"));
   BOOST_TEST(says(refused(with("metric")), "f.metrics:6: metric: \"\" is no name"));
   BOOST_TEST(says(refused(with("metric a")), "f.metrics:6: metric: a is defined in line 1 already"));
-  BOOST_TEST(says(refused(with("metric seconds")), "f.metrics:6: metric: seconds is the wall time"));
-  BOOST_TEST(says(refused(with("formulae A/B")), "f.metrics:6: formulae: is no field"));
+  BOOST_TEST(says(refused(with("metric seconds")), "f.metrics:6: metric: the name seconds is reserved"));
+  BOOST_TEST(says(refused(with("formulae A/B")), "f.metrics:6: formulae: is not a field"));
   BOOST_TEST(says(refused(with("formulae A/B")), "did you mean formula"));
   BOOST_TEST(says(refused(with("unit v")), "f.metrics:6: unit: is given twice"));
   BOOST_TEST(says(refused(with("prose")), "f.metrics:6: prose: is empty"));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
   BOOST_TEST(says(refused(with("formula A B")), "column 3"));
   BOOST_TEST(says(refused(with("formula 1 / seconds")), "f.metrics:6: formula: names no event"));
   BOOST_TEST(says(refused(with("range 1")), "f.metrics:6: range: takes two numbers"));
-  BOOST_TEST(says(refused(with("range 1 0")), "f.metrics:6: range: the first number is not below"));
+  BOOST_TEST(says(refused(with("range 1 0")), "f.metrics:6: range: the first number is not less"));
   BOOST_TEST(says(refused(with("range 0 1 2")), "f.metrics:6: range: takes two numbers"));
   BOOST_TEST(says(refused(with("range 0 inf")), "f.metrics:6: range"));
   BOOST_TEST(says(refused(with("metric b")), "f.metrics:6: metric b has no unit"));

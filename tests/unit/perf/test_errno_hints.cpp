@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   BOOST_TEST(holds(hint({Operation::open, event()}, EACCES), "append :u"));
   BOOST_TEST(!holds(hint({Operation::open, user}, EACCES), "append :u"));
   BOOST_TEST(
-      holds(hint({Operation::open, user, {-1, 1, false, false, false, false}}, EACCES), "everything on CPU 1"));
+      holds(hint({Operation::open, user, {-1, 1, false, false, false, false}}, EACCES), "all processes on CPU 1"));
   BOOST_TEST(holds(hint({Operation::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
 
   BOOST_TEST(holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, EINVAL), "one group with a, b"));
