@@ -11,7 +11,7 @@ namespace recount::host {
 /// unavailable. ENOSPC, EDQUOT and EFBIG have a remedy that frees space.
 [[nodiscard]] Error cannot_write(const std::string& path, int error);
 
-/// How a file comes into being: lines are appended to it, or it is written beside its place and renamed.
+/// How a file is created: lines are appended to it, or it is written to a temporary name and renamed.
 enum class Output { appended, replaced };
 /// Throws what cannot_write() returns, with `option` before the path, where `path` cannot be written. Neither
 /// creates nor changes a file. "-" and an empty path are accepted.

@@ -11,7 +11,7 @@ namespace recount::result {
 
 using Json = nlohmann::json;
 
-/// One object of a line with its place, so that every complaint says where.
+/// One object of a line with its place, for messages.
 class Fields {
 public:
   Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
