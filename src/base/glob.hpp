@@ -6,7 +6,7 @@
 
 namespace recount::event {
 
-/// A search word: with any of * ? [ it is a pattern for the whole text (glob(7)), otherwise it may stand
+/// A search word: with any of * ? [ it is a pattern for the whole text (glob(7)), otherwise it may occur
 /// anywhere in it. Case is ignored. An empty word matches everything. Pure.
 class Pattern {
 public:

@@ -13,7 +13,7 @@ namespace recount::host {
 namespace {
 namespace fs = std::filesystem;
 
-/// 0, or the errno of making something in this folder. Only trying tells: access(2) grants root everything,
+/// 0, or the errno of making something in this folder. Only a trial is reliable: access(2) grants root everything,
 /// also in /proc.
 int try_folder(const fs::path& folder) {
   std::string name = ((folder.empty() ? fs::path(".") : folder) / ".recount-check-XXXXXX").string();

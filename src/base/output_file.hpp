@@ -15,7 +15,7 @@ namespace recount::host {
 /// Creates or replaces a file. False, with errno, when it cannot be written completely.
 [[nodiscard]] bool write_file(const std::string& path, std::string_view text);
 
-/// How a file comes into being: lines are appended to it, or it is written beside its place and renamed.
+/// How a file is written: lines are appended to it, or it is written to a temporary file and renamed.
 enum class Output { appended, replaced };
 /// Throws what cannot_write() returns, with `option` before the path, where `path` cannot be written. Neither
 /// creates nor changes a file. "-" and an empty path are accepted.

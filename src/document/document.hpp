@@ -21,25 +21,25 @@ struct List {
   std::vector<std::string> items;
 };
 
-/// Cells are text; a column of numbers stands to the right.
+/// Cells are text; a column of numbers is right-aligned.
 struct Table {
   struct Column {
     std::string head;
     bool number = true;
   };
-  std::string caption; ///< what it shows, who says it, in which unit
+  std::string caption; ///< contents, witness and unit
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows; ///< as long as `columns`
   std::vector<std::string> notes = {};        ///< under it
 };
 
-/// A figure, drawn beside the text: NAME.svg, NAME.pdf.
+/// A figure in files of its own: NAME.svg, NAME.pdf.
 struct Picture {
   std::string name;    ///< "matmul-time"; files are called so
   std::string caption; ///< machine, kernel, witness, what the band means
 };
 
-/// A line to be typed as it stands.
+/// A command line to copy.
 struct Code {
   std::string text;
 };

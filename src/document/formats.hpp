@@ -11,7 +11,7 @@
 
 namespace recount::report {
 
-/// CommonMark with the tables of GitHub; pictures are NAME.svg beside it.
+/// CommonMark with the tables of GitHub; pictures are NAME.svg in the same folder.
 [[nodiscard]] std::string to_markdown(const Document& document);
 
 /// The SVG of a picture by its name; empty: there is none.
@@ -19,7 +19,7 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// One page that loads nothing: its style and pictures are within, and no script runs in it.
 [[nodiscard]] std::string to_html(const Document& document, const Svg& svg);
 
-/// LaTeX for pdflatex; pictures are NAME.pdf beside it. Of what is not Latin text and common signs the code
+/// LaTeX for pdflatex; pictures are NAME.pdf in the same folder. Of what is not Latin text and common signs the code
 /// point is written, since no font of pdflatex has it.
 [[nodiscard]] std::string to_latex(const Document& document);
 

@@ -161,7 +161,7 @@ std::string inlined(std::string_view svg, const std::string& prefix) {
   const auto begin = svg.find("<svg");
   if (begin == svg.npos) return {};
   svg.remove_prefix(begin);
-  // A title would be shown as a hint over the whole picture; what the file says of its maker is of no use
+  // A title would be shown as a hint over the whole picture; the description of its generator is not needed
   // here.
   static constexpr std::array<std::string_view, 2> dropped{"title", "desc"};
   static constexpr std::array<std::string_view, 5> names{"id='", "id=\"", "href='#", "href=\"#", "url(#"};

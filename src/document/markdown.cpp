@@ -12,7 +12,7 @@ bool is_word(char32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Every sign that means something to CommonMark or GitHub, wherever it stands.
+/// Every character with a meaning in CommonMark or GitHub, at any position.
 std::string markdown_text(std::string_view text) {
   constexpr std::string_view signs = "\\`*_{}[]<>#|~$!&";
   std::string out;

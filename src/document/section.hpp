@@ -35,11 +35,11 @@ class Gallery {
 public:
   /// `figures`: those to choose from; must outlive it.
   explicit Gallery(const std::vector<figure::Figure>& figures) : figures_(figures) {}
-  /// A figure of a part's results under a unique name, with a caption: what it shows, of which machine, by
-  /// which witness, and what the band is. Nothing where the results cannot fill it.
+  /// A figure of a part's results under a unique name, with a caption: contents, machine,
+  /// witness, and meaning of the band. Nothing where the results lack its data.
   std::optional<Picture> add(const std::string& figure, const Part& part);
   [[nodiscard]] const std::vector<RequestedPicture>& wanted() const { return wanted_; }
-  /// Warnings of the figures: "not drawn, choose with --witness: papi".
+  /// Warnings of the figures: "not drawn, select with --witness: papi".
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
@@ -63,7 +63,7 @@ struct Section {
   std::function<std::vector<Block>(const Material&)> write;
   std::function<std::vector<std::string>(const Part&)> summary = {};     ///< sentences
   std::function<std::vector<Block>(const result::Results&)> method = {}; ///< for the section "Method"
-  bool appendix = false;                                                 ///< stands after everything else
+  bool appendix = false;                                                 ///< placed after all other sections
 };
 
 } // namespace recount::report

@@ -19,7 +19,7 @@ struct Filled {
   std::set<std::string> witnesses;
 };
 
-/// The numbers of a measure; where they are not all by one witness, each cell says by whom.
+/// The numbers of a measure; if they are not all by one witness, each cell names its witness.
 Filled fill(const Measure& measure, const std::vector<Product>& products) {
   Filled filled;
   std::vector<std::optional<Quantity>> all;

@@ -27,18 +27,18 @@ struct Measure {
                                       const std::string& name, std::string (*show)(double),
                                       const std::string& witness = {});
 
-/// A row a measure, a column a product; the last column says whose numbers they are. Empty without any
+/// One row per measure, one column per product; the last column names the witness. Empty without any
 /// number.
 [[nodiscard]] std::vector<Block> across(const std::string& caption,
                                         const std::vector<analysis::Product>& products,
                                         const std::vector<Measure>& measures);
 
-/// A column that tells which product a row is.
+/// A column that identifies the product of a row.
 struct Lead {
   std::string head;
   std::function<std::string(const analysis::Product&)> of;
 };
-/// A row a product, a column a measure; a note says whose numbers they are.
+/// One row per product, one column per measure; a note names the witnesses.
 [[nodiscard]] std::vector<Block> down(const std::string& caption, const std::vector<Lead>& leads,
                                       const std::vector<analysis::Product>& products,
                                       const std::vector<Measure>& measures);

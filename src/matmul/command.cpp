@@ -77,7 +77,7 @@ study::MatmulRequest request_of(const MatmulArguments& a) {
   return request;
 }
 
-/// The machine of a published table answers beside this one, unless witnesses were named.
+/// Adds the model of the machine of a published table, unless witnesses were named.
 void add_published_machine(study::MatmulRequest& request) {
   if (!request.published || !request.witnesses.empty()) return;
   const auto machine = request.published->run.versions.find("machine");

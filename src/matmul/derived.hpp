@@ -27,7 +27,7 @@ struct Derivation {
                                               const std::string& name, const std::string& witness = {});
 
 /// Cycles of the core (PAPI_TOT_CYC) where they were counted, else of the clock's time-stamp counter, which
-/// runs at a constant rate; the quantity's witness tells which.
+/// runs at a constant rate; see the witness of the quantity.
 [[nodiscard]] std::optional<Quantity> cycles(const Products& group, const Product& product);
 /// Seconds, by the clock or as published.
 [[nodiscard]] std::optional<Quantity> seconds(const Products& group, const Product& product);

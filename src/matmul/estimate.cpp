@@ -1,4 +1,4 @@
-// How long a matrix study will take: small products are timed, large ones scaled; simulated ones stand in a
+// How long a matrix study will take: small products are timed, large ones scaled; simulated ones are in a
 // table.
 #include "kernel/kernel.hpp"
 #include "matmul/study.hpp"
@@ -89,7 +89,7 @@ double time_a_step(const sweep::Job& job) {
     instance->warm();
     const auto lapse = witness::lapse(instance->region());
     return static_cast<double>(lapse.ns) / 1e9 / (static_cast<double>(probe_size) * probe_size * probe_size);
-  } catch (const Error&) { // the run itself will say what is wrong
+  } catch (const Error&) { // the run itself will report the error
     return 1e-9;
   }
 }

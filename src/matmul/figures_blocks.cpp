@@ -32,7 +32,7 @@ Product line_at(std::int64_t n) {
   return line;
 }
 
-/// The first group of a machine: a figure of blocks has curves by n, and a machine besides would be too much.
+/// The first group of a machine: a figure of blocks has curves by n, another machine would be too much.
 const Products* machine_of(const Groups& groups) {
   const auto at = std::ranges::find(groups, false, &Products::published);
   return at == groups.end() ? nullptr : &*at;
@@ -47,7 +47,7 @@ Panel block_panel(const std::string& y_title, std::size_t sizes) {
   return panel;
 }
 
-/// A curve for each n, and beside it what `line` without blocks comes to, as a level.
+/// A curve for each n, and `line` without blocks as a level.
 void add_blocks(ProductSheet& sheet, Panel& panel, const Products& group, const PlottedValueOf& value_of) {
   const auto sizes = blocks_by_size(group);
   int colour = 0;

@@ -118,7 +118,7 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
       std::ranges::any_of(panel.series, [&](const Series& s) { return s.samples.size() >= least; });
   std::vector<std::string> who;
   for (const auto& witness :
-       witnesses_) { // beside the whole machine, one without a part is named by its curve
+       witnesses_) { // a machine without a part is named by its curve
     const auto whole = witness.substr(0, witness.find('~'));
     if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
       who.push_back(format_witness(witness));

@@ -1,4 +1,4 @@
-// What the figures of matrix products are put together from.
+// Building blocks of the figures of matrix products.
 #pragma once
 
 #include "matmul/derived.hpp"
@@ -12,7 +12,7 @@
 
 namespace recount::figure {
 
-/// A value with its band, and who says it.
+/// A value with its band and its witness.
 struct PlottedValue {
   double y = 0, low = 0, high = 0;
   std::string witness;
@@ -39,14 +39,14 @@ using PlottedValueOf =
 /// Loops in the order of the study: simple, line, block; plain before others.
 [[nodiscard]] std::vector<analysis::Product> in_order(std::vector<analysis::Product> loops);
 
-/// Gathers panels, and what the caption must say of them.
+/// Collects panels and their caption.
 class ProductSheet {
 public:
   explicit ProductSheet(std::string name) { sheet_.name = std::move(name); }
-  /// Points of one curve: x and what is value there. Nothing is added where nothing is.
+  /// Points of one curve. Points without a value are omitted.
   void add(Panel& panel, Series series, const analysis::Products& group,
            const std::vector<std::pair<double, analysis::Product>>& points, const PlottedValueOf& value_of);
-  /// A panel whose title says what all its witnesses are; left out when none of its curves has `least`
+  /// A panel whose title names its witnesses; omitted when none of its curves has `least`
   /// points.
   void finish(Panel panel, const std::string& subject, std::size_t least);
   /// Whole, with its caption.

@@ -24,7 +24,7 @@ inline constexpr double odd_share = 0.10, odd_times = 3;
 
 /// Two kinds: one repetition far from siblings that agree among themselves (three of them at least); and one
 /// in which two metrics of one witness have exactly the same value, which they have in no other repetition.
-/// What the model says has no repetitions.
+/// Modelled values have no repetitions.
 [[nodiscard]] std::vector<OddRepetition> odd_repetitions(const Products& group);
 
 } // namespace recount::analysis

@@ -1,4 +1,4 @@
-// Which products a matrix study runs, and what beside them.
+// The products that a matrix study runs, and its ceilings.
 #pragma once
 
 #include "model/machine.hpp"
@@ -10,7 +10,7 @@
 
 namespace recount::study {
 
-/// What to study, as asked for.
+/// The requested study.
 struct MatmulChoice {
   std::vector<std::string> studies;         ///< "lab", "report"
   bool quick = false;                       ///< the sizes that take minutes, not hours
@@ -29,7 +29,7 @@ struct MatmulStop {
   bool operator==(const MatmulStop&) const = default;
 };
 
-/// The study's names and what each is, a line each.
+/// The studies with a description, one per line.
 struct MatmulStudyRow {
   const char *name, *prose;
 };

@@ -1,4 +1,4 @@
-// What presets mean on a CPU, in a line each, so that results explain themselves on another machine.
+// The formulas of presets on a CPU, one line each, recorded so that results are self-contained.
 #pragma once
 
 #include <map>

@@ -16,7 +16,7 @@ struct Product {
   std::string element;     ///< "f64" or "i16"
   std::int64_t n = 0;      ///< rows and columns
   std::int64_t block = 0;  ///< rows and columns of a block; 0: no blocks
-  bool transposes = false; ///< a transposition belongs to what is measured
+  bool transposes = false; ///< the measurement includes a transposition
   auto operator<=>(const Product&) const = default;
 
   [[nodiscard]] std::int64_t element_bytes() const { return element == "i16" ? 2 : 8; }
@@ -24,7 +24,7 @@ struct Product {
   [[nodiscard]] double operations() const;
 };
 
-/// What the observations of a kernel at a point are about; nothing when it multiplies no matrices.
+/// The product that a kernel computes at a point; nothing when it multiplies no matrices.
 [[nodiscard]] std::optional<Product> product_of(const std::string& kernel, const result::Params& point);
 
 /// The loops without the size: "line", "block 128", "transposed, with the transposition", "line, Java". The

@@ -68,7 +68,7 @@ struct Best {
   double seconds = 0, amount = 0;
 };
 
-/// The innermost level that holds so many bytes.
+/// The innermost level that holds that number of bytes.
 std::string level_of(const Products& group, std::int64_t size) {
   if (group.run)
     for (const auto& cache : group.run->caches)

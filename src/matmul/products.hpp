@@ -1,4 +1,4 @@
-// What results say of matrix products: by machine, product, witness and metric.
+// Results of matrix products by machine, product, witness and metric.
 #pragma once
 
 #include "matmul/product.hpp"

@@ -1,4 +1,4 @@
-// A published table beside what recount says of the same products.
+// A published table compared with the results of recount for the same products.
 #include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/cells.hpp"

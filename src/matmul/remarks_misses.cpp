@@ -164,7 +164,7 @@ std::vector<Remark> transposition(const Products& group) {
     Product without = with;
     without.transposes = false;
     const auto a = seconds(group, with), b = seconds(group, without);
-    const double share = 2.0 / (4.0 * static_cast<double>(with.n)); // 2 n^2 accesses beside 4 n^3
+    const double share = 2.0 / (4.0 * static_cast<double>(with.n)); // 2 n^2 of 4 n^3 accesses
     Remark remark;
     remark.title = fmt::format("Effect of including the transposition, n = {}", with.n);
     remark.text = fmt::format("It adds 2 n^2 loads and stores to the 4 n^3 of the product, {:.3f} % of them.",

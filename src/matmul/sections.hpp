@@ -1,4 +1,4 @@
-// Matrix products as tables: the laboratory's, the report's, a published one beside its own values.
+// Tables of matrix products: the laboratory, products of doubles, published values compared with the model.
 #pragma once
 
 #include "document/section.hpp"
@@ -17,12 +17,12 @@ namespace recount::report {
 /// Empty where the group holds none of these.
 [[nodiscard]] std::vector<Block> laboratory(const analysis::Products& group);
 
-/// The report's tables: times, rates, misses, hit rates and speed-ups of products of doubles by size and by
+/// Tables of products of doubles: times, rates, misses, hit rates and speed-ups of products of doubles by size and by
 /// block. Empty where there are none.
 [[nodiscard]] std::vector<Block> matmul_tables(const analysis::Products& group);
 
-/// A published table row by row beside what `all` says of the same products: the model of its machine above
-/// all. Empty where nothing was published.
+/// Published values compared with the values in `all` of the same products, mainly the model of their machine.
+/// Empty where nothing was published.
 [[nodiscard]] std::vector<Block> published(const std::vector<analysis::Products>& all);
 
 /// Remarks as sentences and lists.
@@ -31,7 +31,7 @@ namespace recount::report {
 /// Every value of every repetition, with mean, median and spread.
 [[nodiscard]] std::vector<Block> all_values(const analysis::Products& group);
 
-/// Where the levels of a group's machine end: as its run states them, or as the machine is described.
+/// Capacities of the machine of a group: as stated in its run, or as described.
 [[nodiscard]] analysis::Capacities capacities_of(const analysis::Products& group);
 
 } // namespace recount::report

@@ -110,7 +110,7 @@ private:
     if (!choice.studies.empty()) append(ceiling_points(sizes));
   }
 
-  /// Who answers for a point, the model's machines apart.
+  /// The witnesses of a point, except described machines.
   [[nodiscard]] std::vector<std::string> natives_for(const MatmulStop& stop) const {
     std::vector<std::string> names;
     if (!stop.timed) return names;

@@ -8,13 +8,13 @@
 
 namespace recount::model {
 
-/// Why a level is asked for a line. A miss asks the next level for the same cause, so at every level
+/// The cause of a request to a level. A miss requests from the next level for the same cause, so at every level
 /// "store" means "caused by a store of the program".
 enum class Cause : unsigned {
   load,       ///< a load of the program
   store,      ///< a store of the program (at lower levels: the line it needs, or the store passed on)
   walk,       ///< a page-table entry read after a miss in the last TLB
-  prefetch,   ///< asked for by a declared prefetcher
+  prefetch,   ///< by a declared prefetcher
   write_back, ///< a dirty line leaving the level above
   victim,     ///< a clean line leaving the level above an exclusive one
   refill      ///< the rest of a longer line, read because only a part was written back

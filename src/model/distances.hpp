@@ -1,4 +1,4 @@
-// One pass for a whole family of LRU caches: how deep in each set's order of recency a line is found.
+// One pass for a family of LRU caches: stack distances within each set.
 #pragma once
 
 #include "model/machine.hpp"

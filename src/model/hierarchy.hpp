@@ -18,7 +18,7 @@
 namespace recount::model {
 
 /// A set-associative hierarchy of data caches, starting cold. Addresses are plain numbers: nothing is
-/// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one a thread.
+/// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one per thread.
 ///
 /// What happens, in this order. An access is split at line ends; each line is one access to the first level.
 /// With a TLB the page is looked up first, and a miss in all its levels reads one page-table entry through
@@ -36,7 +36,7 @@ public:
   /// A store of `bytes` (at least 1) at `address`.
   void store(std::uint64_t address, unsigned bytes) { access<Cause::store>(address, bytes); }
 
-  /// Sets every count to 0; what the caches hold stays.
+  /// Sets every count to 0; the contents of the caches remain.
   void reset_counters();
   /// Empties the caches and TLBs, without write-backs, and restarts random replacement. Counts stay.
   void clear();
@@ -56,7 +56,7 @@ public:
   void save(State& words) const;
   /// Compares the whole state, without allocating.
   [[nodiscard]] bool is(const State& state) const;
-  /// Counts `times` times what was counted between two earlier moments; for stretches known to recur.
+  /// Counts `times` times what was counted between two earlier moments; for segments that recur.
   void add(const Counts& later, const Counts& earlier, std::int64_t times);
 
   /// Demand misses so far in the first cache and the first TLB level. While it stays, accesses change nothing
@@ -86,13 +86,13 @@ public:
   }
   template <Cause cause, bool with_tlb>
   void enter_wide(std::uint64_t address); ///< in hierarchy_wide.hpp
-  /// Becomes what state() said, of a hierarchy of the same description. Counts stay.
+  /// Restores a state() of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
   /// Where page-table entries are read: table + 8 * page number.
   static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
 
-  Progress progress; ///< of the simulation under way, told by whoever replays accesses
+  Progress progress; ///< of the current simulation, updated by the replay
 
 private:
   // Hits in a simple hierarchy are settled here, without a call.

@@ -1,4 +1,4 @@
-// This machine as a description: what hwloc says of its data caches.
+// This machine as a description: its data caches according to hwloc.
 #include "host/machine.hpp"
 
 #include "model/machine.hpp"

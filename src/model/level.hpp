@@ -36,7 +36,7 @@ public:
   [[nodiscard]] bool eight() const { return eight_; }
   [[nodiscard]] PackedSets& packed() { return packed_; }
   [[nodiscard]] WideSets& wide() { return wide_; }
-  /// Takes in a line that is not there; returns the entry that had to leave, or `empty`.
+  /// Takes in a line that is not there; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
     if (kind_ == Kind::wide) return wide_.insert(line, dirty);
     return kind_ == Kind::packed ? packed_.insert(line, dirty) : insert_other(line, dirty);

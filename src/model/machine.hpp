@@ -13,7 +13,7 @@ namespace recount::model {
 /// points at, the oldest, or one drawn from a seeded generator.
 enum class Policy { lru, plru, fifo, random };
 /// How a level relates to the levels above it (nearer the core). Non-inclusive: neither is enforced.
-/// Inclusive: what leaves this level leaves those above. Exclusive: filled only with what the level above
+/// Inclusive: lines evicted here are invalidated above. Exclusive: filled only with what the level above
 /// evicts; a hit moves the line up.
 enum class Inclusion { non_inclusive, inclusive, exclusive };
 /// What a store that hits does: mark the line dirty, or go on to the next level at once.
@@ -70,7 +70,7 @@ struct MachineDescription {
 /// nearest ones) or a bad description (file and field named), unavailable where the host does not tell.
 [[nodiscard]] MachineDescription machine(const std::string& name_or_path);
 
-/// A machine with one part otherwise, to see what that part does: "no-tlb" (translation costs nothing),
+/// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
 /// sizes, see resized()). Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);

@@ -11,7 +11,7 @@
 namespace recount::model {
 
 /// Metric name -> value, for the levels and TLBs that the machine has: PAPI_L1_DCM, PAPI_L2_DCA, PAPI_LD_INS
-/// ... and MODEL_... names for what no preset names. Each is defined in recount-machines(5).
+/// ... and MODEL_... names for events without a preset. Each is defined in recount-machines(5).
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy);
 
 /// The same for a member of the machine's family; evictions and write-backs are not known of those.

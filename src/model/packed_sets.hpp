@@ -39,7 +39,7 @@ public:
   [[gnu::always_inline]] bool use_eight(std::uint64_t line, bool dirty) {
     return use_in<8>(words_.data() + (line & mask_) * (2 + 8), line, dirty, true);
   }
-  /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
+  /// Takes in a line that is not there, at the front; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
     std::uint64_t* const set = set_of(line);
     const std::uint64_t order = set[tags_], place = order >> last_shift_ & 15;

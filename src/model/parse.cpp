@@ -20,7 +20,7 @@ std::string place(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// The library keeps the last of two fields of one name; a description that says two things is refused.
+/// The library keeps the last of two fields of one name; a description with a duplicate field is refused.
 json read(std::string_view text, const std::string& file) {
   std::vector<std::set<std::string>> open;
   const auto refuse_twice = [&](int, json::parse_event_t event, json& value) {

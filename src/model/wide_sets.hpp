@@ -28,7 +28,7 @@ public:
 
   /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
   bool use(std::uint64_t line, bool dirty, bool first);
-  /// Takes in a line that is not there, at the front; returns the entry that had to leave, or `empty`.
+  /// Takes in a line that is not there, at the front; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty);
   /// Takes a line out; returns its entry, or `empty` when it was not there.
   Entry remove(std::uint64_t line);

@@ -12,13 +12,13 @@ struct Tic {
   std::string text;
 };
 
-/// From `low` to `high`, both included in what is drawn.
+/// From `low` to `high`, both included in the plot.
 struct Axis {
   double low = 0, high = 1;
   bool log2 = false;
   std::vector<Tic> tics;
 
-  /// Where a value lies, 0 at `low` and 1 at `high`.
+  /// The position of a value, 0 at `low` and 1 at `high`.
   [[nodiscard]] double place(double value) const;
 };
 

@@ -1,4 +1,4 @@
-// The caption under a figure and the warnings beside it.
+// The caption and the warnings of a figure.
 #pragma once
 
 #include "plot/select.hpp"

@@ -21,11 +21,11 @@ struct Choice {
 
 /// The choice with "model" replaced by the models of described machines ("model:i7-9700") where the results
 /// hold no other model. A word that selects nothing becomes a warning. Throws recount::Error (bad_input),
-/// naming what is there, when no word of a list selects anything.
+/// naming what exists, when no word of a list selects anything.
 [[nodiscard]] Choice resolve(const Choice& choice, const result::Results& results,
                              std::vector<std::string>& warnings);
 
-/// What a figure is called and what it shows.
+/// The name and the description of a figure.
 struct Entry {
   std::string name;  ///< "access-time"
   std::string prose; ///< what it shows, one line
@@ -35,7 +35,7 @@ struct Entry {
 /// A figure that recount can draw. Features list theirs; cli/figures.cpp has the table of all.
 struct Figure {
   Entry entry;
-  /// Throws recount::Error (bad_input), naming what the results hold, when they cannot fill the figure.
+  /// Throws recount::Error (bad_input), naming the contents of the results, when they cannot fill the figure.
   std::function<Sheet(const result::Results&, const Choice&)> compose;
   /// Whether `recount plot` draws it when no figure is named.
   std::function<bool(const result::Results&, const Choice&)> suits;
@@ -43,7 +43,7 @@ struct Figure {
 
 /// Throws recount::Error (bad_input) with the nearest names.
 [[nodiscard]] const Figure& find(const std::vector<Figure>& figures, std::string_view name);
-/// The first figure that suits these results. Throws recount::Error (bad_input), naming what the results hold
+/// The first figure that these results can fill. Throws recount::Error (bad_input), naming what the results contain
 /// and what each figure needs, when there is none.
 [[nodiscard]] const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
                                      const Choice& choice = {});

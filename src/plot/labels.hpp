@@ -1,4 +1,4 @@
-// Where the labels of curves stand: beside their curve, on nothing else. Pure geometry, y upwards.
+// Placement of curve labels: next to their curve, without overlap. Pure geometry, y upwards.
 #pragma once
 
 #include "plot/geometry.hpp"
@@ -26,7 +26,7 @@ struct Field {
 
 struct Placed {
   Box box;
-  std::optional<Vec> leader; ///< set when the label stands off: a thin line from here to the box joins them
+  std::optional<Vec> leader; ///< set when the label is apart: a thin line from here to the box joins them
 };
 
 /// A place for each label such that none overlaps another, a line, a marker or what is taken, no leader

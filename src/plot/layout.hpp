@@ -1,4 +1,4 @@
-// Where everything in a figure stands, in points at final size, y upwards.
+// The positions of everything in a figure, in points at final size, y upwards.
 #pragma once
 
 #include "plot/axis.hpp"
@@ -42,16 +42,16 @@ struct SpanLook {
   bool dark = false;
 };
 
-/// A text that stands at its place whatever else is there.
+/// A text at a fixed position.
 struct Note {
   std::string text;
   Vec at; ///< its centre
 };
 
-/// How a panel of rows is drawn: shares that a logarithmic axis cannot show stand in lanes at its ends.
+/// How a panel of rows is drawn: shares that a logarithmic axis cannot show are in lanes at its ends.
 struct RowsLook {
   std::vector<std::string> names;             ///< of the rows, the middle of long ones left out
-  double least = 0, most = 0;                 ///< shares from here to there stand on the axis
+  double least = 0, most = 0;                 ///< range of shares on the axis
   double below = 0, above = 0;                ///< where the others are drawn
   double step = 0;                            ///< points from row to row
   std::vector<Vec> key;                       ///< where the names of the three marks begin
@@ -65,8 +65,8 @@ struct PanelLook {
   std::vector<CurveLook> curves;
   std::vector<MarkLook> marks;
   std::vector<SpanLook> spans;
-  std::vector<Note> notes; ///< names of levels, beside their lines
-  bool labelled = true;    ///< false: the names stand in a key, right of the plot
+  std::vector<Note> notes; ///< names of levels, next to their lines
+  bool labelled = true;    ///< false: the names are in a key right of the plot
   int key_rows = 0;        ///< at most, in each column of the key
   std::optional<RowsLook> rows;
   Vec title, x_title, y_title;

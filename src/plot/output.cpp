@@ -78,7 +78,7 @@ void Delivery::verify(const std::string& ending) const {
   if (!bytes.empty() &&
       bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) != std::string::npos)
     return;
-  // gnuplot does not check its writes: a full disk is told from a failure of gnuplot by the space that is
+  // gnuplot does not check its writes: a full disk is distinguished from a failure of gnuplot by the space that is
   // left.
   constexpr std::uintmax_t full = 64 * 1024;
   const Problem no_space = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();

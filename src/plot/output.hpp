@@ -10,7 +10,7 @@ namespace recount::figure {
 /// All bytes of a file; empty when it cannot be read.
 [[nodiscard]] std::string file_contents(const std::filesystem::path& path);
 
-/// A folder of its own beside an output file, in which the file is drawn before it takes its name. Whatever
+/// A temporary folder next to an output file, in which the file is drawn before it gets its name. Whatever
 /// is left in it goes with the object. A path that is no regular file (a terminal, a pipe, /dev/full), and
 /// "-" for stdout, is drawn in the folder for temporary files and written into.
 class Delivery {

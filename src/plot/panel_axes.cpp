@@ -20,7 +20,7 @@ struct Range {
   }
 };
 
-/// Times over more than this factor stand on a logarithmic axis: a step from 1 to 4 ns would vanish below
+/// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
 /// 100.
 constexpr double most_on_linear = 8;
 
@@ -65,7 +65,7 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
   double low = std::min(0.0, middle.low);
   if (panel.y_is_share) {
     high = std::max(high, 1.03);
-    low = std::min(low, -0.03); // a curve at 0 stands clear of the axis
+    low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
   }
   const int wanted = panel.x_along == Panel::Along::linear
                          ? std::max(4, static_cast<int>(plot.height() / 12))

@@ -205,7 +205,7 @@ private:
     return {p.left + look_.x.place(s.x) * p.width(), p.bottom + look_.y.place(s.y) * p.height()};
   }
 
-  /// The first way in which every label touches its curve; else the first in which some stand off.
+  /// The first way in which every label touches its curve; else the first in which some are apart.
   bool try_labels() {
     std::optional<PanelLook> fallback;
     for (const Attempt attempt : {Attempt{false, false}, {false, true}, {true, false}, {true, true}}) {
@@ -228,7 +228,7 @@ private:
         if (!std::isnan(s.y)) curve.line.push_back(at(s));
       }
       curve.named = series.look != Series::Look::level && !series.label.empty(); // a level has its note
-      // Who has no name stands for the one of its colour that has.
+      // A series without a name belongs to the named one of its colour.
       if (std::ranges::any_of(panel_.series, [&](const Series& other) {
             return other.linetype == series.linetype && other.look != Series::Look::level &&
                    other.label.empty();

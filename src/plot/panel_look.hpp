@@ -5,7 +5,7 @@
 
 namespace recount::figure {
 
-/// `key`: names stand in a key even where labels would fit. `least_left`: the plot begins so far from the
+/// `key`: names are in a key even where labels would fit. `least_left`: the plot begins so far from the
 /// left of its cell, so that panels one above the other begin alike.
 [[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
                                 double least_left = 0);

@@ -27,7 +27,7 @@ std::string setting_text(const std::string& name, const result::ParamValue& sett
                                             : fmt::format("{}", std::get<std::int64_t>(setting));
 }
 
-/// What tells the curves of a panel apart.
+/// The parameters that distinguish the curves of a panel.
 struct Differences {
   bool machine = false, kernel = false, metric = false, witness = false;
   std::vector<std::string> params;

@@ -1,4 +1,4 @@
-// From results to what a figure shows.
+// The panels of a figure from results.
 #pragma once
 
 #include "plot/select.hpp"
@@ -6,8 +6,8 @@
 
 namespace recount::figure {
 
-/// Throws recount::Error (bad_input), saying what the results hold and what the figure needs, when they
-/// cannot fill it or would fill more panels than a page takes.
+/// Throws recount::Error (bad_input), naming the contents of the results and the needs of the figure, when they
+/// cannot fill it or would have more panels than fit on a page.
 [[nodiscard]] Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice);
 
 } // namespace recount::figure

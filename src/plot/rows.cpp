@@ -50,7 +50,7 @@ std::string share_text(double share) {
   return share < 1 ? fmt::format("1/{:g}", 1 / share) : fmt::format("{:g}", share);
 }
 
-/// The text without its middle, so that it is no wider than that: both ends of an event's name tell.
+/// The text without its middle, so that it is no wider than that: both ends of an event name matter.
 std::string shortened(const std::string& text, double most, const Canvas& canvas) {
   if (canvas.wide(text) <= most) return text;
   std::string cut;

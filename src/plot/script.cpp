@@ -85,7 +85,7 @@ private:
     const GnuplotCode grey = code("tc lt {}", grey_text);
     pen_.label(panel_.title, look_.title, Literal("left ") + grey);
     pen_.label(panel_.x_title, look_.x_title, Literal("center ") + grey);
-    // A text terminal cannot turn its letters: there the title of the y axis stands above it.
+    // A text terminal cannot turn its letters: there the title of the y axis is above it.
     if (cells_) {
       pen_.label(panel_.y_title, {look_.title.x, look_.title.y - 8}, Literal("left ") + grey);
     } else {
@@ -129,7 +129,7 @@ private:
       const Vec corner{look_.plot.right + 4, look_.plot.top};
       gp_ << code("set key at {} left top Left reverse samplen 1.8 spacing 0.95 tc lt {} maxrows {}",
                   pen_.screen(corner), grey_text, look_.key_rows);
-      // In LaTeX the title of a key lands on its first name; that of the panel says the same.
+      // In LaTeX the title of a key lands on its first name; that of the panel is the same.
       if (!panel_.series_title.empty() && !tex_)
         gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
       if (panel_.ordered) gp_ << " invert"; // the largest on top, as the curves mostly are

@@ -14,7 +14,7 @@ namespace recount::figure {
 /// One file that the script draws.
 struct Drawing {
   Format format = Format::pdf;
-  std::string file;   ///< the name as the script says it, without a folder
+  std::string file;   ///< the name in the script, without a folder
   std::string folder; ///< where gnuplot is sent first; empty: where it is
   Layout layout;
   bool colour = true; ///< for text

@@ -7,7 +7,7 @@
 
 namespace recount::figure {
 
-/// The name of the third mark of the key: what witnesses are held against.
+/// The name of the third mark of the key: the reference for the witnesses.
 inline constexpr const char* name_of_stated = "modelled, with its tolerance";
 
 /// The data blocks that the panel draws from: those of pictures, those of text.

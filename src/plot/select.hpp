@@ -23,7 +23,7 @@ struct Recipe {
 /// The recipes behind curve_figures(), in its order.
 [[nodiscard]] const std::vector<Recipe>& recipes();
 
-/// A metric that a witness was asked for and never counted.
+/// A metric that was requested from a witness and never counted.
 struct Missing {
   std::string metric, witness, reason;
 };
@@ -39,7 +39,7 @@ struct Selected {
 [[nodiscard]] Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice);
 /// Whether the curves make a picture: one of them has two points.
 [[nodiscard]] bool drawable(const Selected& selected);
-/// "kernel stride: clock seconds; kernel chase: ...", what the results hold, for messages.
+/// "kernel stride: clock seconds; kernel chase: ...", the contents of the results, for messages.
 [[nodiscard]] std::string inventory(const result::Results& results);
 
 /// Of an interval, as `recount watch` and `recount stat -I` count them; not the time that it took.
@@ -49,7 +49,7 @@ struct Selected {
 
 [[nodiscard]] bool is_model(const std::string& witness);
 [[nodiscard]] bool is_time(const std::string& metric);
-/// Whether a preset or event name stands for cache or TLB misses.
+/// Whether a preset or event counts cache or TLB misses.
 [[nodiscard]] bool is_miss(const std::string& metric);
 
 } // namespace recount::figure

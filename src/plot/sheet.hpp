@@ -1,4 +1,4 @@
-// What a figure shows, before it is laid out: panels of series, and what must be said about them.
+// The contents of a figure before layout: panels of series, and the caption.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ struct Sample {
 };
 
 struct Series {
-  std::string label, compact; ///< compact: the same in fewer characters. None: another's says enough
+  std::string label, compact; ///< compact: the same in fewer characters. None: unlabelled
   std::vector<Sample> samples;
   bool modelled = false; ///< drawn dashed with open markers, and called so
-  bool band = false;     ///< several repetitions stand behind the points
+  bool band = false;     ///< the points are medians of several repetitions
   enum class Look { curve, points, level } look = Look::curve; ///< level: a limit, thin and grey, no markers
   int linetype = 0; ///< one of the categories, the same in every figure; 0: by its place among the others
 };
@@ -39,7 +39,7 @@ struct Share {
   double value = 0, low = 0, high = 0;
 };
 
-/// One line of a panel of shares: what two witnesses counted, and where they may lie.
+/// One line of a panel of shares: the counts of two witnesses, and the allowed range.
 struct ShareRow {
   std::string label;
   std::optional<Share> perf, papi;
@@ -53,7 +53,7 @@ struct Panel {
   std::string x_title, y_title; ///< with units
   std::vector<Series> series;
   std::vector<ShareRow> rows; ///< in place of series: names on the y axis, shares on a logarithmic x axis
-  std::string series_title;   ///< what tells the series apart: "size"
+  std::string series_title;   ///< the parameter that distinguishes the series: "size"
   std::vector<Mark> marks;
   std::vector<Mark> x_tics; ///< of a linear axis, those that fit; none: round numbers
   std::vector<Span> spans;  ///< of a linear axis

@@ -1,4 +1,4 @@
-// What gnuplot must be told to draw a format at a true size.
+// gnuplot settings that draw a format at its true size.
 #pragma once
 
 #include "plot/figure.hpp"

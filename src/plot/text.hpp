@@ -1,4 +1,4 @@
-// Text in figures: how wide it is, how a number of bytes is written.
+// Text in figures: its width, and line breaks.
 #pragma once
 
 #include "base/format.hpp"
@@ -18,7 +18,7 @@ namespace recount::figure {
 
 using analysis::format_bytes;
 
-/// Words gathered into lines that `wide` measures as no wider than `width` (a longer word stands alone).
+/// Words gathered into lines that `wide` measures as no wider than `width` (a longer word gets its own line).
 /// Pieces are joined by `joint` and never split.
 [[nodiscard]] std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std::string& joint,
                                             double width,

@@ -1,4 +1,4 @@
-// The whole report: what results files say, in the order in which a reader asks.
+// The report: its sections in order.
 #pragma once
 
 #include "document/section.hpp"
@@ -8,11 +8,11 @@
 
 namespace recount::report {
 
-/// What a report is made of, beside the results.
+/// Parameters of a report besides the results.
 struct Origin {
   std::vector<std::string> files; ///< as they were named
   std::string version;            ///< of recount
-  std::string machine;            ///< a described machine to hold found caches against; empty: as stated
+  std::string machine;            ///< a described machine to compare the caches with; empty: as stated
 };
 
 /// The figures and sections that a report is made of.
@@ -33,7 +33,7 @@ struct Report {
 [[nodiscard]] std::vector<Block> method_section(const result::Results& results,
                                                 const std::vector<Section>& sections);
 [[nodiscard]] std::vector<Block> warnings_section(const result::Results& results);
-/// What was asked for and never counted, each witness and reason once; what was left out and why.
+/// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 
 } // namespace recount::report

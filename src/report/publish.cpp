@@ -79,7 +79,7 @@ private:
     return to_html(report_.document, [this](const std::string& name) { return svgs_.at(name); });
   }
 
-  /// Each figure for all formats at once. Nobody can draw where gnuplot is missing: then it is said once.
+  /// Each figure for all formats at once. If gnuplot is missing, this is reported once.
   void draw() {
     for (const RequestedPicture& wanted : report_.pictures) {
       figure::Options options;
@@ -135,7 +135,7 @@ private:
     constexpr auto longest = std::chrono::seconds(60);
     const std::string folder = fs::absolute(folder_).string();
     process::Spawn spawn;
-    // -C of env: pdflatex looks for figures where it stands. No command may be started from the text.
+    // -C of env: pdflatex looks for figures in its working folder. No command may be started from the text.
     spawn.argv = {"env",
                   "-C",
                   folder,

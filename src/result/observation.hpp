@@ -39,14 +39,14 @@ struct Observation {
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
   std::string unit;              ///< of a metric, or "ns" of an event that counts time; empty: a plain count
-  std::optional<double> seconds; ///< wall time of the region, when taken beside the count
-  std::optional<std::int64_t> bias; ///< what an empty region counts likewise; `value` is without it already
+  std::optional<double> seconds; ///< wall time of the region, if measured with the count
+  std::optional<std::int64_t> bias; ///< count of an empty region, already subtracted from `value`
   /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
   /// execution, "apart" over one of their own; empty: nobody else was there.
   std::string nesting;
   /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
   std::map<std::string, std::int64_t> placement;
-  std::vector<std::string> flags; ///< what casts doubt on the repetition: "steal 3 ms", "migrated", ...
+  std::vector<std::string> flags; ///< disturbances of the repetition: "steal 3 ms", "migrated", ...
 };
 
 /// Whether an observation of a cache inference is a reading that it took on its way, not a point of a grid of
@@ -62,7 +62,7 @@ struct Failure {
   std::string reason;
 };
 
-/// Where a program said that it was: `recount watch` and <recount/sections.h>.
+/// A section marked by the program: `recount watch` and <recount/sections.h>.
 struct Section {
   std::string run, kernel;
   Params params;

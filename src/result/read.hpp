@@ -10,7 +10,7 @@
 
 namespace recount::result {
 
-/// All that one or several results files say, in the order of their lines.
+/// The contents of one or several results files, in the order of their lines.
 struct Results {
   std::vector<Run> runs;
   std::vector<Observation> observations;
@@ -30,7 +30,7 @@ inline constexpr std::size_t longest_line = 1 << 20;
 [[nodiscard]] Results read(const std::string& path);
 /// Several files merged; the same run in two of them is taken once.
 [[nodiscard]] Results read(const std::vector<std::string>& paths);
-/// The same from text in memory; `name` stands for the file in messages.
+/// The same from text in memory; `name` is the file name in messages.
 [[nodiscard]] Results read_text(std::string_view text, const std::string& name);
 
 } // namespace recount::result

@@ -1,4 +1,4 @@
-// The header of a run: which machine, which software, which command made the observations that carry its id.
+// The header of a run: machine, software and command of the observations with its id.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Run {
   std::map<std::string, std::string> plan;
   /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
   std::map<std::string, std::string> presets;
-  std::map<std::string, std::string> skipped; ///< what was left out ("papi", "Java"), and why
+  std::map<std::string, std::string> skipped; ///< parts not run ("papi", "Java"), and why
   std::string resumes;                        ///< id of the run that this one continues; empty: none
 };
 

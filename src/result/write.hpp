@@ -1,4 +1,4 @@
-// Appending to a results file so that whatever happens next, what was written stays.
+// Appends to a results file; complete lines survive a crash.
 #pragma once
 
 #include "result/observation.hpp"

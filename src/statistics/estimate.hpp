@@ -1,4 +1,4 @@
-// A median with an interval around it, and whether it lies within given limits. Pure.
+// A median with its confidence interval, and whether it is within given limits. Pure.
 #pragma once
 
 #include <cstddef>

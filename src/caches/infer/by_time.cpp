@@ -1,4 +1,4 @@
-// Time is taken, pages lie anywhere: the clock, and counters beside it.
+// Inference by time under random page placement, by the clock and by counters.
 #include "base/format.hpp"
 #include "caches/infer/outer.hpp"
 #include "caches/infer/paged.hpp"

@@ -13,10 +13,10 @@ namespace {
 using kernel::dense;
 using kernel::Pattern;
 
-constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more tell nothing that fewer do not
+constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more give no further evidence
 constexpr std::int64_t ordinary_ways = 64;  ///< at most
 constexpr std::size_t most_shapes = 50;     ///< that are tried out one by one
-constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets that a shape must stand
+constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets, all of which a shape must satisfy
 constexpr double reached = 0.98;            ///< share from which on every access counts as reaching the level
 
 class GeometryOfLevel {

@@ -40,7 +40,7 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   if (one_set == 0) return {};
   const std::int64_t sets = one_set / period; // that multiples of the period fall into
   kernel::Pattern p = kernel::dense(count, period);
-  // Every line of the set, every second, every third: a cache of more sets tells these apart.
+  // Every line of the set, every second, every third: a cache of more sets distinguishes these.
   const auto step = static_cast<std::int64_t>(1 + others.variant / 2);
   for (std::int64_t i = 0; i < count; ++i)
     p.slots.push_back(i * step * sets);
@@ -49,7 +49,7 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   // Many of them leave the levels above no room for any of the counted lines: what an exclusive level
   // holds is then seen alone.
   if (others.variant % 2 == 1) fillers = std::min(4 * inner.ways, (sets - 1) * shape.ways);
-  // Sets of the rival repeat after so many multiples of the period.
+  // Sets of the rival repeat after this number of multiples of the period.
   const std::int64_t shared =
       others.apart_for == nullptr
           ? 0

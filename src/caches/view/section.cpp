@@ -18,7 +18,7 @@ namespace {
 using namespace analysis;
 
 /// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
-/// the results call it: then nothing is stated beside.
+/// the results call it: then nothing is stated.
 CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
   std::string& witness = run.plan["witness"];
   if (witness.starts_with("model:") && !model::shipped_machine(witness.substr(6))) {
