@@ -113,6 +113,27 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_fit_together_take_turns) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_event_of_linux_runs_only_while_its_group_does) {
+  if (has("general 8")) return;
+  Group other({plain[0], plain[3], plain[4]});
+  perf_event_attr attr = raw(plain[0]);
+  attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  EventFd leader(attr);
+  std::vector<EventFd> siblings;
+  for (perf_event_attr member : {raw(plain[1]), raw(plain[2]), software()}) {
+    member.disabled = 0;
+    BOOST_REQUIRE_EQUAL(siblings.emplace_back(member, 0, -1, leader.fd()).error(), 0);
+  }
+  other.enable();
+  leader.control(PERF_EVENT_IOC_ENABLE);
+  execute_for(100);
+  const auto words = leader.words(); // nr, enabled, running, three values, nanoseconds of the task clock
+  BOOST_REQUIRE_EQUAL(words.size(), 7U);
+  BOOST_TEST(words[2] < words[1]);
+  BOOST_TEST(static_cast<double>(words[6]) == static_cast<double>(words[2]),
+             boost::test_tools::tolerance(0.05));
+}
+
 BOOST_AUTO_TEST_CASE(a_pinned_group_goes_first_and_one_that_finds_no_counter_is_in_error) {
   if (has("general 8")) return;
   Group first({plain[0], plain[1], plain[2]}, true), second({plain[0], plain[3], plain[4]}, true),

@@ -45,6 +45,14 @@ Slot* timed(Shared& shared, std::int32_t leader) {
   return nullptr;
 }
 
+/// The share of its enabled time for which the slot has had a counter.
+double scheduled_share(const Shared& shared, const Slot& slot) {
+  if (slot.foreign) return share_of(shared, slot);
+  if (slot.unscheduled_ns == 0) return 1;
+  const auto scheduled = static_cast<double>(slot.scheduled_ns);
+  return scheduled / (scheduled + static_cast<double>(slot.unscheduled_ns));
+}
+
 /// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
 std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
   std::vector<std::int32_t> all{leader};
@@ -111,6 +119,9 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
     if (one.simulated) {
       words[word] = total(*shared, one, words[word]);
       if ((format & PERF_FORMAT_LOST) != 0) words[word + each - 1] = one.lost;
+    } else { // Linux's own event runs only while its group does
+      const double share = scheduled_share(*shared, *timing);
+      words[word] = static_cast<std::uint64_t>(share * static_cast<double>(words[word]));
     }
     word += each;
   }
