@@ -23,6 +23,9 @@ class Run(unittest.TestCase):
     def test_signal_of_the_command(self):
         self.assertEqual(run("skl", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
 
+    def test_options_of_the_command_are_its_own(self):
+        self.assertEqual(run("--seed", "2", "skl", "echo", "--n", "--seed", "3").stdout, "--n --seed 3\n")
+
     def test_unknown_machine(self):
         answer = run("vax", "true")
         self.assertEqual(answer.returncode, 2)

@@ -5,8 +5,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace recount::test;
 
@@ -111,6 +114,58 @@ BOOST_AUTO_TEST_CASE(groups_that_do_not_fit_together_take_turns) {
     BOOST_TEST(static_cast<double>(words[3]) / share == turns,
                boost::test_tools::tolerance(0.35)); // a branch a turn
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_of_linux_runs_only_while_its_group_does) {
+  if (has("general 8")) return;
+  Group other({plain[0], plain[3], plain[4]});
+  perf_event_attr attr = raw(plain[0]);
+  attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  EventFd leader(attr);
+  std::vector<EventFd> siblings;
+  for (perf_event_attr member : {raw(plain[1]), raw(plain[2]), software()}) {
+    member.disabled = 0;
+    BOOST_REQUIRE_EQUAL(siblings.emplace_back(member, 0, -1, leader.fd()).error(), 0);
+  }
+  other.enable();
+  leader.control(PERF_EVENT_IOC_ENABLE);
+  execute_for(100);
+  const auto words = leader.words(); // nr, enabled, running, three values, nanoseconds of the task clock
+  BOOST_REQUIRE_EQUAL(words.size(), 7U);
+  BOOST_TEST(words[2] < words[1]);
+  BOOST_TEST(static_cast<double>(words[6]) == static_cast<double>(words[2]),
+             boost::test_tools::tolerance(0.05));
+}
+
+BOOST_AUTO_TEST_CASE(a_count_of_another_process_never_falls) {
+  const pid_t child = fork();
+  if (child == 0)
+    for (volatile unsigned spin = 0;; spin = spin + 1) {
+    }
+  const auto open = [&](std::initializer_list<std::uint64_t> codes) {
+    std::vector<EventFd> group;
+    for (const std::uint64_t code : codes) {
+      perf_event_attr attr = raw(code);
+      attr.disabled = 0;
+      attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+      group.emplace_back(attr, child, -1, group.empty() ? -1 : group.front().fd());
+    }
+    return group;
+  };
+  auto one = open({plain[0], plain[1], plain[2]});
+  const auto wait = [&](std::uint64_t enabled) { // nanoseconds of the child's time
+    for (;;)
+      if (const auto words = one.front().words(); words.at(1) >= enabled) return words;
+  };
+  const auto alone = wait(5'000'000);
+  const auto other = open({plain[3], plain[4]});
+  const auto shared = wait(alone[1] + 5'000'000);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  BOOST_TEST(alone[1] == alone[2]);
+  BOOST_TEST(shared[3] > alone[3]);
+  BOOST_TEST(shared[2] > alone[2]);
+  if (!has("general 8")) BOOST_TEST(shared[2] < shared[1]);
 }
 
 BOOST_AUTO_TEST_CASE(a_pinned_group_goes_first_and_one_that_finds_no_counter_is_in_error) {

@@ -42,7 +42,10 @@ void control(std::int32_t at, unsigned long request, bool group) {
       slot.failed = false;
       break;
     case PERF_EVENT_IOC_DISABLE: slot.enabled = false; break;
-    case PERF_EVENT_IOC_RESET: slot.reset += std::exchange(slot.value, 0); break;
+    case PERF_EVENT_IOC_RESET:
+      slot.reset += std::exchange(slot.value, 0);
+      slot.seen_ns = 0;
+      break;
     default: break;
     }
     if (slot.simulated && request == PERF_EVENT_IOC_DISABLE) slot.counter = -1;

@@ -1,14 +1,18 @@
 #include "kernel_work.hpp"
 
 #include "block_work.hpp"
+#include "matmul_work.hpp"
 #include "simulated_caches.hpp"
 
 #include "kernel/blocks/emit.hpp"
 #include "kernel/native.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 #include "kernel/system/native_share.hpp"
 #include "kernel/system/native_system.hpp"
 
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace pmu {
 namespace {
@@ -96,6 +100,12 @@ Work work_of_interrupts(const Measured&, const void* context) {
   return work;
 }
 
+constexpr const char* matmul_prefix = "recount_kernel_matmul_";
+
+Work work_of_matmul(const Measured& of, const void* context) {
+  return matmul_work(of.name.substr(std::string_view(matmul_prefix).size()), context);
+}
+
 void add_plain(std::vector<Measured>& all, const char* name, void (*own)(void*),
                Work (*work)(const Measured&, const void*)) {
   all.push_back({name, own, work, nullptr, {}});
@@ -111,6 +121,19 @@ std::vector<Measured> measured_functions() {
   add_plain(all, "recount_kernel_stride", native::recount_kernel_stride, work_of_stride);
   add_plain(all, "recount_kernel_share", native::recount_kernel_share, work_of_share);
   add_plain(all, "recount_kernel_interrupts", native::recount_kernel_interrupts, work_of_interrupts);
+  // Not `transposed`, which calls the two others: they are replaced themselves.
+  for (const bool doubles : {true, false}) {
+    const auto& loops = native::plain_matmul(doubles);
+    const std::pair<const char*, void (*)(void*)> functions[] = {
+        {"ijk", loops.ijk},         {"ijk_mem", loops.ijk_mem},     {"ikj", loops.ikj},
+        {"blocked", loops.blocked}, {"transpose", loops.transpose}, {"by_transposed", loops.by_transposed}};
+    for (const auto& [name, own] : functions)
+      all.push_back({std::string(matmul_prefix) + name + (doubles ? "_f64" : "_i16"),
+                     own,
+                     work_of_matmul,
+                     nullptr,
+                     {}});
+  }
   return all;
 }
 

@@ -17,18 +17,26 @@ const Effect& second() {
   return effect;
 }
 
-std::uint64_t total(const Shared& shared, const Slot& slot, std::uint64_t backing_ns) {
-  double value = slot.value;
-  if (slot.foreign && !slot.dropped && !slot.exclude_user)
-    value += count_of(slot, second()) * static_cast<double>(backing_ns) * 1e-9 * share_of(shared, slot);
-  return static_cast<std::uint64_t>(value + 0.5);
+/// A foreign event counts by the CPU time that has passed since it was last read, with the share of now:
+/// groups that are opened later do not change what has been counted.
+std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
+  if (slot.foreign && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
+    const auto passed = static_cast<double>(backing_ns - slot.seen_ns);
+    slot.value += count_of(slot, second()) * passed * 1e-9 * share_of(shared, slot);
+  }
+  slot.seen_ns = backing_ns;
+  return static_cast<std::uint64_t>(slot.value + 0.5);
 }
 
 /// The running time, given the backing event's: less what the slot has been without a counter.
 std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
   if (slot.dropped) return 0;
-  if (slot.foreign)
-    return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * share_of(shared, slot));
+  if (slot.foreign) {
+    const auto passed = static_cast<double>(backing_ns - std::min(backing_ns, slot.seen_running_ns));
+    slot.told_ns += static_cast<std::uint64_t>(passed * share_of(shared, slot));
+    slot.seen_running_ns = backing_ns;
+    return slot.told_ns;
+  }
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
@@ -43,6 +51,17 @@ Slot* timed(Shared& shared, std::int32_t leader) {
     if (shared.slots[i].used && shared.slots[i].simulated && shared.slots[i].leader == leader)
       return &shared.slots[i];
   return nullptr;
+}
+
+/// The share of its enabled time for which the slot has had a counter.
+double scheduled_share(const Slot& slot) {
+  if (slot.foreign)
+    return slot.seen_running_ns == 0
+               ? 1
+               : static_cast<double>(slot.told_ns) / static_cast<double>(slot.seen_running_ns);
+  if (slot.unscheduled_ns == 0) return 1;
+  const auto scheduled = static_cast<double>(slot.scheduled_ns);
+  return scheduled / (scheduled + static_cast<double>(slot.unscheduled_ns));
 }
 
 /// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
@@ -111,6 +130,9 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
     if (one.simulated) {
       words[word] = total(*shared, one, words[word]);
       if ((format & PERF_FORMAT_LOST) != 0) words[word + each - 1] = one.lost;
+    } else { // Linux's own event runs only while its group does
+      const double share = scheduled_share(*timing);
+      words[word] = static_cast<std::uint64_t>(share * static_cast<double>(words[word]));
     }
     word += each;
   }

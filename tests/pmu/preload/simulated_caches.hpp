@@ -18,6 +18,7 @@ public:
   void load(std::uint64_t address, unsigned bytes) { caches_.load(address, bytes); }
   void store(std::uint64_t address, unsigned bytes) { caches_.store(address, bytes); }
   [[nodiscard]] Work work();
+  recount::model::Hierarchy& hierarchy() { return caches_; }
 
   static SimulatedCaches& of_thread(Side side);
 

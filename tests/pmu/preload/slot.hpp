@@ -29,6 +29,7 @@ struct Slot {
   std::int32_t pmu = 0;
   std::uint64_t config = 0, config1 = 0, read_format = 0;
   double value = 0;
+  std::uint64_t seen_ns = 0, seen_running_ns = 0; ///< of a foreign event: the backing event's, when last read
   double reset = 0; ///< counted before the last PERF_EVENT_IOC_RESET: the counter itself goes on
   std::uint64_t scheduled_ns = 0, unscheduled_ns = 0, told_ns = 0; ///< told: the running time last read
   std::int32_t counter = -1;                                       ///< where it runs; fixed ones from 32 on
