@@ -12,15 +12,15 @@ Json point_json(const result::Params& params) {
   return object;
 }
 
-Json said_json(const analysis::Said& said, const std::optional<analysis::Estimate>& e) {
+Json measurement_json(const analysis::Measurement& measured, const std::optional<analysis::Estimate>& e) {
   Json object{{"value", nullptr}, {"low", nullptr}, {"high", nullptr}, {"n", e ? e->n : 0}};
   if (e) {
     object["value"] = e->median;
     object["low"] = e->low;
     object["high"] = e->high;
   }
-  object["bias"] = or_null(analysis::bias(said));
-  if (!e) object["reason"] = said.reason;
+  object["bias"] = or_null(analysis::bias(measured));
+  if (!e) object["reason"] = measured.reason;
   return object;
 }
 
@@ -35,8 +35,8 @@ Json trial_json(const analysis::Judged& judged) {
   Json object{{"kernel", trial.kernel}, {"params", point_json(trial.point)}};
   object["verdict"] = name_of(judgement.verdict);
   object["why"] = judgement.why;
-  object["perf"] = said_json(trial.perf, judgement.perf);
-  object["papi"] = said_json(trial.papi, judgement.papi);
+  object["perf"] = measurement_json(trial.perf, judgement.perf);
+  object["papi"] = measurement_json(trial.papi, judgement.papi);
   object["model"] = stated_json(trial);
   object["tolerance"] = trial.tolerance;
   object["apart"] = trial.apart;
@@ -54,7 +54,7 @@ Json broken_json(const analysis::Broken& broken) {
 
 Json verdict_json(const analysis::PresetVerdict& verdict) {
   Json object{{"preset", verdict.preset}, {"verdict", name_of(verdict.verdict)}, {"why", verdict.why}};
-  // Those of the decisive trial stand beside the verdict.
+  // The values of the decisive trial are repeated next to the verdict.
   for (const char* key : {"perf", "papi", "model", "factor"})
     object[key] = nullptr;
   object["causes"] = object["trials"] = object["broken"] = Json::array();
@@ -70,7 +70,7 @@ Json verdict_json(const analysis::PresetVerdict& verdict) {
 
 } // namespace
 
-std::string check_json(const study::Checked& checked, const study::Ground& ground,
+std::string check_json(const study::Checked& checked, const study::CheckContext& context,
                        const sweep::Ended& ended) {
   Json object{{"verdicts", Json::array()}};
   for (const auto& verdict : checked.verdicts)
@@ -78,8 +78,8 @@ std::string check_json(const study::Checked& checked, const study::Ground& groun
   const auto& c = checked.coverage;
   object["coverage"] = {
       {"standard", c.standard}, {"provokable", c.provokable}, {"proven", c.proven}, {"counted", c.counted}};
-  object["table"] = ground.table.empty() ? Json(nullptr) : Json(ground.table);
-  object["notes"] = ground.notes;
+  object["table"] = context.table.empty() ? Json(nullptr) : Json(context.table);
+  object["notes"] = context.notes;
   object["runs"] = ended.outcome.runs;
   object["failures"] = Json::array();
   for (const auto& failure : ended.results.failures)

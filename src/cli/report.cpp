@@ -22,9 +22,9 @@ struct ReportArguments {
 int write_report(const ReportArguments& a) {
   if (a.files.empty())
     throw bad_input("report", "no results file given",
-                    "recount report FILE ... -o FOLDER, with results of recount matmul -o FILE "
+                    "recount report FILE ... -o FOLDER, with files of recount matmul -o FILE "
                     "or recount caches -o FILE");
-  if (a.folder.empty()) throw bad_input("report", "no folder to write to", "add -o FOLDER");
+  if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
   std::vector<report::Format> formats;
   for (const auto& name : list_words(a.formats))
     formats.push_back(report::parse_format(name));
@@ -43,15 +43,16 @@ int write_report(const ReportArguments& a) {
 } // namespace
 
 Command report_command() {
-  return {"report", "write a report with tables, figures and comments",
+  return {"report", "write a report with tables, figures and conclusions",
           [](Options& options) -> std::function<int()> {
             auto a = std::make_shared<ReportArguments>();
-            options.words("FILE", a->files, "results files, of one or more machines")
-                .text("-o,--output", a->folder, "FOLDER", "output folder, created if missing")
-                .list("--format", a->formats, "LIST", "markdown, html, latex (default: all three)")
+            options.words("FILE", a->files, "results files, of this machine or of others")
+                .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
+                .list("--format", a->formats, "LIST",
+                      "write these formats: markdown, html, latex (default: all three)")
                 .text("--machine", a->machine, "NAME",
-                      "compare the measured caches with this described machine (default: with what the "
-                      "system stated)");
+                      "compare the measured caches with this described machine (default: with what "
+                      "the system reports)");
             return [a] { return write_report(*a); };
           }};
 }
