@@ -1,7 +1,6 @@
 // recount events: lists and searches events, and encodes a name.
 #include "base/nearest.hpp"
 #include "command/command.hpp"
-#include "command/json_text.hpp"
 #include "command/table_export.hpp"
 #include "event/encode.hpp"
 #include "event/list.hpp"
