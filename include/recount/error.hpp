@@ -1,4 +1,4 @@
-// What every error of recount says: the thing, the cause, the setting, the remedy.
+// The parts of every error of recount: subject, cause, setting, remedy.
 #pragma once
 
 #include <stdexcept>

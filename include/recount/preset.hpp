@@ -14,8 +14,8 @@
 
 namespace recount {
 
-/// Whose reading of a table: 7.0 (8 terms a preset) or 7.3 (12 terms; a stray line ends the table; unprefixed
-/// names are those of the default core PMU only).
+/// The PAPI release whose table reader is followed: 7.0 (8 terms per preset) or 7.3 (12 terms; a stray line
+/// ends the table; unprefixed names are those of the default core PMU only).
 enum class PapiVersion { v7_0, v7_3 };
 
 /// How many terms a preset may have, and how deep the stack of its formula may grow.
@@ -23,7 +23,7 @@ enum class PapiVersion { v7_0, v7_3 };
   return v == PapiVersion::v7_0 ? 8 : 12;
 }
 
-/// Where something stands in a file. Lines and columns count from 1; a column counts bytes.
+/// A position in a file. Lines and columns count from 1; a column counts bytes.
 struct Place {
   int line = 0;
   int column = 0;
@@ -64,16 +64,16 @@ enum class Known {
   refused ///< its parts are known but libpfm4 refuses to encode them; PAPI 7 forgets that it refused and
           ///< accepts the same spelling when it meets it a second time
 };
-/// Tells what a native name is on the CPU in question.
+/// Looks up a native name on the CPU in question.
 using NativeLookup = std::function<Known(const std::string& name)>;
 
 /// What PAPI does with a table when a program starts on one kind of CPU.
 struct LoadedTable {
   std::vector<Preset>
       presets;           ///< those with at least one native: what PAPI calls available; user events last
-  bool crashes = false;  ///< PAPI_library_init() dies on it; `presets` is what was read until then
+  bool crashes = false;  ///< PAPI_library_init() crashes; `presets` has those read before
   std::string crash;     ///< why, one clause
-  std::string undefined; ///< PAPI corrupts its memory while reading: what follows is anyone's guess
+  std::string undefined; ///< PAPI corrupts its memory while reading; later behaviour is undefined
   Place crash_place;
   /// The preset of that name, in any case of letters.
   [[nodiscard]] const Preset* find(std::string_view name) const noexcept;
@@ -88,12 +88,12 @@ class PresetTable {
 public:
   /// Reads a file. Throws Error (bad_input) when it cannot be read.
   static PresetTable read(const std::string& path);
-  /// Takes a text as it stands; any bytes. `name` is for messages.
+  /// Takes any bytes. `name` is for messages.
   static PresetTable of(std::string text, std::string name = "table");
 
-  /// Plays what PAPI does on a CPU: `cpu` is libpfm4's name of its core PMU, `type` libpfm4's number of it
-  /// (rows "CPU,name,number" ask for it; -1: none fits). Never throws, whatever the bytes.
-  /// `user` is the table of PAPI_USER_EVENTS_FILE, read after this one by the same rules.
+  /// Loads the table as PAPI does on a CPU: `cpu` is libpfm4's name of its core PMU, `type` libpfm4's number
+  /// of it (rows "CPU,name,number" ask for it; -1: none fits). Never throws, whatever the bytes. `user` is
+  /// the table of PAPI_USER_EVENTS_FILE, read after this one by the same rules.
   [[nodiscard]] LoadedTable load(std::string_view cpu, int type, const NativeLookup& known,
                                  PapiVersion version = PapiVersion::v7_0,
                                  const PresetTable* user = nullptr) const;
@@ -116,9 +116,10 @@ struct PresetValue {
   } ending = Ending::value;
   long long value = 0;
   bool divided_by_zero = false; ///< in doubles: `value` is a converted infinity or NaN
-  bool out_of_range = false;    ///< the double does not fit a long long; what the CPU makes of it is `value`
-  bool unreadable = false;      ///< a character PAPI cannot read ended the formula early
-  std::string why;              ///< for dies and undefined
+  bool out_of_range =
+      false; ///< the double does not fit a long long; `value` is the result of the conversion on this CPU
+  bool unreadable = false; ///< a character PAPI cannot read ended the formula early
+  std::string why;         ///< for dies and undefined
 };
 
 /// Evaluates a preset over the counts of its natives, as PAPI does: doubles for formulas, truncated at the

@@ -21,8 +21,8 @@ namespace recount {
 /// An event to sample. Of period and frequency at most one is given; with neither it is only counted.
 struct SampledEvent {
   Event event;
-  std::uint64_t period = 0;    ///< a sample every so many occurrences (nanoseconds for the clock events)
-  std::uint64_t frequency = 0; ///< about so many samples a second: the kernel adapts the period
+  std::uint64_t period = 0;    ///< occurrences per sample (nanoseconds for the clock events)
+  std::uint64_t frequency = 0; ///< samples per second, approximately: the kernel adapts the period
   unsigned precise = 0;        ///< 0...3 (precise_ip of perf_event_open(2)), lowered to what the PMU offers
 };
 

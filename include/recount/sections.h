@@ -1,4 +1,4 @@
-/* Tells `recount watch` where a program is: sections that begin and end, and marks. For C and C++, nothing to
+/* Reports the position of a program to `recount watch`: sections that begin and end, and marks. For C and C++, nothing to
  * link.
  *
  *     recount_section_begin("solve");
@@ -41,10 +41,10 @@ static inline int recount_sections_fd(void) {
   return fd;
 }
 
-/* Marks not told yet; inexact only when several threads drop at once. */
+/* Dropped marks that are not reported yet; inexact only when several threads drop at once. */
 static unsigned long recount_sections_dropped;
 
-/* Nothing lost, or told what was. */
+/* Reports dropped marks, if any. */
 static inline void recount_sections_tell_dropped(void) {
   char text[64];
   int size;
@@ -54,12 +54,12 @@ static inline void recount_sections_tell_dropped(void) {
     recount_sections_dropped = 0;
 }
 
-/* At exit: no further mark will say what the last ones were. */
+/* At exit: reports the marks dropped since the last one that was sent. */
 static inline void recount_sections_flush(void) {
-  struct pollfd room;
-  room.fd = recount_sections_fd();
-  room.events = POLLOUT;
-  if (recount_sections_dropped > 0 && poll(&room, 1, 1000) == 1) recount_sections_tell_dropped();
+  struct pollfd writable;
+  writable.fd = recount_sections_fd();
+  writable.events = POLLOUT;
+  if (recount_sections_dropped > 0 && poll(&writable, 1, 1000) == 1) recount_sections_tell_dropped();
 }
 
 /* One message, "EDGE [@NANOSECONDS ]NAME": names end at 200 bytes or at a line end. */

@@ -1,11 +1,11 @@
-// recount events: which events there are, searched, and what a name encodes to.
+// recount events: lists and searches events, and encodes a name.
 #include "base/nearest.hpp"
 #include "command/command.hpp"
+#include "command/json_text.hpp"
+#include "command/table_export.hpp"
 #include "event/encode.hpp"
 #include "event/list.hpp"
 #include "event/sysfs.hpp"
-#include "command/json_text.hpp"
-#include "command/table_export.hpp"
 
 #include <recount/event.hpp>
 #include <recount/group.hpp>
@@ -34,7 +34,7 @@ const char* show(Domain domain) {
   return domain == Domain::user ? "user" : domain == Domain::kernel ? "kernel" : "user and kernel";
 }
 
-/// The four words that say what is counted, as far as they are set.
+/// The fields of perf_event_attr that select the event, as far as they are set.
 std::string code(const perf_event_attr& attr) {
   std::string text = fmt::format("type {} config {:#x}", attr.type, attr.config);
   if (attr.config1 != 0) text += fmt::format(" config1 {:#x}", std::uint64_t{attr.config1});
@@ -152,10 +152,10 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
       ++at->second;
   }
   for (const auto& [reason, number] : reasons)
-    cli::print(
-        stderr, "{}\n",
-        wrap(fmt::format("recount: {} not countable ({}){}", number, reason, all ? "" : "; -a lists them"),
-             line_width(stderr), 2));
+    cli::print(stderr, "{}\n",
+               wrap(fmt::format("recount: {} not countable ({}){}", number, reason,
+                                all ? "" : "; list them with -a"),
+                    line_width(stderr), 2));
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& asked) {
@@ -166,7 +166,7 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
       base::did_you_mean(asked.patterns.front(), names,
                          base::did_you_mean(event::suggestions(asked.patterns.front(), event::pmus())));
   if (remedy.empty())
-    remedy = asked.pmu.empty() ? "--pmu '*' searches the events of other machines too" : "try a shorter word";
+    remedy = asked.pmu.empty() ? "--pmu '*' also searches events of other machines" : "use a shorter pattern";
   throw bad_input(asked.patterns.front(), "no event matches", remedy);
 }
 
@@ -194,7 +194,7 @@ int list(const EventsArguments& asked) {
   return 0;
 }
 
-/// Nothing when the event can be opened here and now, else why not. Only trying tells.
+/// None when the event can be opened now, else why not; only a trial can decide.
 std::optional<Problem> trial(const Event& event) {
   try {
     const Group group(std::vector<Event>{event});
@@ -224,7 +224,7 @@ int encode_name(const EventsArguments& asked) {
                paint(Style::strong, event.name), event.pmu, code(event.attr), show(domain(event)),
                problem ? "no: " + problem->cause : "yes");
     if (problem && !problem->setting.empty()) cli::print("  setting {}\n", problem->setting);
-    if (problem && !problem->remedy.empty()) cli::print("  remedy  {}\n", problem->remedy);
+    if (problem && !problem->remedy.empty()) cli::print("  fix     {}\n", problem->remedy);
   }
   if (asked.json) cli::print("{}", json_text("encoding", json));
   return 0;
@@ -232,24 +232,25 @@ int encode_name(const EventsArguments& asked) {
 
 int run_events(const EventsArguments& asked) {
   if (asked.patterns.size() > 1)
-    throw bad_input(asked.patterns[1], "events takes one pattern", "quote a pattern that holds blanks");
+    throw bad_input(asked.patterns[1], "only one pattern is allowed", "quote a pattern that contains blanks");
   if (!asked.name.empty() && (!asked.patterns.empty() || !asked.pmu.empty()))
-    throw bad_input("--encode", "goes with neither a pattern nor --pmu");
+    throw bad_input("--encode", "cannot be combined with a pattern or --pmu");
   return asked.name.empty() ? list(asked) : encode_name(asked);
 }
 
 } // namespace
 
 Command events_command() {
-  return {"events", "list and search the events that can be counted", [](Options& options) {
+  return {"events", "list and search countable events", [](Options& options) {
             const auto asked = std::make_shared<EventsArguments>();
             options.words("PATTERN", asked->patterns,
-                          "what to search for: a word, or a glob for whole names");
-            options.text("--pmu", asked->pmu, "NAME",
-                         "list only this PMU or CPU type, as libpfm4 or Linux names it; a glob for several");
+                          "search for this word, or for whole names that match this glob");
+            options.text(
+                "--pmu", asked->pmu, "NAME",
+                "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
             options.text("--encode", asked->name, "NAME",
-                         "print the encoding of one event, and whether it opens");
-            options.flag("-a,--all", asked->all, "list also those that cannot be counted here");
+                         "print the encoding of one event and whether it opens");
+            options.flag("-a,--all", asked->all, "also list events that cannot be counted here");
             options.flag("--json", asked->json, "print one JSON object");
             options.text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return run_events(*asked); };

@@ -26,16 +26,17 @@ using namespace recount::cli;
 std::string usage() {
   std::string text =
       "usage: recount COMMAND [options]\n"
-      "Counts hardware events twice, by perf_event and by PAPI, holds both against a model of what\n"
-      "the code must do, and draws the curves.\n\ncommands:\n";
+      "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
+      "results.\n\ncommands:\n";
   for (const auto& command : commands()) {
     if (!command.hidden) text += fmt::format("  {:<10} {}\n", command.name, command.prose);
   }
-  return text + "\n`recount COMMAND --help` lists a command's options, recount-COMMAND(1) explains them;\n"
-                "`recount --version` prints the version. Start with `recount doctor`.\n";
+  return text +
+         "\n`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them;\n"
+         "`recount --version` prints the version. Start with `recount doctor`.\n";
 }
 
-/// Whether the status of the command is that of a program that it runs.
+/// Whether the exit status of the command is that of a program that it runs.
 bool transparent = false;
 
 int dispatch(std::vector<std::string> words) {
@@ -80,7 +81,8 @@ int status_of(const Error& error) {
   return error.kind() == ErrorKind::bad_input ? 2 : 3;
 }
 
-/// Unlike cli::print() this does not throw where stderr cannot be written: the status tells all the same.
+/// Unlike cli::print() this does not throw when stderr cannot be written: the exit status still reports the
+/// error.
 void complain(const std::string& text) {
   try {
     cli::print(stderr, "{}", text);
@@ -100,7 +102,8 @@ int failure_of_output(const std::error_code& code) {
 
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
-  std::signal(SIGPIPE, SIG_IGN); // a gnuplot that dies must be an error with its words, not our death
+  std::signal(SIGPIPE,
+              SIG_IGN); // a gnuplot that exits early must be reported as an error, not end this process
   std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes must be an error of write(2)
   try {
     const int status = dispatch({argv + 1, argv + argc});

@@ -1,12 +1,12 @@
 // recount plot: figures from results files.
+#include "base/output_file.hpp"
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/print.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
-#include "base/output_file.hpp"
 #include "result/read.hpp"
-#include "command/output.hpp"
 
 #include <recount/error.hpp>
 
@@ -31,10 +31,10 @@ double parse_width(const std::string& text) {
   const auto [at, error] = std::from_chars(text.data(), end, inches);
   if (error != std::errc{} || at != end)
     throw bad_input("--width " + text, "not a number of inches",
-                    "3.33 for a column of a paper, 7 for its width");
+                    "--width 3.33 (one column of a paper) or --width 7 (its full width)");
   if (!(inches >= 2 && inches <= 20))
     throw bad_input("--width " + text, "not between 2 and 20 inches",
-                    "3.33 for a column of a paper, 7 for its width");
+                    "--width 3.33 (one column of a paper) or --width 7 (its full width)");
   return inches;
 }
 
@@ -47,8 +47,8 @@ std::vector<figure::Target> targets(const Settings& s) {
   if (s.output.empty()) return {};
   if (formats.empty()) {
     if (!named)
-      throw bad_input("-o " + s.output, "no format is known by this suffix",
-                      "end it in .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
+      throw bad_input("-o " + s.output, "unknown figure format",
+                      "use the suffix .pdf, .svg, .png, .tikz, .tex or .txt, or add --format");
     return {{*named, s.output}};
   }
   if (formats.size() == 1) return {{formats[0], s.output}};
@@ -86,8 +86,7 @@ int execute_plot(const Settings& s) {
   const auto results = result::read(s.files);
   warn(results.warnings);
   std::vector<std::string> unmatched;
-  const auto choice =
-      figure::resolve({list_words(s.metrics), list_words(s.witnesses)}, results, unmatched);
+  const auto choice = figure::resolve({list_words(s.metrics), list_words(s.witnesses)}, results, unmatched);
   warn(unmatched);
   const auto& figure =
       s.figure.empty() ? figure::suitable(figures(), results, choice) : figure::find(figures(), s.figure);
@@ -108,20 +107,25 @@ int execute_plot(const Settings& s) {
 } // namespace
 
 Command plot_command() {
-  return {"plot", "draw figures from results", [](Options& o) -> std::function<int()> {
-            auto s = std::make_shared<Settings>();
-            o.words("FILE", s->files, "results files, merged")
-                .text("--figure", s->figure, "NAME", "which figure; default: the one that suits the results")
-                .text("-o,--output", s->output, "FILE", "where to; without it, text on the terminal")
-                .list("--format", s->formats, "LIST",
-                      "pdf, svg, png, tikz, cairolatex, dumb; several at once")
-                .text("--width", s->width, "INCHES", "3.33 (default) or 7, or any from 2 to 20")
-                .text("--script", s->script, "FILE", "also write a gnuplot script that holds the data")
-                .list("--metric", s->metrics, "LIST", "only these presets, events, seconds or tsc_cycles")
-                .list("--witness", s->witnesses, "LIST", "only what these witnesses say")
-                .flag("--list", s->list, "list the figures and what each needs");
-            return [s] { return execute_plot(*s); };
-          }};
+  return {
+      "plot", "draw figures from results", [](Options& o) -> std::function<int()> {
+        auto s = std::make_shared<Settings>();
+        o.words("FILE", s->files, "results files, merged")
+            .text("--figure", s->figure, "NAME",
+                  "draw this figure (default: the first that suits the results)")
+            .text("-o,--output", s->output, "FILE",
+                  "write the figure to FILE (default: text on the terminal)")
+            .list(
+                "--format", s->formats, "LIST",
+                "write these formats: pdf, svg, png, tikz, cairolatex, dumb (default: by the suffix of FILE)")
+            .text("--width", s->width, "INCHES", "width of the figure, from 2 to 20 (default 3.33)")
+            .text("--script", s->script, "FILE", "also write a gnuplot script that contains the data")
+            .list("--metric", s->metrics, "LIST",
+                  "draw only these presets, events, seconds or tsc_cycles (default: all)")
+            .list("--witness", s->witnesses, "LIST", "draw only values of these witnesses (default: all)")
+            .flag("--list", s->list, "list the figures with the results that each needs, and exit");
+        return [s] { return execute_plot(*s); };
+      }};
 }
 
 } // namespace recount::cli

@@ -1,14 +1,11 @@
-// recount presets: each preset of this CPU, or of another, with its formula and terms, or why it is not
-// there.
+// recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
 #include "cli/presets.hpp"
-#include "command/command.hpp"
-#include "preset/document.hpp"
-#include "preset/here.hpp"
 #include "base/nearest.hpp"
+#include "command/command.hpp"
 #include "command/json_text.hpp"
 #include "command/table_export.hpp"
-
-
+#include "preset/document.hpp"
+#include "preset/here.hpp"
 
 #include <recount/error.hpp>
 
@@ -32,19 +29,19 @@ Json to_json(const PresetListing& listing) {
   json["remark"] = listing.remark.empty() ? Json(nullptr) : Json(listing.remark);
   json["presets"] = Json::array();
   for (const PresetLine& p : listing.presets) {
-    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.trouble.empty()}};
-    one["reason"] = p.trouble.empty() ? Json(nullptr) : Json(p.trouble);
+    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.reason.empty()}};
+    one["reason"] = p.reason.empty() ? Json(nullptr) : Json(p.reason);
     one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
     one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
     one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
     one["counters"] = p.counters;
-    one["counters_of_pmu"] = p.room;
+    one["counters_of_pmu"] = p.available;
     one["terms"] = Json::array();
     for (const PresetTermLine& t : p.terms)
       one["terms"].push_back({{"name", t.name},
                               {"encoding", t.code},
                               {"description", t.prose},
-                              {"reason", t.trouble.empty() ? Json(nullptr) : Json(t.trouble)}});
+                              {"reason", t.reason.empty() ? Json(nullptr) : Json(t.reason)}});
     json["presets"].push_back(std::move(one));
   }
   return json;
@@ -52,8 +49,8 @@ Json to_json(const PresetListing& listing) {
 
 void details(const PresetListing& listing, const PresetLine& p) {
   cli::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
-  if (!p.trouble.empty())
-    cli::print("    {}\n", paint(Style::warning, wrap("not available: " + p.trouble, line_width(), 4)));
+  if (!p.reason.empty())
+    cli::print("    {}\n", paint(Style::warning, wrap("unavailable: " + p.reason, line_width(), 4)));
   if (p.terms.empty()) return;
   cli::print("    {}\n",
              wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
@@ -62,31 +59,30 @@ void details(const PresetListing& listing, const PresetLine& p) {
     const PresetTermLine& t = p.terms[i];
     cli::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
                wrap(t.prose, line_width(), 9));
-    if (!t.trouble.empty())
-      cli::print("         {}\n", paint(Style::warning, "does not open here: " + t.trouble));
+    if (!t.reason.empty())
+      cli::print("         {}\n", paint(Style::warning, "cannot be opened here: " + t.reason));
   }
-  if (p.counters > 0) cli::print("    needs {} of {} counters\n", p.counters, p.room);
+  if (p.counters > 0) cli::print("    needs {} of {} counters\n", p.counters, p.available);
   if (!p.note.empty()) cli::print("    note: {}\n", wrap(p.note, line_width(), 8));
 }
 
 Table presets_table(const PresetListing& listing, bool all) {
-  Table table({{"preset"}, {"derived"}, {"formula, or why it is not available"}},
-              "Presets of " + listing.cpu);
+  Table table({{"preset"}, {"derived"}, {"formula, or why it is unavailable"}}, "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
-    if (const bool there = p.trouble.empty(); there || all || !p.terms.empty())
-      table.add({p.name, p.type, there ? p.formula : "not available: " + p.trouble});
+    if (const bool there = p.reason.empty(); there || all || !p.terms.empty())
+      table.add({p.name, p.type, there ? p.formula : "unavailable: " + p.reason});
   return table;
 }
 
 void overview(const PresetListing& listing, bool all) {
   const Table table = presets_table(listing, all);
   const auto missing = static_cast<std::size_t>(
-      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.trouble.empty(); }));
+      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
   if (!table.empty()) cli::print("{}\n", table.text());
   cli::print("{}\n",
              wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
                               listing.presets.size(), listing.cpu, listing.table,
-                              all || missing == 0 ? "" : "; -a shows why not the others"),
+                              all || missing == 0 ? "" : "; -a lists the others with the reason"),
                   line_width(), 2));
 }
 
@@ -116,7 +112,7 @@ int execute_presets(const PresetsArguments& asked) {
   if (asked.papi == "7.3")
     version = PapiVersion::v7_3;
   else if (!asked.papi.empty() && asked.papi != "7.0")
-    throw bad_input("--papi-version " + asked.papi, "no such reading of tables is known", "7.0 or 7.3");
+    throw bad_input("--papi-version " + asked.papi, "unknown PAPI version", "7.0 or 7.3");
   PresetListing listing =
       list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.pmu, version);
   for (const std::string& name : asked.names) {
@@ -142,15 +138,16 @@ int execute_presets(const PresetsArguments& asked) {
 } // namespace
 
 Command presets_command() {
-  return {"presets", "every preset: its formula and terms, or why it is not available",
+  return {"presets", "list presets with formula and terms, or why they are unavailable",
           [](Options& options) -> std::function<int()> {
             const auto asked = std::make_shared<PresetsArguments>();
-            options.words("PRESET", asked->names, "only these, with all their terms")
-                .text("--table", asked->table, "FILE", "the preset table (default: as PAPI finds it)")
+            options.words("PRESET", asked->names, "show only these presets, with all terms")
+                .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
                 .text("--pmu", asked->pmu, "NAME",
-                      "presets of this PMU or CPU type, as libpfm4 names it (default: this machine's)")
-                .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
-                .flag("-a,--all", asked->all, "also those that are not available, with the reason")
+                      "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
+                .text("--papi-version", asked->papi, "VERSION",
+                      "read the table as this PAPI does: 7.0 (default) or 7.3")
+                .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
                 .flag("--json", asked->json, "print one JSON object")
                 .text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return execute_presets(*asked); };

@@ -1,4 +1,4 @@
-// What `recount presets` knows of each preset, before it is printed.
+// The data of `recount presets`.
 #pragma once
 
 #include "preset/view.hpp"
@@ -10,22 +10,22 @@ namespace recount::cli {
 
 struct PresetTermLine {
   std::string name, code, prose;
-  std::string trouble; ///< why it cannot be counted here; empty when it can, or when nobody tried
+  std::string reason; ///< why it cannot be counted here; empty when it can, or when nobody tried
 };
 
 struct PresetLine {
   std::string name, prose;
-  std::string trouble; ///< why it is not available; empty when it is
+  std::string reason; ///< why it is not available; empty when it is
   std::string type, formula, note;
   int line = 0; ///< of its row in the table
-  int counters = 0, room = 0;
+  int counters = 0, available = 0;
   std::vector<PresetTermLine> terms;
 };
 
 struct PresetListing {
   std::string table, cpu;
   bool here = false;  ///< the CPU is this machine's, so terms were opened for a trial
-  std::string remark; ///< what concerns all of them: no such CPU in the table, no PMU here
+  std::string remark; ///< applies to all presets: no such CPU in the table, no PMU here
   std::vector<PresetLine> presets;
 };
 

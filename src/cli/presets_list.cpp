@@ -37,10 +37,10 @@ std::string relative(const PresetTable& table, const std::string& cpu) {
 std::string remark(const PresetTable& table, const std::string& cpu, bool here) {
   std::string text;
   if (!preset::has_rows(table, cpu)) {
-    text = fmt::format("{} has no rows for {}, so PAPI offers no preset there.", table.name(), cpu);
+    text = fmt::format("{} has no rows for {}, so PAPI has no presets for it.", table.name(), cpu);
     const std::string other = relative(table, cpu);
     if (!other.empty())
-      text += fmt::format(" Its nearest relative in the table is {}: see --pmu {}.", other, other);
+      text += fmt::format(" The most similar CPU in the table is {}: see --pmu {}.", other, other);
   }
   if (here && std::ranges::none_of(host::pmus(), [](const host::Pmu& pmu) { return pmu.core(); }))
     text += (text.empty() ? "" : "\n") + std::string("This machine has no core PMU, see recount doctor.");
@@ -64,19 +64,19 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   line.type = name_of(preset.type);
   line.note = preset.note;
   line.line = preset.place.line;
-  std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
+  std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
   for (const PresetNative& term : preset.natives) {
     const preset::Native& native = view.natives->of(term.name);
     if (native.pmu == view.core->name) distinct.insert(term.code);
     line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
                           native.prose, here ? trial(term.name, native) : std::string{}});
-    if (line.trouble.empty() && !line.terms.back().trouble.empty())
-      line.trouble = fmt::format("{}: {}", term.name, line.terms.back().trouble);
+    if (line.reason.empty() && !line.terms.back().reason.empty())
+      line.reason = fmt::format("{}: {}", term.name, line.terms.back().reason);
   }
   line.counters = static_cast<int>(distinct.size());
-  line.room = view.core->counters + view.core->fixed_counters;
+  line.available = view.core->counters + view.core->fixed_counters;
   line.formula = preset::formula_text(preset);
-  if (line.formula.empty()) line.trouble = "its formula cannot be evaluated: " + preset.postfix;
+  if (line.formula.empty()) line.reason = "the formula cannot be evaluated: " + preset.postfix;
   return line;
 }
 
@@ -88,8 +88,8 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   const event::pfm::Table* const own = preset::default_pmu();
   const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
   if (!core && cpu.empty())
-    throw unavailable("this CPU", "libpfm4 does not know it, so PAPI reads no table here", {},
-                      "recount presets --pmu NAME lists those of another CPU");
+    throw unavailable("this CPU", "libpfm4 does not know it, so PAPI loads no preset table", {},
+                      "list presets of another CPU: recount presets --pmu NAME");
   if (!core) {
     std::vector<std::string> names;
     for (const auto& one : preset::core_pmus())
@@ -104,13 +104,13 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   const CpuView view = preset::view(table.document(), core->name, core, version);
   if (view.loaded.crashes)
     throw bad_input(fmt::format("{}:{}", path, view.loaded.crash_place.line),
-                    "PAPI dies on this row: " + view.loaded.crash, "recount lint " + path);
+                    "PAPI crashes on this row: " + view.loaded.crash, "recount lint " + path);
   for (const auto& standard : preset::standard_presets()) {
     const Preset* const found = view.loaded.find(standard.name);
     PresetLine line = found ? available(view, *found, listing.here) : PresetLine{};
     line.name = standard.name;
     line.prose = standard.text;
-    if (!found || found->half_read) line.trouble = preset::why_not(view, table, standard.name);
+    if (!found || found->half_read) line.reason = preset::why_not(view, table, standard.name);
     listing.presets.push_back(std::move(line));
   }
   for (const Preset& extra : view.loaded.presets)

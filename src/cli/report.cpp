@@ -22,16 +22,17 @@ struct ReportArguments {
 int write_report(const ReportArguments& a) {
   if (a.files.empty())
     throw bad_input("report", "no results file given",
-                    "recount report FILE ... -o FOLDER; recount matmul -o FILE "
-                    "and recount caches -o FILE make such files");
-  if (a.folder.empty()) throw bad_input("report", "no folder to write to", "add -o FOLDER");
+                    "recount report FILE ... -o FOLDER, with files of recount matmul -o FILE "
+                    "or recount caches -o FILE");
+  if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
   std::vector<report::Format> formats;
   for (const auto& name : list_words(a.formats))
     formats.push_back(report::parse_format(name));
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto results = result::read(a.files);
   const auto published =
-      report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder, formats);
+      report::publish(report::whole(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}),
+                      a.folder, formats);
   for (const auto& warning : published.warnings)
     cli::print(stderr, "recount report: warning: {}\n", warning);
   for (const auto& file : published.files)
@@ -42,18 +43,18 @@ int write_report(const ReportArguments& a) {
 } // namespace
 
 Command report_command() {
-  return {
-      "report", "write the report: tables, figures and what they mean",
-      [](Options& options) -> std::function<int()> {
-        auto a = std::make_shared<ReportArguments>();
-        options.words("FILE", a->files, "results files, of this machine or of others")
-            .text("-o,--output", a->folder, "FOLDER", "where to; it is made when it is not there")
-            .list("--format", a->formats, "LIST", "markdown, html, latex; default: all three")
-            .text("--machine", a->machine, "NAME",
-                  "hold the caches that were found against this described machine; default: against what the "
-                  "system stated");
-        return [a] { return write_report(*a); };
-      }};
+  return {"report", "write a report with tables, figures and conclusions",
+          [](Options& options) -> std::function<int()> {
+            auto a = std::make_shared<ReportArguments>();
+            options.words("FILE", a->files, "results files, of this machine or of others")
+                .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
+                .list("--format", a->formats, "LIST",
+                      "write these formats: markdown, html, latex (default: all three)")
+                .text("--machine", a->machine, "NAME",
+                      "compare the measured caches with this described machine (default: with what "
+                      "the system reports)");
+            return [a] { return write_report(*a); };
+          }};
 }
 
 } // namespace recount::cli

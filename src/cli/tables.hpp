@@ -1,4 +1,4 @@
-// What recount has of each kind: the places where features are put together.
+// Tables of all commands, figures and report sections.
 #pragma once
 
 #include "command/command.hpp"

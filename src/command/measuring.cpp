@@ -1,7 +1,7 @@
 #include "command/measuring.hpp"
 
-#include "command/output.hpp"
 #include "base/text.hpp"
+#include "command/output.hpp"
 #include "host/cpu.hpp"
 
 #include <algorithm>
@@ -40,8 +40,8 @@ std::optional<int> parse_cpu(const std::string& text) {
     allowed.push_back(candidate.cpu);
     if (text == std::to_string(candidate.cpu)) return candidate.cpu;
   }
-  throw bad_input("--cpu " + text, "is no CPU that this process may run on",
-                  fmt::format("one of {}, or none for no pinning", fmt::join(allowed, ", ")));
+  throw bad_input("--cpu " + text, "not a CPU that this process may run on",
+                  fmt::format("--cpu with one of {}, or none for no pinning", fmt::join(allowed, ", ")));
 }
 
 std::vector<std::string> list_words(const std::vector<std::string>& lists) {

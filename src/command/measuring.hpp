@@ -1,4 +1,4 @@
-// What the commands that measure have in common: options and signals.
+// Shared by the commands that measure: options and signals.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace recount::cli {
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();
 
-/// From now on SIGINT, SIGTERM and SIGHUP are only remembered; a second one ends the program at once.
+/// From now on SIGINT, SIGTERM and SIGHUP are recorded only; a second one ends the program at once.
 void catch_stop_signals();
 /// The number of the one that came; 0: none did.
 [[nodiscard]] int stop_signal();

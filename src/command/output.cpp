@@ -269,11 +269,11 @@ std::string brief(const std::string& reason) {
 std::string error_text(const Error& error) {
   const Problem& p = error.problem();
   std::string text = paint(Style::bad, "recount:", stderr) + " " + one_line(p.subject) + ": ";
-  for (const char c : p.cause) // words of gnuplot have lines; none of them looks like one of ours
+  for (const char c : p.cause) // messages of gnuplot have several lines; indented, none looks like ours
     text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  if (!p.setting.empty()) text += " (" + one_line(p.setting) + ")";
   text += "\n";
-  if (!p.setting.empty()) text += "  setting: " + one_line(p.setting) + "\n";
-  if (!p.remedy.empty()) text += "  remedy:  " + p.remedy + "\n";
+  if (!p.remedy.empty()) text += "  fix: " + p.remedy + "\n";
   return text;
 }
 

@@ -19,12 +19,12 @@ void flush(std::FILE* stream);
 /// Flushes stdout for the last time. The errno of the first write to it that failed at any time, or 0.
 [[nodiscard]] int failed_output();
 
-/// Whether `stream` wants colour: a terminal that is not "dumb", and NO_COLOR unset or empty
+/// Whether to print colours on `stream`: a terminal that is not "dumb", and NO_COLOR unset or empty
 /// (https://no-color.org).
 [[nodiscard]] bool colour(std::FILE* stream);
 
 enum class Style { plain, good, bad, warning, faint, strong };
-/// The text in a style, or as it is where `stream` wants no colour.
+/// The text in a style, or unchanged where colour() is false.
 [[nodiscard]] std::string paint(Style style, const std::string& text, std::FILE* stream = stdout);
 
 /// Columns of a line of `stream`: COLUMNS where it is set, else those of its terminal, else 80. At least 20.
@@ -57,7 +57,7 @@ public:
   [[nodiscard]] const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   /// The whole table in lines of at most line_width(stream), no blanks at line ends; the head is left out
   /// when all heads are empty. Where a line per row is too wide, text is wrapped within its column; where
-  /// that is too narrow as well, each row becomes a record of "head: cell". Coloured as `stream` wants it.
+  /// that is too narrow as well, each row becomes a record of "head: cell". Coloured if `stream` supports it.
   [[nodiscard]] std::string text(std::FILE* stream = stdout) const {
     return text(stream, line_width(stream));
   }
@@ -91,11 +91,11 @@ private:
 /// The line as it is where it fits into `columns`, else wrapped, with the blanks that it begins with.
 [[nodiscard]] std::string fit(const std::string& line, std::size_t columns, std::size_t indent);
 
-/// What a note of one line tells of a reason: without a core PMU that, and where to read on, whatever else
-/// follows from it; else the first clause.
+/// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the first
+/// clause.
 [[nodiscard]] std::string brief(const std::string& reason);
 
-/// "recount: SUBJECT: CAUSE", and the setting and the remedy a line each.
+/// "recount: SUBJECT: CAUSE (SETTING)", and "  fix: REMEDY" on a line of its own.
 [[nodiscard]] std::string error_text(const Error& error);
 
 } // namespace recount::cli

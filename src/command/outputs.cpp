@@ -1,8 +1,8 @@
 #include "command/outputs.hpp"
 
+#include "base/output_file.hpp"
 #include "command/plot_file.hpp"
 #include "command/print.hpp"
-#include "base/output_file.hpp"
 #include "kernel/command_line.hpp"
 
 #include <recount/error.hpp>
@@ -21,16 +21,15 @@ void check_standard_output(const Outputs& o) {
   if (o.plot == "-" && o.plot_on_terminal) takers.emplace_back("--plot -");
   if (o.results == "-") takers.emplace_back("-o -");
   if (takers.size() > 1)
-    throw bad_input("standard output", fmt::format("is wanted by {}", fmt::join(takers, " and ")),
-                    "give all but one of them a file");
+    throw bad_input("standard output", fmt::format("requested by both {}", fmt::join(takers, " and ")),
+                    "write all but one of them to a file");
 }
 
 } // namespace
 
 void check_outputs(const Outputs& o) {
   if (o.resume && (o.results.empty() || o.results == "-"))
-    throw bad_input("--resume", "there is no file to continue",
-                    "add -o FILE, the file that the command was begun with");
+    throw bad_input("--resume", "there is no file to resume", "add -o FILE, the file to resume");
   check_standard_output(o);
   auto files = o.files;
   files.emplace_back("-o", o.results);
@@ -54,7 +53,7 @@ void tell_how_to_resume(const std::string& command, const std::string& file, std
                         bool measured) {
   if (!measured || file.empty() || file == "-") return;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
-  cli::print(stderr, "recount {}: what was measured is in {}; continue with\n  {}\n", command, file,
+  cli::print(stderr, "recount {}: the results so far are in {}; resume with\n  {}\n", command, file,
              kernel::quoted(words));
 }
 

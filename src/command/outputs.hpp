@@ -22,7 +22,7 @@ struct Outputs {
 /// known format, no gnuplot for it. Creates and changes nothing.
 void check_outputs(const Outputs& outputs);
 
-/// "what was measured is in FILE; continue with COMMAND --resume" on stderr. Nothing when `file` is no file,
+/// "the results so far are in FILE; resume with COMMAND --resume" on stderr. Nothing when `file` is no file,
 /// or when nothing was measured. `words`: the command line.
 void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
                         bool measured);

@@ -12,8 +12,8 @@ void check_plot(const std::string& path, Dash dash) {
   const bool text = path == "-" && dash == Dash::text;
   const auto format = text ? figure::Format::dumb : figure::format_of(path);
   if (!format)
-    throw bad_input("--plot " + path, "no format is known by this suffix",
-                    std::string("end it in .pdf, .svg, .png, .tikz, .tex or .txt") +
+    throw bad_input("--plot " + path, "unknown figure format",
+                    std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
                         (dash == Dash::text ? "; or - for the terminal" : ""));
   figure::check_drawable(*format);
 }

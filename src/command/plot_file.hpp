@@ -11,7 +11,7 @@ namespace recount::cli {
 /// figure::check_drawable(). Empty is no figure; "-" is text on stdout, where the command knows it.
 enum class Dash { file, text };
 void check_plot(const std::string& path, Dash dash = Dash::file);
-/// Tells on stderr what was drawn, and warns.
+/// Prints the files and warnings of a figure on stderr.
 void tell_drawn(const std::string& figure, const figure::Drawn& drawn);
 /// Draws, and tells the file on stderr. Throws Error as figure::draw() does.
 void draw_to(const std::string& path, const figure::Sheet& sheet);

@@ -11,7 +11,7 @@ namespace recount::cli {
 /// The help of --export, the same in all commands.
 inline constexpr const char* export_help = "also write the tables as CSV or Markdown, by the suffix of FILE";
 
-/// Made before anything is measured, so that nothing is measured in vain.
+/// Created before the measurement, so that an unwritable file is reported first.
 class TableExport {
 public:
   /// `path`: ends in .csv or .md; empty: nothing is exported. Throws Error (bad_input) for another suffix and

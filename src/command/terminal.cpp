@@ -67,7 +67,7 @@ Terminal::Terminal() {
 }
 
 Terminal::~Terminal() {
-  if (!gone_ && !pending_.empty()) { // the last words, for as long as somebody may take to read on
+  if (!gone_ && !pending_.empty()) { // writes what is pending, with a time-out
     pollfd wait{out_.get(), POLLOUT, 0};
     while (!pending_.empty() && !gone_ && ::poll(&wait, 1, 500) > 0)
       flush();

@@ -1,4 +1,4 @@
-// A terminal that is drawn on and whose keys are read, left as it was found whatever happens.
+// A terminal for drawing and reading keys; its settings are restored on every exit.
 #pragma once
 
 #include "plot/figure.hpp"

@@ -1,9 +1,9 @@
-// recount doctor: what can be counted here and why not.
-#include "doctor/doctor.hpp"
+// recount doctor: what can be counted on this machine, and why not.
 #include "command/command.hpp"
-#include "host/machine.hpp"
 #include "command/json_text.hpp"
 #include "command/table_export.hpp"
+#include "doctor/doctor.hpp"
+#include "host/machine.hpp"
 
 #include <fmt/format.h>
 #include <memory>
@@ -39,7 +39,7 @@ void print(const std::vector<Area>& areas) {
                  wrap(f.subject + ": " + f.text, line_width(), margin));
       if (!f.remedy.empty())
         cli::print("{:{}}{}\n", "", margin,
-                   wrap(paint(Style::strong, "remedy:") + " " + f.remedy, line_width(), margin));
+                   wrap(paint(Style::strong, "fix:") + " " + f.remedy, line_width(), margin));
     }
   }
 }
@@ -79,7 +79,7 @@ void print_json(const std::vector<Area>& areas) {
 }
 
 Table findings_table(const std::vector<Area>& areas) {
-  Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"remedy"}}, "Findings");
+  Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
   for (const auto& area : areas)
     for (const auto& f : area.findings)
       table.add({area.name, f.subject, name_of(f.state), f.text, f.remedy});
@@ -127,10 +127,10 @@ std::string name_of(State state) {
 }
 
 Command doctor_command() {
-  return {"doctor", "tell what can be counted here, and why not", [](Options& options) {
+  return {"doctor", "show what can be counted on this machine, and why not", [](Options& options) {
             const auto asked = std::make_shared<DoctorArguments>();
             options.text("--for", asked->command, "COMMAND",
-                         "tell in one line, with status 0 or 3, whether this command can work here: stat, "
+                         "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
                          "sweep, caches, check, profile");
             options.flag("--json", asked->json, "print one JSON object");
             options.text("--export", asked->export_to, "FILE", export_help);

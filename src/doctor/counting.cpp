@@ -1,4 +1,4 @@
-// Counting: what the kernel lists, and what opens when tried.
+// Counting: the PMUs that the kernel lists, and the events that open in a trial.
 #include "doctor/doctor.hpp"
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
@@ -28,7 +28,7 @@ std::string trial(const std::string& name, Domain domain = Domain::user) {
     group.stop();
     const Count& count = group.read()[0];
     if (!count.value) return count.reason;
-    return *count.value == 0 ? "it opens but counts 0 over 10 000 iterations of a loop: dead" : "";
+    return *count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : "";
   } catch (const Error& e) {
     return e.problem().cause;
   }
@@ -59,9 +59,9 @@ Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
   const std::string remedy =
       m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
                         "a cloud: a bare-metal instance)"
-                      : "look for the reason with: dmesg | grep -i pmu";
+                      : "dmesg | grep -i pmu";
   return {State::missing, "core PMU",
-          fmt::format("this machine has no core PMU that Linux can use, as sysfs lists only {} and opening "
+          fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
                       "perf::CYCLES gives {}",
                       names(all), short_cause(why)),
           remedy};
@@ -72,9 +72,9 @@ Finding core_pmu(const std::vector<host::Pmu>& all) {
   const std::string cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
   if (cores.empty() && !cycles.empty()) return no_core_pmu(all, cycles);
   const std::string seen =
-      cores.empty() ? "sysfs lists no core PMU, yet" : fmt::format("sysfs lists {};", names(cores));
+      cores.empty() ? "sysfs lists no core PMU, but" : fmt::format("sysfs lists {};", names(cores));
   if (cycles.empty() && instructions.empty())
-    return {State::works, "core PMU", seen + " cycles and instructions count in a trial", {}};
+    return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial", {}};
   const std::string why = cycles.empty() ? "perf::INSTRUCTIONS: " + instructions : "perf::CYCLES: " + cycles;
   const bool forbidden = why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
   return {cycles.empty() || instructions.empty() ? State::limited : State::missing, "core PMU",
@@ -91,7 +91,7 @@ Finding software_events() {
   if (why.empty())
     return {State::works,
             "software events",
-            "page faults, context switches, migrations, task clock: counted by Linux itself",
+            "page faults, context switches, migrations and task clock are counted by Linux",
             {}};
   return {State::missing, "software events", "perf::TASK-CLOCK: " + why, "see Permission below"};
 }
@@ -99,14 +99,13 @@ Finding software_events() {
 Finding tsc(const std::vector<host::Pmu>& all) {
   const bool there = std::any_of(all.begin(), all.end(), [](const auto& p) { return p.name == "msr"; });
   if (!there)
-    return {
-        State::note, "time stamp counter", "no msr PMU here: the clock witness reads the clock itself", {}};
+    return {State::note, "time stamp counter", "no msr PMU: the clock witness reads the clock directly", {}};
   const std::string why = trial("msr/tsc/", Domain::all);
   if (why.empty()) return {State::works, "time stamp counter", "msr/tsc/ counts while the task runs", {}};
   return {State::missing, "time stamp counter", "msr/tsc/: " + why, {}};
 }
 
-/// Watches ever more bytes until no breakpoint is left.
+/// Opens breakpoints until none is left.
 Finding breakpoints() {
   static std::array<char, 64> watched;
   std::vector<Group> open;
@@ -121,7 +120,7 @@ Finding breakpoints() {
   if (open.empty()) return {State::missing, "breakpoints", why, {}};
   return {State::works,
           "breakpoints",
-          fmt::format("{} hardware breakpoints can be open at once (the next gives {})", open.size(),
+          fmt::format("{} hardware breakpoints can be open at once; the next fails with {}", open.size(),
                       short_cause(why)),
           {}};
 }
@@ -129,7 +128,8 @@ Finding breakpoints() {
 Finding user_reads(bool core) {
   const std::string subject = "user-space reads";
   if (!core)
-    return {State::missing, subject, "none without a core PMU: every read is a system call, read(2)", {}};
+    return {
+        State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)", {}};
   try {
     UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
     counter.start();
@@ -145,19 +145,17 @@ Finding user_reads(bool core) {
     return {State::missing, subject, e.problem().cause, {}};
   }
   const auto arm = host::sysctl("kernel.perf_user_access");
-  return {State::missing, subject, "the kernel allows none: reads fall back to read(2)",
+  return {State::missing, subject, "not allowed by the kernel: reads fall back to read(2)",
           arm ? "sudo sysctl kernel.perf_user_access=1"
               : "echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc"};
 }
 
 Finding watchdog(bool core) {
   const auto on = host::sysctl_number("kernel.nmi_watchdog");
-  if (!on) return {State::note, "NMI watchdog", "this kernel has none: it takes no counter", {}};
-  if (*on == 0) return {State::works, "NMI watchdog", "off: it takes no counter", {}};
-  if (!core)
-    return {State::note, "NMI watchdog", "on, but there is no core PMU for it to take a counter of", {}};
-  return {State::limited, "NMI watchdog",
-          "on: it holds one counter of every core, so groups are one event smaller",
+  if (!on) return {State::note, "NMI watchdog", "this kernel has none, so it uses no counter", {}};
+  if (*on == 0) return {State::works, "NMI watchdog", "off, so it uses no counter", {}};
+  if (!core) return {State::note, "NMI watchdog", "on, but without a core PMU it uses no counter", {}};
+  return {State::limited, "NMI watchdog", "on: it uses one counter per core, so groups hold one event less",
           "sudo sysctl kernel.nmi_watchdog=0"};
 }
 } // namespace

@@ -1,4 +1,4 @@
-// What the doctor finds, one sentence and one remedy each. One file an area.
+// Findings of recount doctor, each with one sentence and at most one fix. One file per area.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@ namespace recount::cli {
 struct Finding {
   enum class State {
     works,   ///< can be used
-    limited, ///< can be used, with what the text says
+    limited, ///< can be used, with the limits in `text`
     missing, ///< cannot be used here
     note     ///< a fact, neither good nor bad
   };
   State state = State::note;
   std::string subject; ///< "core PMU"
   std::string text;    ///< one sentence, with the evidence
-  std::string remedy;  ///< what mends it; empty where nothing needs mending or can be
+  std::string remedy;  ///< the fix; empty where none is needed or possible
 };
 /// "works", "limited", "missing", "note".
 [[nodiscard]] std::string name_of(Finding::State state);
 
-/// A chapter of the report.
+/// A section of the output.
 struct Area {
   std::string name;
   std::vector<Finding> findings;
@@ -30,12 +30,12 @@ struct Area {
 /// What can be counted, what cannot and why, what to do next: three lines at most.
 [[nodiscard]] std::vector<std::string> summary_of(const std::vector<Area>& areas);
 
-/// Whether a command can do its work here, and by what, or why not.
+/// Whether a command can work on this machine, with which witnesses, or why not.
 struct Readiness {
   bool ready = false;
   std::string text;
 };
-/// Throws Error (bad_input) for a command of which it cannot be told.
+/// Throws Error (bad_input) for a command without a readiness test.
 void check_readiness_name(const std::string& command);
 /// Of stat, sweep, caches, check, profile.
 [[nodiscard]] Readiness readiness_of(const std::string& command, const std::vector<Area>& areas);

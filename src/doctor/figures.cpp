@@ -1,6 +1,6 @@
 // Figures: gnuplot, its terminals, the font.
-#include "doctor/doctor.hpp"
 #include "base/text.hpp"
+#include "doctor/doctor.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 Finding gnuplot() {
   const std::string remedy = "sudo apt-get install gnuplot-nox";
   if (!process::find_program("gnuplot"))
-    return {State::missing, "gnuplot", "not found along PATH: sweeps work, figures do not", remedy};
+    return {State::missing, "gnuplot", "not found in PATH: sweeps work, figures cannot be drawn", remedy};
   try {
     const auto version = process::capture({.argv = {"gnuplot", "--version"}}, {}, 10s);
     const auto got =
@@ -39,13 +39,13 @@ Finding gnuplot() {
 Finding font() {
   const std::string wanted = "Liberation Sans", remedy = "sudo apt-get install fonts-liberation";
   if (!process::find_program("fc-match"))
-    return {State::note, "font", "fc-match is not here to tell whether " + wanted + " is installed",
+    return {State::note, "font", "fc-match is not installed, so it is unknown whether " + wanted + " is",
             "sudo apt-get install fontconfig"};
   try {
     const auto got = process::capture({.argv = {"fc-match", "-f", "%{family[0]}", wanted}}, {}, 10s);
     if (host::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed", {}};
     return {State::limited, "font",
-            fmt::format("{} is missing, figures will be set in {}", wanted, host::trim(got.out)), remedy};
+            fmt::format("{} is not installed; figures use {}", wanted, host::trim(got.out)), remedy};
   } catch (const Error& e) {
     return {State::limited, "font", e.problem().cause, remedy};
   }

@@ -1,10 +1,10 @@
-// The machine: CPU, caches, clock, and what makes timing unsteady.
-#include "doctor/doctor.hpp"
-#include "command/output.hpp"
-#include "host/cgroup.hpp"
+// The machine: CPU, caches, clock, and sources of timing noise.
 #include "host/machine.hpp"
-#include "host/sysctl.hpp"
 #include "base/text.hpp"
+#include "command/output.hpp"
+#include "doctor/doctor.hpp"
+#include "host/cgroup.hpp"
+#include "host/sysctl.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using State = Finding::State;
 Finding cpu() {
   const auto& m = host::this_machine();
   std::string text =
-      fmt::format("{} ({}), {} CPU{} of {} thread{} a core, {}, {}{}{}", m.cpu.name, m.cpu.identity(), m.cpus,
+      fmt::format("{} ({}), {} CPU{}, {} thread{} per core, {}, {}{}{}", m.cpu.name, m.cpu.identity(), m.cpus,
                   m.cpus == 1 ? "" : "s", m.threads_per_core, m.threads_per_core == 1 ? "" : "s", m.os,
                   m.distribution, m.distribution.empty() ? "" : ", ", m.libc);
   return {State::note, "CPU", text, {}};
@@ -26,20 +26,18 @@ Finding cpu() {
 
 Finding virtualisation() {
   const auto& m = host::this_machine();
-  if (!m.virtualised())
-    return {State::works, "hypervisor", "none seen: this looks like the bare machine", {}};
-  return {
-      State::limited,
-      "hypervisor",
-      fmt::format("this is a guest of {}: counters exist only if the host passes them on, and other guests "
-                  "disturb times",
-                  m.hypervisor == "unknown" ? "an unnamed hypervisor" : m.hypervisor),
-      {}};
+  if (!m.virtualised()) return {State::works, "hypervisor", "none detected (bare metal)", {}};
+  return {State::limited,
+          "hypervisor",
+          fmt::format("guest of {}: counters exist only if the host exposes them, and other guests "
+                      "disturb timing",
+                      m.hypervisor == "unknown" ? "an unnamed hypervisor" : m.hypervisor),
+          {}};
 }
 
 std::string show(const host::Cache& c) {
   const std::string ways = c.ways < 0    ? "fully associative"
-                           : c.ways == 0 ? "ways not stated"
+                           : c.ways == 0 ? "associativity unknown"
                                          : fmt::format("{} ways", c.ways);
   return fmt::format("{} {}, {}, {} B lines{}", c.name(), show_size(c.size), ways, c.line,
                      c.shared_by > 1 ? fmt::format(", shared by {} CPUs", c.shared_by) : "");
@@ -50,9 +48,9 @@ Finding caches() {
   for (const auto& c : host::this_machine().caches)
     shown.push_back(show(c));
   if (shown.empty())
-    return {State::missing, "caches", "hwloc finds none with a size: neither sysfs nor CPUID tells",
+    return {State::missing, "caches", "hwloc reports none with a size: neither sysfs nor CPUID lists them",
             "describe them: recount sweep --witness model:FILE.json, see recount-machines(5)"};
-  return {State::works, "caches", fmt::format("as hwloc states them: {}", fmt::join(shown, "; ")), {}};
+  return {State::works, "caches", fmt::format("as reported by hwloc: {}", fmt::join(shown, "; ")), {}};
 }
 
 double clock_cost_ns() {
@@ -71,21 +69,21 @@ Finding clock() {
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
   const std::string source = host::read_line(folder + "current_clocksource").value_or("unknown");
   const double cost = clock_cost_ns();
-  const std::string text = fmt::format("clock source {}, a reading costs {:.0f} ns", source, cost);
+  const std::string text = fmt::format("clock source {}, {:.0f} ns per reading", source, cost);
   if (cost < 200) return {State::works, "clock", text, {}};
   const std::string available = host::read_line(folder + "available_clocksource").value_or("");
   const bool tsc = available.find("tsc") != std::string::npos;
-  return {State::limited, "clock", text + ", as much as a system call",
+  return {State::limited, "clock", text + ", as slow as a system call",
           tsc ? "echo tsc | sudo tee " + folder + "current_clocksource" : ""};
 }
 
 Finding governor() {
   const auto& m = host::this_machine();
   if (m.governor.empty())
-    return {State::note, "frequency", "this machine does not show its CPU frequency governor", {}};
+    return {State::note, "frequency", "the CPU frequency governor is unknown: no cpufreq in sysfs", {}};
   if (m.governor == "performance") return {State::works, "frequency", "governor performance", {}};
   return {State::limited, "frequency",
-          fmt::format("governor {}: the clock may change while measuring", m.governor),
+          fmt::format("governor {}: the core frequency may change during a measurement", m.governor),
           "sudo cpupower frequency-set -g performance"};
 }
 
@@ -95,19 +93,23 @@ Finding memory() {
       group.memory_limit ? fmt::format(", control group limit {}", show_size(*group.memory_limit)) : "";
   return {State::note,
           "memory",
-          fmt::format("{} installed, {} available{}, pages of {}", show_size(host::this_machine().memory),
+          fmt::format("{} installed, {} available{}, page size {}", show_size(host::this_machine().memory),
                       show_size(host::memory_available()), limit, show_size(host::this_machine().page_size)),
           {}};
 }
 
 Finding quota() {
   const auto group = host::cgroup();
-  if (!group.cpus) return {State::works, "CPU quota", "none: no control group throttles this process", {}};
-  return {State::limited, "CPU quota",
-          fmt::format(
-              "the control group may use {:.3g} CPUs and is stopped when it has: times jump{}", *group.cpus,
-              group.throttled_periods ? fmt::format(" ({} times so far)", *group.throttled_periods) : ""),
-          "start the container without --cpus"};
+  if (!group.cpus)
+    return {State::works, "CPU quota", "none: this process is not throttled by a control group", {}};
+  return {
+      State::limited, "CPU quota",
+      fmt::format(
+          "the control group is limited to {:.3g} CPUs and throttled beyond that, which disturbs timing{}",
+          *group.cpus,
+          group.throttled_periods ? fmt::format(" (throttled {} times so far)", *group.throttled_periods)
+                                  : ""),
+      "start the container without --cpus"};
 }
 } // namespace
 

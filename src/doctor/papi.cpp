@@ -1,4 +1,4 @@
-// PAPI: what it claims, what it counts, and why no preset does.
+// PAPI: components, presets, and why presets cannot be counted.
 #include "doctor/doctor.hpp"
 
 #include <recount/error.hpp>
@@ -26,24 +26,23 @@ Finding components(const papi::Inventory& papi) {
 Finding presets(const papi::Inventory& papi) {
   const int counting = papi.presets_counting();
   const std::string claim = fmt::format(
-      "of {} preset names PAPI claims {} for this CPU ({}), and {} start in a trial", papi.presets_known,
+      "PAPI lists {1} of {0} presets for this CPU ({2}); {3} can be started in a trial", papi.presets_known,
       papi.presets.size(), papi.core_pmu.empty() ? "no core PMU known to libpfm4" : papi.core_pmu, counting);
   if (counting > 0 && static_cast<std::size_t>(counting) == papi.presets.size())
-    return {State::works, "presets", claim + "; whether they count what they say recount check tells", {}};
-  if (counting > 0)
-    return {State::limited, "presets", claim, "recount presets tells why each of the others does not"};
+    return {State::works, "presets", claim + "; validate them with recount check", {}};
+  if (counting > 0) return {State::limited, "presets", claim, "recount presets -a"};
   return {State::missing, "presets", fmt::format("{}: {}", claim, fmt::join(papi.reasons, "; ")),
-          "count native software events through PAPI, or bring a table: PAPI_CSV_EVENT_FILE=FILE"};
+          "count native software events, or provide a preset table: PAPI_CSV_EVENT_FILE=FILE"};
 }
 
-/// What a reader of PAPI's own tools would otherwise take for a PMU.
+/// Output of PAPI's tools that may be mistaken for a usable PMU.
 Finding beliefs(const papi::Inventory& papi) {
   std::string text;
   for (const auto& c : papi.components) {
     if (c.counters_claimed > 0 && !c.pmus.empty())
       text = fmt::format(
-          "PAPI says \"{} hardware counters\" and libpfm4 counts {} as present: both only mean that "
-          "they know the CPUID",
+          "PAPI reports \"{} hardware counters\" and libpfm4 lists {} as present; both follow from the "
+          "CPUID alone and do not mean that a PMU is usable",
           c.counters_claimed, fmt::join(c.pmus, ", "));
     if (c.name == "perf_event" && !text.empty()) break;
   }
@@ -55,11 +54,12 @@ Area examine_papi() {
   Area area{"PAPI", {}};
   try {
     const auto papi = papi::inventory();
-    area.findings.push_back({papi.software_events ? State::works : State::missing,
-                             "library",
-                             fmt::format("PAPI {}, table {}; software events {} through it", papi.version,
-                                         papi.table, papi.software_events ? "count" : "do not count"),
-                             {}});
+    area.findings.push_back(
+        {papi.software_events ? State::works : State::missing,
+         "library",
+         fmt::format("PAPI {}, table {}; software events {} through PAPI", papi.version, papi.table,
+                     papi.software_events ? "are counted" : "are not counted"),
+         {}});
     area.findings.push_back(components(papi));
     area.findings.push_back(presets(papi));
     area.findings.push_back(beliefs(papi));

@@ -1,6 +1,6 @@
-// Permission: tried, not read off the paranoid level, since distributions patch its meaning.
-#include "doctor/doctor.hpp"
+// Permission: tested, not derived from the paranoid level, since distributions patch its meaning.
 #include "host/permission.hpp"
+#include "doctor/doctor.hpp"
 #include "host/sysctl.hpp"
 #include "process/child.hpp"
 
@@ -43,10 +43,10 @@ Scope try_scope() {
 }
 
 std::string describe(const Scope& s) {
-  if (s.cpu) return "everything: whole CPUs, the kernel, its own processes";
-  if (s.kernel) return "its own processes, in the kernel too, but not whole CPUs";
-  if (s.user) return "its own processes in user mode only (events end in :u)";
-  return "nothing at all: " + s.why;
+  if (s.cpu) return "everything: whole CPUs, the kernel, own processes";
+  if (s.kernel) return "own processes in user and kernel mode, but not whole CPUs";
+  if (s.user) return "own processes in user mode only (events end in :u)";
+  return "nothing: " + s.why;
 }
 
 /// The same as the user nobody, in a child. None when that cannot be tried.
@@ -66,22 +66,21 @@ std::optional<Scope> try_scope_unprivileged() {
 Finding scope(const std::string& who, const Scope& s) {
   const std::string remedy =
       s.cpu ? ""
-            : "sudo sysctl kernel.perf_event_paranoid=" + std::string(s.user ? (s.kernel ? "0" : "1") : "2") +
-                  ", or setcap cap_perfmon=ep on recount";
+            : "sudo sysctl kernel.perf_event_paranoid=" + std::string(s.user ? (s.kernel ? "0" : "1") : "2");
   const State state = s.cpu ? State::works : s.user ? State::limited : State::missing;
   return {
       state, who,
-      fmt::format("may count {} (tried; {})", describe(s), host::show_setting("kernel.perf_event_paranoid")),
+      fmt::format("can count {} (tested; {})", describe(s), host::show_setting("kernel.perf_event_paranoid")),
       remedy};
 }
 
 Finding surroundings(const host::Permission& p) {
   const std::string filter = p.seccomp == 2 ? "a seccomp filter is active" : "no seccomp filter";
-  if (p.container.empty()) return {State::note, "container", "none seen; " + filter, {}};
-  return {State::note, "container", fmt::format("this is a {} container; {}", p.container, filter),
-          p.seccomp == 2
-              ? "if opens fail with EPERM, start it with --cap-add PERFMON --security-opt seccomp=unconfined"
-              : ""};
+  if (p.container.empty()) return {State::note, "container", "none detected; " + filter, {}};
+  return {State::note, "container", fmt::format("running in a {} container; {}", p.container, filter),
+          p.seccomp == 2 ? "if perf_event_open(2) fails with EPERM: start it with --cap-add PERFMON "
+                           "--security-opt seccomp=unconfined"
+                         : ""};
 }
 
 Finding addresses() {
@@ -92,8 +91,9 @@ Finding addresses() {
       },
       5s);
   if (got.exit.ok())
-    return {State::works, "fixed addresses", "measured processes may run without address randomisation", {}};
-  return {State::limited, "fixed addresses", "personality(2) is refused: memory lies elsewhere in every run",
+    return {
+        State::works, "fixed addresses", "address randomisation can be disabled for measured processes", {}};
+  return {State::limited, "fixed addresses", "personality(2) is refused: addresses differ between runs",
           "start the container with --security-opt seccomp=unconfined"};
 }
 } // namespace

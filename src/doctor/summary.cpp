@@ -1,9 +1,9 @@
-// The first lines of recount doctor, and its one line for scripts.
+// The summary of recount doctor, and its one line for scripts.
 #include "doctor/doctor.hpp"
 #include "host/machine.hpp"
 
-#include <recount/error.hpp>
 #include "base/nearest.hpp"
+#include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,16 +62,16 @@ private:
 };
 
 std::string next_step(const Summary& s) {
-  if (!s.software() && !s.hardware()) return "allow counting, see Permission below";
+  if (!s.software() && !s.hardware()) return "enable counting, see Permission below";
   if (s.hardware())
     return s.usable("presets") ? "recount check" : "recount stat -- COMMAND; recount presets -a";
-  return "recount stat -- COMMAND; recount caches (by time)";
+  return "recount stat -- COMMAND; recount caches (from timing)";
 }
 
 Readiness stat_readiness(const Summary& s) {
   if (s.hardware()) return {true, "hardware and software events"};
   if (s.software()) return {true, "software events only: " + s.why_not("core PMU")};
-  return {false, "no event: " + s.why_not("software events")};
+  return {false, "no event can be counted: " + s.why_not("software events")};
 }
 
 Readiness sweep_readiness(const Summary& s) {
@@ -81,13 +81,13 @@ Readiness sweep_readiness(const Summary& s) {
 
 Readiness caches_readiness(const Summary& s) {
   for (const auto& name : s.witnesses())
-    if (name == "perf" || name == "papi") return {true, "by counted misses (" + name + ")"};
-  return {true, "by time only: cache misses cannot be counted"};
+    if (name == "perf" || name == "papi") return {true, "from counted misses (" + name + ")"};
+  return {true, "from timing only: cache misses cannot be counted"};
 }
 
 Readiness check_readiness(const Summary& s) {
   if (s.hardware())
-    return {true, s.usable("presets") ? "presets and events" : "events; no preset counts here"};
+    return {true, s.usable("presets") ? "presets and events" : "events only; no preset can be counted"};
   return {false, "no preset can be counted: " + s.why_not("core PMU")};
 }
 

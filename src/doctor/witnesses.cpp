@@ -1,4 +1,4 @@
-// Witnesses: which work here, and so are the default of sweep.
+// Witnesses: those that work here are the default of sweep.
 #include "doctor/doctor.hpp"
 #include "witness/witness.hpp"
 
@@ -16,16 +16,15 @@ Area examine_witnesses() {
     area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing,
                              w.name,
                              why.empty() ? w.prose
-                                         : fmt::format("{}; not with its default metrics ({}) here: {}",
+                                         : fmt::format("{}; its default metrics ({}) are not available: {}",
                                                        w.prose, fmt::join(w.default_metrics, ", "), why),
                              {}});
   }
-  area.findings.push_back(
-      {Finding::State::note,
-       "default",
-       usable.empty() ? "none works here"
-                      : fmt::format("recount sweep uses {} unless told otherwise", fmt::join(usable, ", ")),
-       {}});
+  area.findings.push_back({Finding::State::note,
+                           "default",
+                           usable.empty() ? "none: no witness works on this machine"
+                                          : fmt::format("recount sweep uses {}", fmt::join(usable, ", ")),
+                           {}});
   return area;
 }
 

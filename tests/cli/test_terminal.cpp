@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_leaves_a_clean_terminal) {
   BOOST_TEST(on.end() == 130);
   BOOST_TEST(on.as_it_was());
   const auto lines = on.screen();
-  BOOST_TEST(lines.back() == ""); // the cursor stands at the start of a line
+  BOOST_TEST(lines.back() == ""); // the cursor is at the start of a line
   BOOST_TEST(on.shown().find("^C") == std::string::npos);
   BOOST_TEST(on.shown().find("killed by signal 2") != std::string::npos);
   const auto off = on.shown().rfind("\033[");
