@@ -11,7 +11,7 @@
 namespace recount::analysis {
 namespace {
 
-/// A count for people: whole where it is one.
+/// A count as text, without decimals where it is whole.
 std::string count_text(double value) {
   return std::abs(value) < 1e15 && value == std::floor(value) ? fmt::format("{:.0f}", value)
                                                               : fmt::format("{:.6g}", value);
@@ -38,13 +38,13 @@ private:
     return true;
   }
 
-  /// What the row says and what PAPI does cannot even be compared.
+  /// The row has no value, or PAPI crashes: nothing to compare.
   bool unreadable() {
     if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason);
     if (trial_.perf.by_row && out_.papi)
       return end(Verdict::mapping_differs,
-                 fmt::format("its row has no value as it is written ({}), and PAPI gives {}",
-                             trial_.perf.reason, count_text(out_.papi->median)));
+                 fmt::format("its row has no value as written ({}), but PAPI returns {}", trial_.perf.reason,
+                             count_text(out_.papi->median)));
     return false;
   }
 
@@ -58,15 +58,15 @@ private:
 
   bool dead() {
     if (!trial_.stated) return false;
-    // No tolerance here: where the code must do something at all, nothing is not nearly that.
+    // No tolerance: where the code must cause at least one occurrence, 0 is wrong.
     const double least = trial_.stated->value - trial_.stated->below;
     if (least <= noise(trial_.perf) && least <= noise(trial_.papi)) return false;
     const auto zero = [](const std::optional<Estimate>& e) { return !e || (e->low == 0 && e->high == 0); };
     if (!zero(out_.perf) || !zero(out_.papi)) return false;
-    return end(Verdict::dead, fmt::format("reads 0, where the code must count {}", stated_text()));
+    return end(Verdict::dead, fmt::format("counts 0, expected {}", stated_text()));
   }
 
-  /// PAPI against what the row of its table says.
+  /// PAPI compared with the value of its table row.
   bool mapping() {
     if (!out_.perf || !out_.papi || !out_.difference) return false;
     const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
@@ -76,44 +76,44 @@ private:
     case Held::inside: return false;
     case Held::undecided:
       return end(Verdict::unstable,
-                 fmt::format("perf less PAPI varies from {} to {}", count_text(out_.difference->low),
-                             count_text(out_.difference->high)));
+                 fmt::format("the difference of perf and PAPI varies from {} to {}",
+                             count_text(out_.difference->low), count_text(out_.difference->high)));
     case Held::outside: break;
     }
     if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
     if (!trial_.perf.other_value.empty())
-      out_.causes = {"PAPI evaluates the formula otherwise than it is written (recount lint says where): " +
-                     trial_.perf.other_value + ", the bias included"};
+      out_.causes = {"PAPI evaluates the formula differently than written (see recount lint): " +
+                     trial_.perf.other_value + ", including the bias"};
     else if (out_.papi->median == 0)
-      out_.causes = {"PAPI counts in another domain, or its event is never counted"};
+      out_.causes = {"PAPI counts in another domain, or its event is never scheduled"};
     else
-      out_.causes = {"PAPI opens other events than the row names, or another table is in force"};
+      out_.causes = {"PAPI opens other events than the row lists, or uses another table"};
     return end(Verdict::mapping_differs,
-               fmt::format("PAPI gives {}, its row gives {}", count_text(out_.papi->median),
+               fmt::format("PAPI returns {}, its row gives {}", count_text(out_.papi->median),
                            count_text(out_.perf->median)));
   }
 
   bool unstated() {
     if (trial_.stated) return false;
-    return end(Verdict::not_counted, "nobody knows what it must be: " + trial_.unstated);
+    return end(Verdict::not_counted, "no expected count: " + trial_.unstated);
   }
 
   void meaning() {
     bool all_inside = true, all_outside = true;
-    for (const auto* const said : {&trial_.perf, &trial_.papi}) {
-      const auto& estimate = said == &trial_.perf ? out_.perf : out_.papi;
+    for (const auto* const measured : {&trial_.perf, &trial_.papi}) {
+      const auto& estimate = measured == &trial_.perf ? out_.perf : out_.papi;
       if (!estimate) continue;
-      const Held how = held(*estimate, band(*said));
+      const Held how = held(*estimate, band(*measured));
       all_inside = all_inside && how == Held::inside;
       all_outside = all_outside && how == Held::outside;
     }
     const Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
     if (all_inside)
-      end(Verdict::agrees, fmt::format("{}, stated {}", count_text(counted.median), stated_text()));
+      end(Verdict::agrees, fmt::format("{}, expected {}", count_text(counted.median), stated_text()));
     else if (all_outside)
       differs(counted);
     else
-      end(Verdict::unstable, fmt::format("varies from {} to {} around the limit of what is stated, {}",
+      end(Verdict::unstable, fmt::format("varies from {} to {} around the tolerance limit of the expected {}",
                                          count_text(counted.low), count_text(counted.high), stated_text()));
   }
 
@@ -122,20 +122,19 @@ private:
     const double nearest =
         counted.median > stated.value ? stated.value + stated.above : stated.value - stated.below;
     if (nearest == 0) {
-      end(Verdict::meaning_differs,
-          fmt::format("counts {}, where the code does nothing of the kind", count_text(counted.median)));
+      end(Verdict::meaning_differs, fmt::format("counts {}, expected 0", count_text(counted.median)));
       return;
     }
     out_.factor = counted.median / nearest;
     out_.causes = likely_causes(trial_.metric, *out_.factor);
-    end(Verdict::meaning_differs, fmt::format("counts {}, {:.3g} times what is stated, {}",
+    end(Verdict::meaning_differs, fmt::format("counts {}, {:.3g} times the expected {}",
                                               count_text(counted.median), *out_.factor, stated_text()));
   }
 
-  [[nodiscard]] Band band(const Said& said) const {
+  [[nodiscard]] Band band(const Measurement& measured) const {
     const Stated& s = *trial_.stated;
-    const double room = trial_.tolerance * std::abs(s.value) + noise(said);
-    return {s.value - s.below - room, s.value + s.above + room};
+    const double margin = trial_.tolerance * std::abs(s.value) + noise(measured);
+    return {s.value - s.below - margin, s.value + s.above + margin};
   }
 
   [[nodiscard]] std::string stated_text() const {
@@ -156,20 +155,20 @@ std::string_view name_of(Verdict verdict) noexcept {
   return names[static_cast<std::size_t>(verdict)];
 }
 
-bool Said::counted() const {
+bool Measurement::counted() const {
   return std::ranges::any_of(values, [](const auto& group) { return !group.empty(); });
 }
 
-double noise(const Said& said) {
+double noise(const Measurement& measured) {
   double widest = 0;
-  for (const auto& [nesting, counts] : said.empty)
+  for (const auto& [nesting, counts] : measured.empty)
     if (!counts.empty()) widest = std::max(widest, quantile(counts, 0.9) - quantile(counts, 0.1));
   return widest;
 }
 
-std::optional<double> bias(const Said& said) {
+std::optional<double> bias(const Measurement& measured) {
   std::optional<double> least;
-  for (const auto& [nesting, counts] : said.empty) {
+  for (const auto& [nesting, counts] : measured.empty) {
     if (counts.empty()) continue;
     const double middle = median(counts);
     least = std::min(least.value_or(middle), middle);

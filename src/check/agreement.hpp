@@ -1,8 +1,8 @@
 // Whether perf, PAPI and the model agree on one preset at one point. Pure.
 #pragma once
 
-#include "statistics/estimate.hpp"
 #include "result/observation.hpp"
+#include "statistics/estimate.hpp"
 
 #include <map>
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace recount::analysis {
 
-/// What a comparison of the witnesses says, the worse the later.
+/// Result of a comparison of the witnesses, in order of severity.
 enum class Verdict {
-  not_counted,      ///< and why: nothing can be said
+  not_counted,      ///< no count; the reason is given
   agrees,           ///< within the stated tolerance
-  unstable,         ///< the repetitions do not decide
-  broken_invariant, ///< it contradicts another preset measured in the same run
-  meaning_differs,  ///< perf and PAPI agree, the code does something else
-  dead,             ///< 0 where the code cannot have done nothing
-  mapping_differs   ///< PAPI does not give what the row of its table says
+  unstable,         ///< the repetitions vary too much for a verdict
+  broken_invariant, ///< contradicts another preset measured in the same run
+  meaning_differs,  ///< perf and PAPI agree, but differ from the expected count
+  dead,             ///< 0 where the expected count is larger
+  mapping_differs   ///< PAPI's value differs from its table row
 };
 /// "mapping differs"
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
@@ -29,37 +29,37 @@ enum class Verdict {
   return verdict <= Verdict::agrees;
 }
 
-/// What one counting witness said of one preset at one point, a group for each process.
-struct Said {
-  Groups values; ///< what an empty region counts is taken off already
+/// Counts of one preset at one point by one witness, one group per process.
+struct Measurement {
+  Groups values; ///< the count of an empty region is already subtracted
   /// What that was, by how the witnesses were nested ("inner", "outer", "apart").
   std::map<std::string, std::vector<double>> empty;
   std::string reason;      ///< why there are no values
-  bool crashed = false;    ///< counting it ends the process
+  bool crashed = false;    ///< counting it crashes the process
   bool by_row = false;     ///< no value because the row of the table has none as it is written
   std::string other_value; ///< perf's remark that PAPI computes another value from the same counts
 
   [[nodiscard]] bool counted() const;
 };
 
-/// What the code must do: the truth lies within [value - below, value + above].
+/// The expected count: the true value is within [value - below, value + above].
 struct Stated {
   double value = 0, below = 0, above = 0;
   std::string form; ///< how that is known
 };
 
-/// One preset at one point, as the witnesses tell it.
+/// One preset at one point, with the counts of the witnesses.
 struct Trial {
   std::string preset; ///< or an event
-  std::string metric; ///< what it is held against: the same, unless asked otherwise
+  std::string metric; ///< the metric of the expected count: the same by default
   std::string kernel;
   result::Params point;
   double tolerance = 0;         ///< share of the stated value by which a sound count may differ
-  std::optional<Stated> stated; ///< none: nobody knows, and `unstated` says why
+  std::optional<Stated> stated; ///< none: unknown, with the reason in `unstated`
   std::string unstated;
-  Said perf, papi;
+  Measurement perf, papi;
   Groups differences; ///< perf - papi, pass by pass
-  bool apart = false; ///< each counted its own execution, since the counters do not suffice for both at once
+  bool apart = false; ///< measured in separate executions, since the counters do not suffice for both
 };
 
 /// The verdict on a trial, with its evidence.
@@ -76,9 +76,10 @@ inline constexpr double witness_tolerance = 0.01;
 
 [[nodiscard]] Judgement judge(const Trial& trial);
 
-/// By how much the counts of an empty region vary (p10 to p90, the widest nesting's): less cannot be told.
-[[nodiscard]] double noise(const Said& said);
-/// What an empty region counts: the median of the nesting that counts least. None where nobody looked.
-[[nodiscard]] std::optional<double> bias(const Said& said);
+/// By how much the counts of an empty region vary (p10 to p90, the widest nesting's): smaller differences are
+/// not significant.
+[[nodiscard]] double noise(const Measurement& measured);
+/// What an empty region counts: the median of the nesting that counts least. None where it was not measured.
+[[nodiscard]] std::optional<double> bias(const Measurement& measured);
 
 } // namespace recount::analysis

@@ -1,8 +1,8 @@
 #include "check/causes.hpp"
 
-#include "check/causes_data.hpp" // made from data/causes.txt by the build
 #include "base/glob.hpp"
 #include "base/text.hpp"
+#include "check/causes_data.hpp" // made from data/causes.txt by the build
 
 #include <recount/error.hpp>
 
@@ -27,13 +27,13 @@ double factor_in(std::string_view text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw malformed(where, "no number: '" + std::string(text) + "'");
+    throw malformed(where, "not a number: '" + std::string(text) + "'");
   return value;
 }
 
 Band factors_in(const std::string& word, const std::string& where) {
   const std::size_t dots = word.find("..");
-  if (dots == word.npos) throw malformed(where, "no range of factors: '" + word + "'");
+  if (dots == word.npos) throw malformed(where, "not a range of factors: '" + word + "'");
   const Band band{factor_in(std::string_view(word).substr(0, dots), where),
                   factor_in(std::string_view(word).substr(dots + 2), where)};
   if (!(band.low <= band.high)) throw malformed(where, "the range '" + word + "' is empty");
@@ -42,7 +42,7 @@ Band factors_in(const std::string& word, const std::string& where) {
 
 Cause cause_in(std::string_view line, const std::string& where) {
   const auto columns = host::split(line, '|');
-  if (columns.size() != 3) throw malformed(where, "three columns are needed, with | between them");
+  if (columns.size() != 3) throw malformed(where, "three columns, separated by |, are required");
   Cause cause{words_of(columns[0]), {}, std::string(host::trim(columns[2]))};
   for (const auto& word : words_of(columns[1]))
     cause.factors.push_back(factors_in(word, where));
@@ -51,7 +51,7 @@ Cause cause_in(std::string_view line, const std::string& where) {
   return cause;
 }
 
-/// A name without any wildcard is meant whole.
+/// A pattern without a wildcard is a whole name.
 bool names(const std::string& pattern, const std::string& preset) {
   const event::Pattern glob(pattern);
   return glob.glob() ? glob.matches(preset) : pattern == preset;

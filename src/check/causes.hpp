@@ -1,4 +1,4 @@
-// Why a count may differ from what the code does: known factors and their causes, as data (data/causes.txt).
+// Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
 #pragma once
 
 #include "statistics/estimate.hpp"

@@ -1,17 +1,17 @@
-// recount check: does a preset count what it says? perf, PAPI and the model over kernels with known counts.
+// recount check: validates presets; compares perf, PAPI and expected counts of kernels.
+#include "command/command.hpp"
 #include "check/plot.hpp"
 #include "check/table.hpp"
-#include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "host/cpu.hpp"
+#include "preset/document.hpp"
 #include "sweep/limits.hpp"
 #include "sweep/progress.hpp"
-#include "host/cpu.hpp"
 #include "witness/header.hpp"
-#include "command/print.hpp"
-#include "preset/document.hpp"
-#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -88,8 +88,7 @@ int status_of(const study::Checked& checked) {
   const bool any =
       std::ranges::any_of(all, [](const auto& v) { return v.verdict != analysis::Verdict::not_counted; });
   if (any) return 0;
-  cli::print(stderr,
-             "recount check: nothing could be checked; recount doctor tells what can be counted here\n");
+  cli::print(stderr, "recount check: nothing could be checked: see recount doctor\n");
   return 3;
 }
 
@@ -102,19 +101,19 @@ int execute_check(const CheckArguments& a) {
     preset::demand_rows(PresetTable::read(a.table));
     ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
   }
-  const study::Ground ground = study::ground_here();
-  const study::CheckPlan plan = study::plan_check(ground, options);
+  const study::CheckContext context = study::check_context();
+  const study::CheckPlan plan = study::plan_check(context, options);
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
   if (ended.outcome.stopped) {
     cli::print(stderr, "recount check: stopped\n");
     return 128 + stop_signal();
   }
-  const study::Checked checked = study::conclude(plan, ground, options, ended.results);
+  const study::Checked checked = study::conclude(plan, context, options, ended.results);
   if (a.json)
-    cli::print("{}", check_json(checked, ground, ended));
+    cli::print("{}", check_json(checked, context, ended));
   else if (a.output != "-")
-    cli::print("{}", check_table(checked, ground, {a.all, line_width(), a.names.empty()}));
+    cli::print("{}", check_table(checked, context, {a.all, line_width(), a.names.empty()}));
   flush(stdout);
   tables.write("recount check", check_tables(checked));
   plot_check(a.plot, checked, ended.results);
@@ -124,30 +123,31 @@ int execute_check(const CheckArguments& a) {
 } // namespace
 
 Command check_command() {
-  return {"check",
-          "does a preset count what it says: perf, PAPI and the model over kernels with known counts",
+  return {"check", "validate presets: compare perf, PAPI and expected counts",
           [](Options& options) -> std::function<int()> {
             const auto a = std::make_shared<CheckArguments>();
             options
                 .words("PRESET", a->names,
-                       "presets or events; NAME=METRIC holds NAME against what kernels state for METRIC "
+                       "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
                        "(default: all)")
-                .text("--table", a->table, "FILE", "a preset table that is not installed yet")
-                .number("-r,--repeat", a->repeat, "N", "processes for each kernel, four executions each (4)",
-                        {1, 1000})
+                .text("--table", a->table, "FILE", "use this preset table (default: PAPI's)")
+                .number("-r,--repeat", a->repeat, "N",
+                        "processes per kernel, with four executions each (default 4)", {1, 1000})
                 .text("--tolerance", a->tolerance, "PERCENT",
-                      "how far a sound count may differ; default: each kernel's own")
-                .text("--cpu", a->cpu, "N", "measure on this CPU, or none for no pinning")
-                .text("--seed", a->seed, "N", "of the order of the runs; default: a random one")
+                      "accept counts within PERCENT of the expected one (default: per kernel)")
+                .text("--cpu", a->cpu, "N",
+                      "measure on this CPU, or none for no pinning (default: the least disturbed)")
+                .text("--seed", a->seed, "N", "seed of the order of the runs (default: random)")
                 .text("--timeout", a->timeout, "SECONDS",
-                      "limit of a run: wall time (default 60), of the model CPU time (default none)")
-                .text("-o,--output", a->output, "FILE", "append what was counted to FILE; - is stdout")
-                .text("--plot", a->plot, "FILE", "draw what was counted by what is stated; - draws text")
-                .flag("--resume", a->resume, "continue FILE, leaving out what is there")
-                .flag("-a,--all", a->all, "name every preset that was not counted")
+                      "time-out per run: wall time (default 60), for the model CPU time (default none)")
+                .text("-o,--output", a->output, "FILE", "append the counts to FILE; - is stdout")
+                .text("--plot", a->plot, "FILE",
+                      "plot counted per expected counts; - plots text on the terminal")
+                .flag("--resume", a->resume, "resume FILE: run only what is missing")
+                .flag("-a,--all", a->all, "list every preset that was not counted")
                 .flag("--json", a->json, "print one JSON object")
                 .text("--export", a->export_to, "FILE", export_help)
-                .flag("-q,--quiet", a->quiet, "no progress");
+                .flag("-q,--quiet", a->quiet, "print no progress");
             return [a] { return execute_check(*a); };
           }};
 }

@@ -1,6 +1,6 @@
-#include "preset/standard.hpp"
 #include "check/check.hpp"
 #include "check/trial.hpp"
+#include "preset/standard.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,9 +17,9 @@ kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
   return proof;
 }
 
-/// What each witness counted in each place, for the relations between presets.
+/// Counts of each witness by kernel and point, for the relations between presets.
 std::vector<analysis::Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
-  std::set<std::string> themselves; // what stands for something else is no part of the relations
+  std::set<std::string> themselves; // NAME=METRIC takes no part in the relations
   for (const Subject& s : subjects)
     if (s.as == s.name) themselves.insert(s.name);
 
@@ -46,23 +46,23 @@ std::vector<analysis::Counted> counted(const Index& index, const std::vector<Sub
   return all;
 }
 
-std::string why_untried(const Subject& subject, const Ground& ground) {
-  if (!subject.trouble.empty()) return subject.trouble;
-  for (const auto& one : ground.unprovable)
+std::string why_untried(const Subject& subject, const CheckContext& context) {
+  if (!subject.reason.empty()) return subject.reason;
+  for (const auto& one : context.unprovable)
     if (one.preset == subject.as) return one.reason;
   const bool preset = subject.as.starts_with("PAPI_");
-  return preset ? "no kernel provokes it here to a known count"
-                : "no kernel states what it must count; check " + subject.name +
-                      "=PRESET holds it against the kernels of a preset";
+  return preset ? "no kernel triggers it here with a known count"
+                : "no kernel has an expected count for it; compare it with a preset: recount check " +
+                      subject.name + "=PRESET";
 }
 
-Coverage coverage(const Ground& ground, const std::vector<analysis::PresetVerdict>& verdicts) {
+Coverage coverage(const CheckContext& context, const std::vector<analysis::PresetVerdict>& verdicts) {
   Coverage c;
   std::set<std::string> proven;
-  for (const auto& proof : ground.proofs)
+  for (const auto& proof : context.proofs)
     if (preset::standard_preset(proof.preset)) proven.insert(proof.preset);
   c.standard = static_cast<int>(preset::standard_presets().size());
-  c.provokable = c.standard - static_cast<int>(ground.unprovable.size());
+  c.provokable = c.standard - static_cast<int>(context.unprovable.size());
   c.proven = static_cast<int>(proven.size());
   c.counted = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
     return proven.contains(v.preset) && v.verdict != analysis::Verdict::not_counted;
@@ -72,17 +72,17 @@ Coverage coverage(const Ground& ground, const std::vector<analysis::PresetVerdic
 
 } // namespace
 
-Checked conclude(const CheckPlan& plan, const Ground& ground, const CheckOptions& options,
+Checked conclude(const CheckPlan& plan, const CheckContext& context, const CheckOptions& options,
                  const result::Results& results) {
   const Index index(results);
   std::vector<Trial> trials;
   for (const Subject& subject : plan.subjects)
-    for (const auto& proof : ground.proofs)
-      if (proof.preset == subject.as && subject.trouble.empty())
+    for (const auto& proof : context.proofs)
+      if (proof.preset == subject.as && subject.reason.empty())
         trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
   std::vector<analysis::Broken> broken;
   for (const auto& place : counted(index, plan.subjects))
-    for (auto& one : analysis::broken(place, ground.identities, ground.kind))
+    for (auto& one : analysis::broken(place, context.identities, context.kind))
       broken.push_back(std::move(one));
 
   const auto judged = analysis::verdicts(trials, broken);
@@ -93,9 +93,9 @@ Checked conclude(const CheckPlan& plan, const Ground& ground, const CheckOptions
       checked.verdicts.push_back(*found);
     else
       checked.verdicts.push_back(
-          {subject.name, analysis::Verdict::not_counted, why_untried(subject, ground), {}, {}});
+          {subject.name, analysis::Verdict::not_counted, why_untried(subject, context), {}, {}});
   }
-  checked.coverage = coverage(ground, checked.verdicts);
+  checked.coverage = coverage(context, checked.verdicts);
   return checked;
 }
 

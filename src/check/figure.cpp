@@ -23,7 +23,7 @@ std::optional<Share> share_of(const std::optional<Estimate>& counted, double sta
   return Share{counted->median / stated, low, high};
 }
 
-/// What all names have in common says nothing.
+/// Without the prefix that all names share.
 std::string short_name(const std::string& preset) {
   for (const std::string_view prefix : {"PAPI_", "perf::"})
     if (preset.starts_with(prefix)) return preset.substr(prefix.size());
@@ -60,21 +60,22 @@ Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result
       left_out.push_back(verdict.preset);
   }
   if (panel.rows.empty())
-    throw bad_input("figure agreement", "no preset was both counted and stated by a kernel",
-                    "this figure needs the results of recount check");
-  panel.title = "what presets count, as a share of what the code does";
-  panel.x_title = "counted / stated";
+    throw bad_input("figure agreement", "no preset has both a count and an expected count",
+                    "use the results of recount check");
+  panel.title = "counts of presets, relative to the expected counts";
+  panel.x_title = "counted / expected";
   sheet.panels.push_back(std::move(panel));
   sheet.caption = machine_names(results);
-  sheet.caption.emplace_back("bars: intervals of 90 %");
+  sheet.caption.emplace_back("bars: 90 % confidence intervals");
   if (!left_out.empty())
-    sheet.warnings.push_back(fmt::format("not drawn, since nothing is stated that a share could be of: {}",
-                                         fmt::join(left_out, ", ")));
+    sheet.warnings.push_back(
+        fmt::format("not drawn, since the expected count is 0 or unknown: {}", fmt::join(left_out, ", ")));
   return sheet;
 }
 
 Figure agreement_figure() {
-  return {{"agreement", "what each preset counts by perf and by PAPI, as a share of what its kernel must count",
+  return {{"agreement",
+           "counts of each preset by perf and by PAPI, relative to the expected count of its kernel",
            "the results of recount check"},
           [](const auto& results, const auto&) {
             return compose_agreement(study::verdicts_of(results), results);

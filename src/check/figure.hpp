@@ -1,4 +1,4 @@
-// The figure of a check: a row a preset, counted by stated.
+// The figure of recount check: one row per preset, counted / expected.
 #pragma once
 
 #include "check/verdict.hpp"
@@ -9,8 +9,8 @@
 
 namespace recount::figure {
 
-/// `results` for the small print. Throws recount::Error (bad_input) when there is no preset with a count and
-/// a stated value that is not 0.
+/// `results` for the caption. Throws recount::Error (bad_input) when there is no preset with a count and
+/// an expected count other than 0.
 [[nodiscard]] Sheet compose_agreement(const std::vector<analysis::PresetVerdict>& verdicts,
                                       const result::Results& results);
 

@@ -17,28 +17,27 @@
 namespace recount::study {
 namespace {
 
-/// What a raw counter makes of the preset; what only its row is to blame for is worth a run: PAPI may count
-/// it.
-std::string trouble_of(const std::string& preset) {
+/// Why perf cannot count the preset. A row without a value is no reason: PAPI may still count it.
+std::string reason_of(const std::string& preset) {
   const witness::Asked asked = witness::ask(preset);
   return asked.by_row ? std::string() : asked.refused;
 }
 
-void add_presets(Ground& ground, const preset::Here& here) {
+void add_presets(CheckContext& context, const preset::MachinePresets& here) {
   for (const auto& standard : preset::standard_presets()) {
     const std::string name(standard.name);
-    ground.presets.push_back({name, here.find(name) ? trouble_of(name) : here.why_not(name)});
+    context.presets.push_back({name, here.find(name) ? reason_of(name) : here.why_not(name)});
   }
   for (const Preset& other : here.view().loaded.presets)
-    if (!preset::standard_preset(other.name)) ground.presets.push_back({other.name, trouble_of(other.name)});
-  ground.kind = here.view().kind;
-  ground.table = here.table().name();
+    if (!preset::standard_preset(other.name)) context.presets.push_back({other.name, reason_of(other.name)});
+  context.kind = here.view().kind;
+  context.table = here.table().name();
 }
 
-/// A table that kills PAPI, with the row at fault where recount knows it.
-Error blamed(const Error& crash) {
+/// A table that crashes PAPI, with the row at fault where it is known.
+Error crash_error(const Error& crash) {
   const std::string& table = crash.problem().subject;
-  const preset::Here here(witness::papi_reading());
+  const preset::MachinePresets here(witness::papi_reading());
   for (const Preset& preset : here.view().loaded.presets)
     if (preset.half_read)
       return bad_input(
@@ -49,17 +48,17 @@ Error blamed(const Error& crash) {
 }
 
 /// Without a table, or on a CPU that libpfm4 does not know, there are no presets, but events.
-void add_presets(Ground& ground) {
+void add_presets(CheckContext& context) {
   try {
-    const preset::Here here(witness::papi_reading());
+    const preset::MachinePresets here(witness::papi_reading());
     papi::demand_harmless_tables();
-    add_presets(ground, here);
+    add_presets(context, here);
   } catch (const Error& error) {
-    if (papi::is_crash(error)) throw blamed(error);
+    if (papi::is_crash(error)) throw crash_error(error);
     if (error.kind() == ErrorKind::bad_input) throw;
     const std::string why = error.problem().subject + ": " + error.problem().cause;
     for (const auto& standard : preset::standard_presets())
-      ground.presets.push_back({std::string(standard.name), why});
+      context.presets.push_back({std::string(standard.name), why});
   }
 }
 
@@ -67,25 +66,25 @@ std::optional<model::MachineDescription> caches(std::vector<std::string>& notes)
   try {
     return model::machine("host");
   } catch (const Error& error) {
-    notes.push_back("What depends on the sizes of caches is not checked: " + error.problem().cause + ".");
+    notes.push_back("Not checked, since it depends on cache sizes: " + error.problem().cause + ".");
     return {};
   }
 }
 
 } // namespace
 
-Ground ground_here() {
-  Ground ground;
+CheckContext check_context() {
+  CheckContext context;
   const auto pmus = host::pmus();
   if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
-    ground.notes.emplace_back(
-        "This machine has no core PMU, see recount doctor: only Linux events are checked.");
-  add_presets(ground);
-  ground.proofs = kernel::proofs(caches(ground.notes));
+    context.notes.emplace_back(
+        "This machine has no core PMU (see recount doctor): only software events are checked.");
+  add_presets(context);
+  context.proofs = kernel::proofs(caches(context.notes));
   const auto unprovable = kernel::unprovable();
-  ground.unprovable.assign(unprovable.begin(), unprovable.end());
-  ground.identities = preset::identities();
-  return ground;
+  context.unprovable.assign(unprovable.begin(), unprovable.end());
+  context.identities = preset::identities();
+  return context;
 }
 
 } // namespace recount::study

@@ -1,4 +1,4 @@
-// What can be checked on this machine: presets and events, and the kernels that prove them.
+// What can be checked on this machine: presets and events, and the kernels with expected counts for them.
 #pragma once
 
 #include "kernel/proofs.hpp"
@@ -12,22 +12,23 @@ namespace recount::study {
 /// A preset of the table in force, or a standard one.
 struct Candidate {
   std::string name;
-  std::string trouble; ///< why running a kernel would tell nothing; empty: it may
+  std::string reason; ///< why a run could not count it; empty: it can be tried
 };
 
-/// Everything that a check stands on.
-struct Ground {
+/// The inputs of a check.
+struct CheckContext {
   std::vector<Candidate> presets; ///< the standard ones, then others of the table, then user events
   std::vector<kernel::Proof> proofs;
   std::vector<kernel::Unprovable> unprovable;
   std::vector<preset::Identity> identities;
   preset::CpuKind kind = preset::CpuKind::any;
   std::string table;              ///< the preset table; empty: there is none
-  std::vector<std::string> notes; ///< what concerns all: no core PMU, caches that nobody states
+  std::vector<std::string> notes; ///< what concerns all: no core PMU, caches of unknown size
 };
 
-/// Reads the tables that PAPI reads (see preset::Here) and opens each event once. PAPI itself is met in
-/// forked children only. Throws Error (bad_input) when a table cannot be read, or kills PAPI as it starts.
-[[nodiscard]] Ground ground_here();
+/// Reads the tables that PAPI reads (see preset::MachinePresets) and opens each event once. PAPI itself runs
+/// in forked children only. Throws Error (bad_input) when a table cannot be read, or crashes PAPI at
+/// initialisation.
+[[nodiscard]] CheckContext check_context();
 
 } // namespace recount::study

@@ -12,8 +12,8 @@ int process_of(int repetition) {
   return repetition / passes;
 }
 
-analysis::Said said(const Index::Series& series, const std::string& otherwise) {
-  analysis::Said out;
+analysis::Measurement measurement(const Index::Series& series, const std::string& otherwise) {
+  analysis::Measurement out;
   int process = -1;
   for (const auto& [repetition, o] : series) {
     if (const auto value = result::as_double(o->value)) {

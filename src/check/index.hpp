@@ -1,4 +1,4 @@
-// The observations of a check, found by what they are about.
+// The observations of a check by kernel, point, metric and witness.
 #pragma once
 
 #include "check/agreement.hpp"
@@ -43,11 +43,11 @@ private:
 
 /// Which process made the observation of that number.
 [[nodiscard]] int process_of(int repetition);
-/// What a witness said, its values by process; `otherwise` is the reason where there is nothing at all.
-[[nodiscard]] analysis::Said said(const Index::Series& series, const std::string& otherwise);
+/// The measurement of a witness, its values by process; `otherwise` is the reason where there is none.
+[[nodiscard]] analysis::Measurement measurement(const Index::Series& series, const std::string& otherwise);
 /// perf - papi, pass by pass, by process.
 [[nodiscard]] analysis::Groups differences(const Index::Series& perf, const Index::Series& papi);
-/// Whether the two counted executions of their own.
+/// Whether perf and PAPI counted separate executions.
 [[nodiscard]] bool apart(const Index::Series& series);
 
 } // namespace recount::study

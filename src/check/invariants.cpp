@@ -55,8 +55,8 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
                difference = estimate(sides.difference);
     if (!left || !right || !difference) continue;
     const double larger = std::max(std::abs(left->median), std::abs(right->median));
-    const double room = std::max(invariant_tolerance * larger, stray_occurrences);
-    const Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -room, room};
+    const double margin = std::max(invariant_tolerance * larger, stray_occurrences);
+    const Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin, margin};
     if (held(*difference, allowed) == Held::outside)
       found.push_back({identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference});
   }

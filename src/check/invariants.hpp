@@ -1,9 +1,9 @@
-// Relations between presets, held against what was counted in the same run. Pure.
+// Relations between presets, compared with the counts of one run. Pure.
 #pragma once
 
-#include "statistics/estimate.hpp"
 #include "preset/identities.hpp"
 #include "result/observation.hpp"
+#include "statistics/estimate.hpp"
 
 #include <map>
 #include <span>
@@ -29,7 +29,7 @@ struct Broken {
   Estimate left, right, difference; ///< left - right, pass by pass
 };
 
-/// How far the sides may differ, as a share of the larger; and differences of fewer occurrences mean nothing.
+/// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
 inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 50;
 
 /// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the

@@ -5,44 +5,44 @@
 namespace recount::cli {
 namespace {
 
-using CheckJson = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-CheckJson point_json(const result::Params& params) {
-  CheckJson object = CheckJson::object();
+Json point_json(const result::Params& params) {
+  Json object = Json::object();
   for (const auto& [name, value] : params)
     std::visit([&](const auto& v) { object[name] = v; }, value);
   return object;
 }
 
-CheckJson optional_json(const std::optional<double>& value) {
-  return value ? CheckJson(*value) : CheckJson(nullptr);
+Json optional_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
-CheckJson said_json(const analysis::Said& said, const std::optional<analysis::Estimate>& e) {
-  CheckJson object{{"value", nullptr}, {"low", nullptr}, {"high", nullptr}, {"n", e ? e->n : 0}};
+Json measurement_json(const analysis::Measurement& measured, const std::optional<analysis::Estimate>& e) {
+  Json object{{"value", nullptr}, {"low", nullptr}, {"high", nullptr}, {"n", e ? e->n : 0}};
   if (e) {
     object["value"] = e->median;
     object["low"] = e->low;
     object["high"] = e->high;
   }
-  object["bias"] = optional_json(analysis::bias(said));
-  if (!e) object["reason"] = said.reason;
+  object["bias"] = optional_json(analysis::bias(measured));
+  if (!e) object["reason"] = measured.reason;
   return object;
 }
 
-CheckJson stated_json(const analysis::Trial& trial) {
+Json stated_json(const analysis::Trial& trial) {
   if (!trial.stated) return {{"value", nullptr}, {"reason", trial.unstated}};
   const auto& s = *trial.stated;
   return {{"value", s.value}, {"low", s.value - s.below}, {"high", s.value + s.above}, {"form", s.form}};
 }
 
-CheckJson trial_json(const analysis::Judged& judged) {
+Json trial_json(const analysis::Judged& judged) {
   const auto& [trial, judgement] = judged;
-  CheckJson object{{"kernel", trial.kernel}, {"params", point_json(trial.point)}};
+  Json object{{"kernel", trial.kernel}, {"params", point_json(trial.point)}};
   object["verdict"] = name_of(judgement.verdict);
   object["why"] = judgement.why;
-  object["perf"] = said_json(trial.perf, judgement.perf);
-  object["papi"] = said_json(trial.papi, judgement.papi);
+  object["perf"] = measurement_json(trial.perf, judgement.perf);
+  object["papi"] = measurement_json(trial.papi, judgement.papi);
   object["model"] = stated_json(trial);
   object["tolerance"] = trial.tolerance;
   object["apart"] = trial.apart;
@@ -51,19 +51,19 @@ CheckJson trial_json(const analysis::Judged& judged) {
   return object;
 }
 
-CheckJson broken_json(const analysis::Broken& broken) {
+Json broken_json(const analysis::Broken& broken) {
   return {{"relation", broken.identity.text},   {"why", broken.identity.why},
           {"witness", broken.witness},          {"kernel", broken.kernel},
           {"params", point_json(broken.point)}, {"left", broken.left.median},
           {"right", broken.right.median}};
 }
 
-CheckJson verdict_json(const analysis::PresetVerdict& verdict) {
-  CheckJson object{{"preset", verdict.preset}, {"verdict", name_of(verdict.verdict)}, {"why", verdict.why}};
-  // Those of the decisive trial stand beside the verdict.
+Json verdict_json(const analysis::PresetVerdict& verdict) {
+  Json object{{"preset", verdict.preset}, {"verdict", name_of(verdict.verdict)}, {"why", verdict.why}};
+  // The values of the decisive trial are repeated next to the verdict.
   for (const char* key : {"perf", "papi", "model", "factor"})
     object[key] = nullptr;
-  object["causes"] = object["trials"] = object["broken"] = CheckJson::array();
+  object["causes"] = object["trials"] = object["broken"] = Json::array();
   for (const auto& judged : verdict.trials)
     object["trials"].push_back(trial_json(judged));
   if (!verdict.trials.empty())
@@ -76,18 +76,18 @@ CheckJson verdict_json(const analysis::PresetVerdict& verdict) {
 
 } // namespace
 
-std::string check_json(const study::Checked& checked, const study::Ground& ground,
+std::string check_json(const study::Checked& checked, const study::CheckContext& context,
                        const sweep::Ended& ended) {
-  CheckJson object{{"verdicts", CheckJson::array()}};
+  Json object{{"verdicts", Json::array()}};
   for (const auto& verdict : checked.verdicts)
     object["verdicts"].push_back(verdict_json(verdict));
   const auto& c = checked.coverage;
   object["coverage"] = {
       {"standard", c.standard}, {"provokable", c.provokable}, {"proven", c.proven}, {"counted", c.counted}};
-  object["table"] = ground.table.empty() ? CheckJson(nullptr) : CheckJson(ground.table);
-  object["notes"] = ground.notes;
+  object["table"] = context.table.empty() ? Json(nullptr) : Json(context.table);
+  object["notes"] = context.notes;
   object["runs"] = ended.outcome.runs;
-  object["failures"] = CheckJson::array();
+  object["failures"] = Json::array();
   for (const auto& failure : ended.results.failures)
     object["failures"].push_back({{"kernel", failure.kernel},
                                   {"params", point_json(failure.params)},

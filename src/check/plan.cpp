@@ -1,9 +1,9 @@
 #include "base/nearest.hpp"
 #include "base/shuffle.hpp"
+#include "check/check.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
 #include "result/line.hpp"
-#include "check/check.hpp"
 #include "witness/asked.hpp"
 
 #include <recount/error.hpp>
@@ -17,57 +17,58 @@
 namespace recount::study {
 namespace {
 
-bool proven(const Ground& ground, const std::string& metric) {
-  return std::ranges::any_of(ground.proofs, [&](const auto& proof) { return proof.preset == metric; });
+bool proven(const CheckContext& context, const std::string& metric) {
+  return std::ranges::any_of(context.proofs, [&](const auto& proof) { return proof.preset == metric; });
 }
 
-const Candidate* candidate(const Ground& ground, const std::string& name) {
-  const auto found = std::ranges::find_if(ground.presets, [&](const Candidate& c) {
+const Candidate* candidate(const CheckContext& context, const std::string& name) {
+  const auto found = std::ranges::find_if(context.presets, [&](const Candidate& c) {
     return preset::same_word(c.name, name) || preset::same_word(c.name, "PAPI_" + name);
   });
-  return found == ground.presets.end() ? nullptr : &*found;
+  return found == context.presets.end() ? nullptr : &*found;
 }
 
 /// The metric after the last `=`, where it is one: names of events have = in them, too.
-std::size_t split_at(const Ground& ground, const std::string& text) {
+std::size_t split_at(const CheckContext& context, const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == text.npos) return text.npos;
   const std::string metric = text.substr(equals + 1);
   const bool meant = metric.starts_with("PAPI_") || metric.find("::") != metric.npos ||
-                     proven(ground, metric) || candidate(ground, text.substr(0, equals));
+                     proven(context, metric) || candidate(context, text.substr(0, equals));
   return meant ? equals : text.npos;
 }
 
-Subject subject(const Ground& ground, const std::string& text) {
-  const std::size_t equals = split_at(ground, text);
+Subject subject(const CheckContext& context, const std::string& text) {
+  const std::size_t equals = split_at(context, text);
   const std::string name = text.substr(0, equals);
   Subject it{name, name, {}};
-  if (const Candidate* const preset = candidate(ground, name)) {
-    it = {preset->name, preset->name, preset->trouble};
+  if (const Candidate* const preset = candidate(context, name)) {
+    it = {preset->name, preset->name, preset->reason};
   } else if (name.starts_with("PAPI_")) {
     std::vector<std::string> names;
-    for (const auto& one : ground.presets)
+    for (const auto& one : context.presets)
       names.push_back(one.name);
-    throw bad_input(name, "no such preset", base::did_you_mean(name, names, "recount presets lists them"));
+    throw bad_input(name, "no such preset",
+                    base::did_you_mean(name, names, "list them with recount presets -a"));
   } else {
     static_cast<void>(encode_each(name)); // throws for a name that nobody knows
-    it.trouble = witness::ask(name).refused;
+    it.reason = witness::ask(name).refused;
   }
   if (equals == text.npos) return it;
   it.as = text.substr(equals + 1);
-  if (proven(ground, it.as)) return it;
+  if (proven(context, it.as)) return it;
   std::vector<std::string> metrics;
-  for (const auto& proof : ground.proofs)
+  for (const auto& proof : context.proofs)
     metrics.push_back(proof.preset);
-  throw bad_input(text, "no kernel states what " + it.as + " must count here",
+  throw bad_input(text, "no kernel has an expected count for " + it.as,
                   base::did_you_mean(it.as, metrics, "see recount-kernels(7)"));
 }
 
-std::vector<Subject> everything(const Ground& ground) {
+std::vector<Subject> everything(const CheckContext& context) {
   std::vector<Subject> all;
-  for (const auto& preset : ground.presets)
-    all.push_back({preset.name, preset.name, preset.trouble});
-  for (const auto& proof : ground.proofs) {
+  for (const auto& preset : context.presets)
+    all.push_back({preset.name, preset.name, preset.reason});
+  for (const auto& proof : context.proofs) {
     const auto known = [&](const Subject& s) { return s.name == proof.preset; };
     if (!proof.preset.starts_with("PAPI_") && std::ranges::none_of(all, known))
       all.push_back({proof.preset, proof.preset, witness::ask(proof.preset).refused});
@@ -87,11 +88,11 @@ void insert(std::vector<T>& list, const T& value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
-std::vector<Place> places_of(const Ground& ground, const std::vector<Subject>& subjects) {
+std::vector<Place> places_of(const CheckContext& context, const std::vector<Subject>& subjects) {
   std::vector<Place> places;
-  for (const auto& proof : ground.proofs)
+  for (const auto& proof : context.proofs)
     for (const Subject& s : subjects) {
-      if (s.as != proof.preset || !s.trouble.empty()) continue;
+      if (s.as != proof.preset || !s.reason.empty()) continue;
       auto place = std::ranges::find_if(
           places, [&](const Place& p) { return p.kernel == proof.kernel && p.point == proof.point; });
       if (place == places.end())
@@ -104,15 +105,16 @@ std::vector<Place> places_of(const Ground& ground, const std::vector<Subject>& s
 
 /// Where all presets of a relation can be counted, they are, in one place: the one that has most of them
 /// anyway.
-void add_partners(std::vector<Place>& places, const Ground& ground, const std::vector<Subject>& subjects) {
+void add_partners(std::vector<Place>& places, const CheckContext& context,
+                  const std::vector<Subject>& subjects) {
   const auto counted = [&](const std::string& name) {
     return std::ranges::any_of(
-        subjects, [&](const Subject& s) { return s.name == name && s.as == name && s.trouble.empty(); });
+        subjects, [&](const Subject& s) { return s.name == name && s.as == name && s.reason.empty(); });
   };
-  for (const auto& identity : ground.identities) {
+  for (const auto& identity : context.identities) {
     auto members = identity.left;
     members.insert(members.end(), identity.right.begin(), identity.right.end());
-    if (identity.kind != preset::CpuKind::any && identity.kind != ground.kind) continue;
+    if (identity.kind != preset::CpuKind::any && identity.kind != context.kind) continue;
     if (!std::ranges::all_of(members, counted)) continue;
     const auto has = [&](const Place& place) {
       return std::ranges::count_if(members, [&](const std::string& name) {
@@ -140,27 +142,27 @@ std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOpt
   return jobs;
 }
 
-std::map<std::string, std::string> settings_of(const CheckPlan& plan, const Ground& ground,
+std::map<std::string, std::string> settings_of(const CheckPlan& plan, const CheckContext& context,
                                                const CheckOptions& options) {
   std::vector<std::string> names;
   for (const Subject& s : plan.subjects)
-    if (s.trouble.empty()) names.push_back(s.as == s.name ? s.name : s.name + "=" + s.as);
+    if (s.reason.empty()) names.push_back(s.as == s.name ? s.name : s.name + "=" + s.as);
   return {{"check", fmt::format("{}", fmt::join(names, " "))},
           {"--repeat", std::to_string(options.repeat)},
-          {"--table", ground.table}};
+          {"--table", context.table}};
 }
 
 } // namespace
 
-CheckPlan plan_check(const Ground& ground, const CheckOptions& options) {
+CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
   CheckPlan plan;
   for (const auto& text : options.asked)
-    plan.subjects.push_back(subject(ground, text));
-  if (options.asked.empty()) plan.subjects = everything(ground);
-  auto places = places_of(ground, plan.subjects);
-  add_partners(places, ground, plan.subjects);
+    plan.subjects.push_back(subject(context, text));
+  if (options.asked.empty()) plan.subjects = everything(context);
+  auto places = places_of(context, plan.subjects);
+  add_partners(places, context, plan.subjects);
   plan.jobs = jobs_of(places, options);
-  plan.settings = settings_of(plan, ground, options);
+  plan.settings = settings_of(plan, context, options);
   return plan;
 }
 

@@ -1,9 +1,9 @@
 #include "check/plot.hpp"
 
+#include "check/figure.hpp"
 #include "command/output.hpp"
 #include "command/plot_file.hpp"
 #include "command/terminal_size.hpp"
-#include "check/figure.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,11 +15,12 @@ void plot_check(const std::string& path, const study::Checked& checked, const re
   if (path.empty()) return;
   if (std::ranges::all_of(checked.verdicts,
                           [](const auto& v) { return v.verdict == analysis::Verdict::not_counted; })) {
-    cli::print(stderr, "recount check: no figure, since nothing was counted\n");
+    cli::print(stderr, "recount check: no figure: nothing was counted\n");
     return;
   }
   if (path == "-") {
-    cli::print("{}", own_controls(figure::draw_text(figure::compose_agreement(checked.verdicts, results), terminal_size())));
+    cli::print("{}", own_controls(figure::draw_text(figure::compose_agreement(checked.verdicts, results),
+                                                    terminal_size())));
     return;
   }
   figure::Options options;

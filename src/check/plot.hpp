@@ -7,8 +7,8 @@
 
 namespace recount::cli {
 
-/// Draws it; "-" is text on stdout. Throws Error as figure::draw() does. Nothing to draw is a remark on
-/// stderr.
+/// Draws it; "-" is text on stdout. Throws Error as figure::draw() does. With nothing to draw
+/// it prints a note on stderr.
 void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results);
 
 } // namespace recount::cli

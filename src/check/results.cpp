@@ -1,9 +1,9 @@
 #include "check/results.hpp"
 
+#include "check/trial.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proof_rows.hpp"
 #include "preset/standard.hpp"
-#include "check/trial.hpp"
 
 #include <recount/error.hpp>
 
@@ -23,7 +23,7 @@ const kernel::Kernel* kernel_named(const std::string& name) {
   return found == all.end() ? nullptr : *found;
 }
 
-/// What a metric was held against: NAME=METRIC in the setting, else itself.
+/// The metric of the expected count: NAME=METRIC in the setting, else itself.
 std::string held_against(const result::Results& results, const std::string& metric) {
   for (const auto& run : results.runs) {
     const auto names = run.plan.find(setting);
@@ -36,7 +36,7 @@ std::string held_against(const result::Results& results, const std::string& metr
   return metric;
 }
 
-/// Of the kernel's proof of the metric; none where it is no proof of it: then it was counted beside.
+/// Tolerance of the kernel's proof of the metric; none where the kernel does not verify it.
 std::optional<double> tolerance_of(const std::string& kernel, const std::string& metric) {
   for (const auto& row : kernel::proof_rows()) {
     if (row.kernel != kernel) continue;

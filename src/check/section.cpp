@@ -8,7 +8,7 @@ Section check_section() {
             for (const Part& part : material.parts)
               if (auto picture = material.gallery.add("agreement", part))
                 blocks.emplace_back(std::move(*picture));
-            return under("Do the presets count what they say?", std::move(blocks));
+            return under("Validation of presets", std::move(blocks));
           }};
 }
 

@@ -1,4 +1,4 @@
-// The cross-check in a report.
+// The validation of presets in a report.
 #pragma once
 
 #include "document/section.hpp"

@@ -37,8 +37,8 @@ std::string ratio_of(const Judged& j) {
 }
 
 std::string empty_of(const Judged& j) {
-  const auto text = [](const analysis::Said& said) {
-    const auto bias = analysis::bias(said);
+  const auto text = [](const analysis::Measurement& measured) {
+    const auto bias = analysis::bias(measured);
     return bias ? count_of(*bias) : std::string("-");
   };
   return text(j.trial.perf) + ", " + text(j.trial.papi);
@@ -71,7 +71,7 @@ void add_row(Table& table, const PresetVerdict& v) {
 }
 
 std::string interval(const char* who, const std::optional<Estimate>& e, const std::string& reason) {
-  if (!e) return fmt::format("{} did not count: {}", who, reason);
+  if (!e) return fmt::format("{}: not counted: {}", who, reason);
   if (e->low == e->high) return fmt::format("{} {}", who, count_of(e->median));
   return fmt::format("{} {} ({} to {})", who, count_of(e->median), count_of(e->low), count_of(e->high));
 }
@@ -92,17 +92,17 @@ std::string evidence(const Judged& j, std::size_t columns) {
   add_lines(text,
             fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
                         interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
-                        j.trial.apart ? ", each counting its own: the counters do not suffice for both" : ""),
+                        j.trial.apart ? ", separate for perf and PAPI: too few counters for both" : ""),
             columns);
   if (j.trial.stated)
     add_lines(text,
-              fmt::format("the kernel must count {}: {}; {:g} % is tolerated", stated_of(j.trial.stated),
+              fmt::format("expected {}: {}; tolerance {:g} %", stated_of(j.trial.stated),
                           j.trial.stated->form, 100 * j.trial.tolerance),
               columns);
   return text;
 }
 
-/// Everything that is known of what is wrong with one preset: the evidence of two kernels at most.
+/// What is wrong with one preset, with the evidence of at most two kernels.
 std::string details(const PresetVerdict& v, std::size_t columns) {
   constexpr std::size_t most = 2;
   std::string text = paint(Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
@@ -115,15 +115,15 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
       if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
   }
   if (bad > most)
-    add_lines(text, fmt::format("and likewise in {} more; --json tells all", bad - most), columns);
+    add_lines(text, fmt::format("the same in {} more kernels, see --json", bad - most), columns);
   for (const auto& cause : causes)
-    add_lines(text, "likely: " + cause, columns);
+    add_lines(text, "likely cause: " + cause, columns);
   for (const auto& relation : v.broken)
     add_lines(text, fmt::format("{} ({})", analysis::describe(relation), relation.identity.why), columns);
   return text;
 }
 
-/// The same reason is told once, however many presets it concerns.
+/// One line per reason, with the presets that it concerns.
 std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const PresetVerdict& v : verdicts) {
@@ -175,7 +175,7 @@ std::vector<Table> check_tables(const study::Checked& checked) {
                {"preset"},
                {"perf", Align::right},
                {"PAPI", Align::right},
-               {"stated", Align::right},
+               {"expected", Align::right},
                {"ratio", Align::right},
                {"empty", Align::right},
                {"kernel"}},
@@ -189,7 +189,8 @@ std::vector<Table> check_tables(const study::Checked& checked) {
   return {table, missing};
 }
 
-std::string check_table(const study::Checked& checked, const study::Ground& ground, const CheckText& how) {
+std::string check_table(const study::Checked& checked, const study::CheckContext& context,
+                        const CheckText& how) {
   const Table table = check_tables(checked).front();
   std::string wrong;
   for (const auto& v : checked.verdicts) {
@@ -199,12 +200,12 @@ std::string check_table(const study::Checked& checked, const study::Ground& grou
   text += wrong;
   if (const std::string rest = not_counted(checked.verdicts, how); !rest.empty())
     text += (text.empty() ? "" : "\n") + rest;
-  for (const auto& note : ground.notes)
+  for (const auto& note : context.notes)
     text += "\n" + wrap(note, how.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
     tally += fmt::format(
-        " Of {} standard presets user code can provoke {} to a known count; kernels here prove {} of "
+        " Of {} standard presets, user code can trigger {} with a known count; kernels here verify {} of "
         "them, {} were counted.",
         c.standard, c.provokable, c.proven, c.counted);
   return text + "\n" + wrap(tally, how.columns, 0) + "\n";

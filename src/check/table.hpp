@@ -1,8 +1,8 @@
 // What recount check prints.
 #pragma once
 
-#include "command/output.hpp"
 #include "check/check.hpp"
+#include "command/output.hpp"
 #include "sweep/session.hpp"
 
 #include <string>
@@ -13,17 +13,17 @@ namespace recount::cli {
 [[nodiscard]] std::vector<Table> check_tables(const study::Checked& checked);
 
 struct CheckText {
-  bool all = false; ///< also every preset that was not counted, one by one
+  bool all = false; ///< list every preset that was not counted
   std::size_t columns = 80;
-  bool coverage = true; ///< how many presets the kernels prove
+  bool coverage = true; ///< how many presets the kernels verify
 };
 
-/// A row a preset, what is wrong in detail, what was not counted by reason, and how far the kernels reach.
-[[nodiscard]] std::string check_table(const study::Checked& checked, const study::Ground& ground,
+/// One row per preset, the evidence of what is wrong, what was not counted by reason, and the coverage.
+[[nodiscard]] std::string check_table(const study::Checked& checked, const study::CheckContext& context,
                                       const CheckText& how);
 
 /// One object, as recount-check(1) documents it.
-[[nodiscard]] std::string check_json(const study::Checked& checked, const study::Ground& ground,
+[[nodiscard]] std::string check_json(const study::Checked& checked, const study::CheckContext& context,
                                      const sweep::Ended& ended);
 
 /// The point without what is the kernel's default anyway: "pages=1000".

@@ -33,9 +33,9 @@ Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Inde
   const auto& perf = index.of(t.kernel, t.point, metric, "perf");
   const auto& papi = index.of(t.kernel, t.point, metric, "papi");
   std::string otherwise = index.failure(t.kernel, t.point);
-  if (otherwise.empty()) otherwise = "it was not run";
-  t.perf = said(perf, otherwise);
-  t.papi = said(papi, otherwise);
+  if (otherwise.empty()) otherwise = "not run";
+  t.perf = measurement(perf, otherwise);
+  t.papi = measurement(papi, otherwise);
   t.differences = differences(perf, papi);
   t.apart = apart(perf);
   state(t, proof, index);

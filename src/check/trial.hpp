@@ -1,15 +1,15 @@
 // One metric in one place, from the results.
 #pragma once
 
-#include "kernel/proofs.hpp"
 #include "check/index.hpp"
+#include "kernel/proofs.hpp"
 
 #include <string>
 
 namespace recount::study {
 
-/// What the witnesses said of the metric where the proof is, and what the proof's kernel states for
-/// proof.preset: by closed form, else by the simulation in the results.
+/// The counts of the metric by the witnesses at the point of the proof, and the expected count of its kernel
+/// for proof.preset: in closed form, else from the simulation in the results.
 [[nodiscard]] analysis::Trial trial_of(const std::string& metric, const kernel::Proof& proof,
                                        const Index& index);
 

@@ -20,8 +20,8 @@ std::vector<std::string> presets_of(const preset::Identity& identity) {
   return names;
 }
 
-/// Whom a broken relation is held against.
-std::vector<PresetVerdict*> blamed(std::vector<PresetVerdict>& all, const Broken& relation) {
+/// The presets that a broken relation is attributed to.
+std::vector<PresetVerdict*> responsible(std::vector<PresetVerdict>& all, const Broken& relation) {
   std::vector<PresetVerdict*> members, unproven, bad;
   for (const auto& name : presets_of(relation.identity)) {
     PresetVerdict& member = of_preset(all, name);
@@ -33,7 +33,7 @@ std::vector<PresetVerdict*> blamed(std::vector<PresetVerdict>& all, const Broken
   return !bad.empty() ? bad : !unproven.empty() ? unproven : members;
 }
 
-void hold(const Broken& relation, PresetVerdict& preset) {
+void apply(const Broken& relation, PresetVerdict& preset) {
   preset.broken.push_back(relation);
   if (preset.verdict >= Verdict::broken_invariant) return;
   preset.verdict = Verdict::broken_invariant;
@@ -52,16 +52,16 @@ std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<con
     preset.verdict = preset.trials.front().judgement.verdict;
     preset.why = preset.trials.front().judgement.why;
   }
-  // Room for presets that only relations know, so that none moves while it is pointed to.
+  // Presets that occur in relations only are added first, so that the pointers below stay valid.
   for (const Broken& relation : relations)
     for (const auto& name : presets_of(relation.identity))
       of_preset(all, name);
   std::vector<std::vector<PresetVerdict*>> whom;
   for (const Broken& relation : relations)
-    whom.push_back(blamed(all, relation)); // before any relation has changed a verdict
+    whom.push_back(responsible(all, relation)); // before any relation has changed a verdict
   for (std::size_t i = 0; i < relations.size(); ++i)
     for (PresetVerdict* const preset : whom[i])
-      hold(relations[i], *preset);
+      apply(relations[i], *preset);
   std::erase_if(all, [](const auto& preset) { return preset.trials.empty() && preset.broken.empty(); });
   return all;
 }

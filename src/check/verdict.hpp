@@ -10,13 +10,13 @@
 
 namespace recount::analysis {
 
-/// A trial and what was judged of it.
+/// A trial and its judgement.
 struct Judged {
   Trial trial;
   Judgement judgement;
 };
 
-/// What is said of one preset, with all the evidence.
+/// The verdict on one preset, with all the evidence.
 struct PresetVerdict {
   std::string preset;
   Verdict verdict = Verdict::not_counted;
@@ -25,9 +25,9 @@ struct PresetVerdict {
   std::vector<Broken> broken; ///< relations that it is part of
 };
 
-/// Judges all trials; of several of one preset the worst verdict stands. In the order in which presets first
-/// appear. A broken relation is held against the presets in it whose own verdict is bad already; where there
-/// are none, against those that no kernel has proven; where there are none either, against all.
+/// Judges all trials; the verdict of a preset is the worst of its trials. In the order in which presets first
+/// appear. A broken relation is attributed to the presets in it whose own verdict is bad; without
+/// such presets, to those that no kernel has verified; without these, to all.
 [[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
                                                   std::span<const Broken> relations);
 

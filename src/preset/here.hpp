@@ -1,4 +1,4 @@
-// The presets of this machine: what PAPI loads here, what the rows say, and why the others are not there.
+// The presets of this machine: those that PAPI loads, their rows, and why the others are missing.
 #pragma once
 
 #include "preset/view.hpp"
@@ -22,12 +22,12 @@ namespace recount::preset {
 /// Whether the table has rows for a CPU of that name.
 [[nodiscard]] bool has_rows(const PresetTable& table, std::string_view cpu);
 
-/// The tables of PAPI, played for this machine's CPU. Immutable once made.
-class Here {
+/// The tables of PAPI, loaded for this machine's CPU. Immutable.
+class MachinePresets {
 public:
   /// Throws Error: unavailable when libpfm4 does not know the CPU or no table is installed; bad_input when a
-  /// table cannot be read or PAPI dies on it, naming the row.
-  explicit Here(PapiVersion version);
+  /// table cannot be read or crashes PAPI, naming the row.
+  explicit MachinePresets(PapiVersion version);
 
   /// The definition of a preset or user event, in any case of letters; null when PAPI has none here.
   [[nodiscard]] const Preset* find(std::string_view name) const noexcept { return view_.loaded.find(name); }

@@ -19,7 +19,7 @@ namespace {
 
 /// The presets of this machine, or why there are none; read once.
 struct Tables {
-  std::optional<preset::Here> here;
+  std::optional<preset::MachinePresets> here;
   std::string trouble;
 };
 
@@ -90,7 +90,7 @@ Asked refused(std::string why) {
   return asked;
 }
 
-Asked ask_preset(const Preset& found, const preset::Here& here, Domain domain) {
+Asked ask_preset(const Preset& found, const preset::MachinePresets& here, Domain domain) {
   Asked asked;
   auto formula = std::make_shared<PresetFormula>();
   formula->written = here.written(found);

@@ -9,14 +9,14 @@ namespace recount::test {
 
 using namespace recount::analysis;
 
-inline Said said(const Groups& values) {
-  Said s;
+inline Measurement said(const Groups& values) {
+  Measurement s;
   s.values = values;
   return s;
 }
 
-inline Said silent(const std::string& reason) {
-  Said s;
+inline Measurement silent(const std::string& reason) {
+  Measurement s;
   s.reason = reason;
   return s;
 }
