@@ -1,4 +1,4 @@
-// What a run answers, on the side that reads it.
+// The answer of a run, on the reading side.
 #pragma once
 
 #include "result/observation.hpp"
@@ -14,12 +14,12 @@ namespace recount::sweep {
 struct Answer {
   std::vector<result::Observation> observations;
   std::optional<double> kernel_seconds; ///< it ended well: time that went into the kernel and its witness
-  std::string failed;                   ///< why it gave nothing, in its own words; empty: it did not say so
+  std::string failed; ///< why it has no result, as it reported; empty: it did not report a failure
 };
 
 /// A line before the answer: the share of a simulation that is done.
 [[nodiscard]] std::string progress_line(double share);
-/// Takes lines of progress off the front of `text`; returns the share that the last one told, if any did.
+/// Removes lines of progress from the front of `text`; returns the last share, if any.
 [[nodiscard]] std::optional<double> take_progress(std::string& text);
 
 /// The last lines of an answer.

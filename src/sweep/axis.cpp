@@ -18,7 +18,7 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
     if (p.name == name) return p;
     names.push_back("--" + p.name);
   }
-  throw bad_input("--" + name, "no option of sweep, and no parameter of kernel " + kernel.name(),
+  throw bad_input("--" + name, "neither an option of sweep nor a parameter of kernel " + kernel.name(),
                   base::did_you_mean("--" + name, names,
                                      fmt::format("its parameters are {}; see recount sweep --help {}",
                                                  fmt::join(names, ", "), kernel.name())));
@@ -48,11 +48,11 @@ Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std
   Axis axis{name, {}};
   for (const std::int64_t value : parse_range(text, "--" + name)) {
     if (value < p.least)
-      throw bad_input("--" + name, fmt::format("{} is less than {}, the least that kernel {} takes", value,
-                                               p.least, kernel.name()));
+      throw bad_input("--" + name, fmt::format("{} is less than {}, the minimum of kernel {}", value, p.least,
+                                               kernel.name()));
     if (p.most > 0 && value > p.most)
-      throw bad_input("--" + name, fmt::format("{} is more than {}, the most that kernel {} takes", value,
-                                               p.most, kernel.name()));
+      throw bad_input("--" + name, fmt::format("{} is more than {}, the maximum of kernel {}", value, p.most,
+                                               kernel.name()));
     axis.values.emplace_back(value);
   }
   return axis;

@@ -1,18 +1,18 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "command/command.hpp"
 #include "command/measuring.hpp"
-#include "command/print.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "kernel/kernel.hpp"
+#include "sweep/model_time.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
 #include "sweep/progress.hpp"
-#include "sweep/table.hpp"
-#include "kernel/kernel.hpp"
-#include "sweep/model_time.hpp"
 #include "sweep/serve.hpp"
+#include "sweep/table.hpp"
 #include "witness/witness.hpp"
-#include "command/table_export.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ void announce(const sweep::Session& session) {
   std::string model_time;
   if (std::any_of(jobs.begin(), jobs.end(),
                   [](const auto& job) { return !witness::find(job.witness).native; }))
-    model_time = "; the model takes about " + show_seconds(sweep::model_seconds(jobs, session.how.parallel));
+    model_time =
+        "; the simulation takes about " + show_seconds(sweep::model_seconds(jobs, session.how.parallel));
   cli::print(
       stderr, "{}\n",
       fit(fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,
@@ -51,7 +52,7 @@ bool kept_in_file(const sweep::Session& session) {
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
   if (!o.quiet) {
     cli::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs, show_time(ended.outcome.elapsed));
-    if (ended.there > 0) cli::print(stderr, ", {} were there already", ended.there);
+    if (ended.there > 0) cli::print(stderr, ", {} were in the file already", ended.there);
     if (kept_in_file(session)) cli::print(stderr, "; {}", session.file);
     cli::print(stderr, "\n");
   }
@@ -68,9 +69,9 @@ int status_of(const sweep::Ended& ended) {
   if (ended.outcome.stopped) return 128 + stop_signal();
   const auto& all = ended.results.observations;
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
-  if (!any && !ended.results.failures.empty()) return 3; // failures_text() told why
+  if (!any && !ended.results.failures.empty()) return 3; // failures_text() has printed the reasons
   if (!any) {
-    cli::print(stderr, "recount sweep: nothing was counted at all; recount doctor tells what can be\n");
+    cli::print(stderr, "recount sweep: nothing was counted: see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -78,7 +79,7 @@ int status_of(const sweep::Ended& ended) {
 
 sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, SweepPlot& plot) {
   ProgressLine line(o.quiet);
-  result::Results so_far; // for the figure that follows along
+  result::Results so_far; // for the live figure
   so_far.runs.push_back(session.header);
   sweep::Listener listener;
   listener.stop = [] { return stop_signal() != 0; };
@@ -126,38 +127,41 @@ int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figu
 } // namespace
 
 Command sweep_command(const std::vector<figure::Figure>& figures) {
-  return {
-      "sweep", "run a kernel over a grid of points and collect what the witnesses say",
-      [&figures](Options& options) -> std::function<int()> {
-        auto o = std::make_shared<SweepOptions>();
-        options
-            .words("KERNEL", o->kernel,
-                   "the measured code; --help KERNEL lists its parameters, each of them an option")
-            .list("--witness", o->witnesses, "LIST",
-                  "clock, perf, papi, model, model:NAME; default: all that work")
-            .list("--metric", o->metrics, "LIST", "presets, events, seconds, tsc_cycles")
-            .list("--where", o->conditions, "COND", "leave points out that break it: 'stride<=size/2'")
-            .number("-r,--repeat", o->repeat, "N", "repetitions of every point (5)", {1, 1'000'000})
-            .text("--seed", o->seed, "N", "of the shuffled order; default: a random one, printed")
-            .text("--cpu", o->cpu, "N", "measure on this CPU, or none for no pinning; default: the quietest")
-            .text("--timeout", o->timeout, "SECONDS",
-                  "limit of a run: wall time (default 120), of the model CPU time (default none)")
-            .text("--max-memory", o->memory, "SIZE",
-                  "refuse points that need more; default: what is available")
-            .text("-o,--output", o->output, "FILE", "append results to FILE as they are made; - is stdout")
-            .flag("--resume", o->resume, "continue FILE, leaving out what is there")
-            .flag("--json", o->json, "print the summary as one JSON object")
-            .text("--export", o->export_to, "FILE", export_help)
-            .text("--plot", o->plot, "FILE",
-                  "draw the curves when done; - draws on the terminal as they grow")
-            .text("--figure", o->figure, "NAME", "which figure, see recount plot --list")
-            .flag("-q,--quiet", o->quiet, "no progress and no notes")
-            .flag("-n,--dry-run", o->dry_run, "say what would be run, and stop")
-            .rest(o->parameters)
-            .help_topic(kernel_help)
-            .footer(kernels_help);
-        return [o, &figures] { return execute_sweep(*o, figures); };
-      }};
+  return {"sweep", "run a kernel over a grid of parameters and record counts and times",
+          [&figures](Options& options) -> std::function<int()> {
+            auto o = std::make_shared<SweepOptions>();
+            options
+                .words("KERNEL", o->kernel,
+                       "kernel to measure; --help KERNEL lists its parameters, which are options")
+                .list("--witness", o->witnesses, "LIST",
+                      "clock, perf, papi, model, model:NAME (default: all that work here)")
+                .list("--metric", o->metrics, "LIST",
+                      "presets, events, seconds, tsc_cycles (default: per witness)")
+                .list("--where", o->conditions, "COND",
+                      "keep only points that satisfy COND, e.g. 'stride<=size/2'")
+                .number("-r,--repeat", o->repeat, "N", "repetitions per point (default 5)", {1, 1'000'000})
+                .text("--seed", o->seed, "N", "seed of the order of the runs (default: random, printed)")
+                .text("--cpu", o->cpu, "N",
+                      "measure on this CPU, or none for no pinning (default: the least disturbed)")
+                .text("--timeout", o->timeout, "SECONDS",
+                      "time-out per run: wall time (default 120), for the model CPU time (default none)")
+                .text("--max-memory", o->memory, "SIZE",
+                      "reject points that need more memory (default: the available memory)")
+                .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
+                .flag("--resume", o->resume, "resume FILE: run only what is missing")
+                .flag("--json", o->json, "print the summary as one JSON object")
+                .text("--export", o->export_to, "FILE", export_help)
+                .text("--plot", o->plot, "FILE",
+                      "plot the curves at the end; - plots on the terminal and updates")
+                .text("--figure", o->figure, "NAME",
+                      "draw this figure, see recount plot --list (default: the first that suits)")
+                .flag("-q,--quiet", o->quiet, "print no progress and no notes")
+                .flag("-n,--dry-run", o->dry_run, "print the plan and exit")
+                .rest(o->parameters)
+                .help_topic(kernel_help)
+                .footer(kernels_help);
+            return [o, &figures] { return execute_sweep(*o, figures); };
+          }};
 }
 
 Command run_point_command() {

@@ -33,7 +33,7 @@ Term parse_term(const kernel::Kernel& kernel, const std::string& text, const std
     names.push_back(p.name);
   }
   throw bad_input(subject,
-                  fmt::format("\"{:.40}\" is no number parameter of kernel {}", term.name, kernel.name()),
+                  fmt::format("\"{:.40}\" is not a numeric parameter of kernel {}", term.name, kernel.name()),
                   base::did_you_mean(term.name, names));
 }
 
@@ -62,7 +62,7 @@ Condition parse_condition(const kernel::Kernel& kernel, const std::string& text)
     condition.right = parse_term(kernel, all.substr(at + condition.op.size()), subject);
     return condition;
   }
-  throw bad_input(subject, "is no condition", "conditions read like stride<=size/2 or n>=1K");
+  throw bad_input(subject, "is not a condition", "write a condition such as stride<=size/2 or n>=1K");
 }
 
 } // namespace recount::sweep

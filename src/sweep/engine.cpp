@@ -40,26 +40,26 @@ public:
   }
 
   Outcome run() {
-    while (next_ < jobs_.size() || !flying_.empty()) {
+    while (next_ < jobs_.size() || !running_.empty()) {
       if (listener_.stop && listener_.stop()) {
         outcome_.stopped = true;
-        for (const auto& run : flying_)
+        for (const auto& run : running_)
           if (!native(run.job())) outcome_.unfinished.push_back({run.job(), run.simulated().value_or(0)});
-        flying_.clear(); // kills them
+        running_.clear(); // kills them
         break;
       }
       launch();
       wait();
-      for (auto it = flying_.begin(); it != flying_.end();) {
+      for (auto it = running_.begin(); it != running_.end();) {
         if (!it->advance()) {
           ++it;
           continue;
         }
         const RunProcess ended = std::move(*it);
-        it = flying_.erase(it);
+        it = running_.erase(it);
         take(ended);
       }
-      tell_of_long_runs();
+      report_long_runs();
     }
     outcome_.elapsed = Clock::now() - begin_;
     return std::move(outcome_);
@@ -68,16 +68,16 @@ public:
 private:
   Pace& pace(const Job& job) { return native(job) ? timed_ : modelled_; }
 
-  /// A timed run flies alone; others up to the number allowed.
+  /// Timed runs are exclusive; model runs are limited by how_.parallel.
   void launch() {
     while (next_ < jobs_.size()) {
       const Job& job = jobs_[next_];
       const bool timed = native(job);
-      if (timed ? !flying_.empty()
-                : (!flying_.empty() && native(flying_.front().job())) ||
-                      flying_.size() >= static_cast<std::size_t>(std::max(1, how_.parallel)))
+      if (timed ? !running_.empty()
+                : (!running_.empty() && native(running_.front().job())) ||
+                      running_.size() >= static_cast<std::size_t>(std::max(1, how_.parallel)))
         return;
-      flying_.emplace_back(job, how_);
+      running_.emplace_back(job, how_);
       ++next_;
     }
   }
@@ -85,7 +85,7 @@ private:
   void wait() const {
     std::vector<pollfd> fds;
     auto until = Clock::now() + milliseconds(250); // how long a stop may go unnoticed
-    for (const auto& run : flying_) {
+    for (const auto& run : running_) {
       until = std::min(until, run.deadline());
       for (const int fd : {run.out(), run.err()})
         if (fd >= 0) fds.push_back({fd, POLLIN, 0});
@@ -95,13 +95,13 @@ private:
     static_cast<void>(::poll(fds.data(), fds.size(), static_cast<int>(std::max<long>(0, left))));
   }
 
-  /// A simulation may take minutes: that it goes on is told every second. A timed run is left in peace.
-  void tell_of_long_runs() {
-    if (!listener_.progress || flying_.empty() || native(flying_.front().job())) return;
-    if (const auto now = Clock::now(); now - told_ > std::chrono::seconds(1)) {
-      told_ = now;
-      Progress p = progress(flying_.front().job());
-      p.simulated = flying_.front().simulated();
+  /// Reports progress of a long simulation every second; timed runs are not disturbed.
+  void report_long_runs() {
+    if (!listener_.progress || running_.empty() || native(running_.front().job())) return;
+    if (const auto now = Clock::now(); now - reported_ > std::chrono::seconds(1)) {
+      reported_ = now;
+      Progress p = progress(running_.front().job());
+      p.simulated = running_.front().simulated();
       listener_.progress(p);
     }
   }
@@ -124,7 +124,7 @@ private:
         if (listener_.observation) listener_.observation(observation);
       }
     }
-    told_ = Clock::now();
+    reported_ = Clock::now();
     if (listener_.progress) listener_.progress(progress(job));
   }
 
@@ -146,8 +146,8 @@ private:
   const Execution& how_;
   const Listener& listener_;
   const Clock::time_point begin_ = Clock::now();
-  Clock::time_point told_ = begin_; ///< when progress was told last
-  std::list<RunProcess> flying_;
+  Clock::time_point reported_ = begin_; ///< time of the last progress report
+  std::list<RunProcess> running_;
   std::size_t next_ = 0;
   Pace timed_, modelled_;
   Outcome outcome_;

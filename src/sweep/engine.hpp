@@ -32,7 +32,7 @@ struct Progress {
   std::chrono::nanoseconds elapsed{};
   std::optional<std::chrono::nanoseconds> remaining; ///< estimate; absent until something is known
   const Job* job = nullptr;                          ///< the last one that ended, or one under way
-  std::optional<double> simulated;                   ///< share of `job` that is simulated, if it told
+  std::optional<double> simulated;                   ///< share of `job` that is simulated, if reported
 };
 
 /// What the engine calls, from its own thread, never while a timed run is under way. Any may be empty.
@@ -60,7 +60,7 @@ struct Outcome {
 };
 
 /// Executes the jobs in order, whatever their kernels. A run that crashes, hangs past its limit or answers
-/// nonsense is a Failure and the sweep goes on. Exceptions from the listener (disk full) kill what is in
+/// invalid lines is a Failure and the sweep goes on. Exceptions from the listener (disk full) kill what is in
 /// flight and pass through. One sweep at a time in a process.
 Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener);
 

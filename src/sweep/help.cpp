@@ -1,6 +1,6 @@
 #include "command/output.hpp"
-#include "sweep/options.hpp"
 #include "kernel/kernel.hpp"
+#include "sweep/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,7 +41,7 @@ std::string kernel_help(const std::string& name) {
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
-      "(powers of 1024).\nWORDS are separated by commas. The loop and what it must count: "
+      "(powers of 1024).\nWORDS is a list separated by commas. The loop and its expected counts: "
       "recount-kernels(7).\n",
       kernel.name(), kernel.prose(), table.text());
 }

@@ -23,7 +23,7 @@ using Variant = kernel::MatmulPoint::Variant;
 struct SimulationCost {
   double setwise; ///< set by set: for n = 1000, whose rows of doubles start in 64 places of a page
   double power;   ///< of n, that this grows with
-  double replay;  ///< nanoseconds a step of n^3, where every access is replayed
+  double replay;  ///< nanoseconds per step of n^3, where every access is replayed
 };
 struct SimulationRow {
   Variant variant;
@@ -40,22 +40,22 @@ constexpr std::array simulation_rows{SimulationRow{Variant::ijk, {1.2, 1.8, 40},
                                      SimulationRow{Variant::blocked, {3.3, 1.3, 12}, {4.7, 1.3, 12}}};
 constexpr double places_at_1000 = 64;
 
-/// With a third level: so many times the time of two, and from so many thousand rows in 64 places on what is
-/// to be remembered takes too much memory. Measured with 2 MiB of L2 and 480 MiB of L3.
+/// With a third level: factor of the time with two levels, and the thousands of rows in 64 places from which
+/// the recorded state exceeds the memory limit. Measured with 2 MiB of L2 and 480 MiB of L3.
 constexpr double third_level = 3, most_with_third_level = 1.2;
 
 /// Rows of whole pages all meet the same sets, in the first caches as in TLBs, and nearly everything recurs:
 /// seconds for 1000 rows of any variant, n = 1024 to 10240.
 constexpr double pages_bare = 0.01, pages_walking = 0.25, pages_with_third_level = 1.5;
 
-/// In how many places of a page rows start: after so many of them a first level's sets are met in the same
-/// way again. 1 where rows are whole pages, 512 where doubles stand in rows of odd length.
+/// Number of page offsets at which rows start: the sets of a first level recur with this period. 1 where rows
+/// are whole pages, 512 for rows of an odd number of doubles.
 double places_of_rows(const kernel::MatmulPoint& at) {
   constexpr std::int64_t page = 4096;
   return static_cast<double>(page / std::gcd(page, at.n * at.element));
 }
 
-/// Nothing where it is likely to give up.
+/// None where the simulation by sets is likely to be abandoned.
 std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const SimulationRow& row,
                                       const model::MachineDescription& machine) {
   if (!model::Setwise::possible(machine)) return {};
@@ -68,7 +68,7 @@ std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const Simul
   return (third ? third_level : 1) * cost.setwise * std::pow(size, cost.power) * variety;
 }
 
-/// Nothing where this machine states no caches: what is left then is known without them.
+/// None where the caches of this machine are unknown: the remaining jobs do not need them.
 std::optional<model::MachineDescription> simulated_machine(const Job& job) {
   try {
     return model::enough_for(model::machine(witness::modelled_machine(job.witness)), job.metrics);

@@ -1,4 +1,4 @@
-// How long the model takes for a matrix product.
+// Estimated time to simulate a matrix product.
 #pragma once
 
 #include "sweep/session.hpp"

@@ -1,4 +1,4 @@
-// How long the model takes.
+// Estimated time of simulations.
 #pragma once
 
 #include "sweep/plan.hpp"

@@ -1,16 +1,16 @@
 #include "sweep/options.hpp"
+#include "base/text.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/print.hpp"
 #include "host/cgroup.hpp"
-#include "base/text.hpp"
-#include "model/machine.hpp"
 #include "host/cpu.hpp"
+#include "model/machine.hpp"
 #include "sweep/header.hpp"
 #include "sweep/limits.hpp"
 #include "sweep/range.hpp"
 #include "witness/known.hpp"
 #include "witness/witness.hpp"
-#include "command/output.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::vector<std::string> kernel_names() {
 const kernel::Kernel& kernel_of(const SweepOptions& o) {
   if (o.kernel.empty())
     throw bad_input("recount sweep", "no kernel given",
-                    fmt::format("the kernels are {}; recount sweep stride --size 4K:64K:x2", //
+                    fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
                                 fmt::join(kernel_names(), ", ")));
   if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
   return kernel::find(o.kernel[0]);
@@ -56,13 +56,13 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
     return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
   };
   if (asked("both") && (asked("perf") || asked("papi")))
-    throw bad_input("--witness both", "is perf and papi already", "leave these out, or leave out both");
+    throw bad_input("--witness both", "already includes perf and papi", "remove perf and papi, or both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
-      cli::print(stderr, "recount sweep: warning: {} counts none of its metrics here: {}\n", name, why);
+      cli::print(stderr, "recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);
   }
   if (!plan.witnesses.empty()) return;
   std::map<std::string, std::string> left_out;
@@ -72,8 +72,7 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
     cli::print(stderr, "{}\n", wrap("recount sweep: " + without_text(left_out), line_width(stderr), 2));
   if (plan.witnesses.empty())
     throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
-                      "no witness can give any of these here", {},
-                      "recount doctor tells what can be counted");
+                      "no witness can measure these metrics here", {}, "recount doctor");
 }
 
 void check_memory(const sweep::Session& session, const std::string& limit) {
@@ -97,7 +96,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
     const std::string name = o.parameters[i].substr(2);
     const auto twice = [&](const sweep::Axis& axis) { return axis.name == name; };
     if (std::any_of(plan.axes.begin(), plan.axes.end(), twice))
-      throw bad_input("--" + name, "is given twice", "a range may be a list: --" + name + " 4K,1M:4M:x2");
+      throw bad_input("--" + name, "is given twice", "use a list: --" + name + " 4K,1M:4M:x2");
     plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
   }
   for (const auto& text : o.conditions)

@@ -1,4 +1,4 @@
-// What the user asked of `recount sweep`, and the plan that it comes to.
+// The options of `recount sweep`, and the session that they define.
 #pragma once
 
 #include "kernel/command_line.hpp"

@@ -23,7 +23,7 @@ std::size_t points(const std::vector<Axis>& axes) {
   for (const auto& axis : axes)
     if (__builtin_mul_overflow(count, axis.values.size(), &count) || count > most_points)
       throw bad_input("--" + axis.name, fmt::format("the grid has more than {} points", most_points),
-                      "use fewer values, or several sweeps");
+                      "use fewer values or several sweeps");
   return count;
 }
 
@@ -61,9 +61,9 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
   }
   if (grid.points.empty())
     throw bad_input("kernel " + plan.kernel,
-                    fmt::format("none of the {} points can be executed; {}: {}", grid.skipped.size(),
+                    fmt::format("no point of {} can be executed; {}: {}", grid.skipped.size(),
                                 result::describe(grid.skipped.front().point), grid.skipped.front().reason),
-                    "see recount sweep --help " + plan.kernel);
+                    "recount sweep --help " + plan.kernel);
   return grid;
 }
 
@@ -72,7 +72,7 @@ std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness
   if (plan.metrics.empty()) return kind.default_metrics;
   std::vector<std::string> its;
   std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(its), kind.gives);
-  return its.empty() ? plan.metrics : its; // asked for by name alone: it answers why not
+  return its.empty() ? plan.metrics : its; // requested by name only: the witness reports why not
 }
 
 std::vector<Job> schedule(const Plan& plan, const Grid& grid) {

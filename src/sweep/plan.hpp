@@ -68,7 +68,7 @@ struct Job {
 /// (bad_input) for more than five million runs.
 [[nodiscard]] std::vector<Job> schedule(const Plan& plan, const Grid& grid);
 
-/// The plan setting by setting, in canonical text, as it stands in the header of a results file.
+/// The plan setting by setting, in canonical text, as in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> settings(const Plan& plan);
 
 /// What differs between the plan of a file and ours, one clause ("--size was 4096,8192 in the file and is

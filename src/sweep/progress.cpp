@@ -19,7 +19,7 @@ std::string show_time(std::chrono::nanoseconds time) {
 }
 
 std::string show_seconds(double seconds) {
-  constexpr double longest = 9e9; // longer times are not told apart, and hardly fit into nanoseconds
+  constexpr double longest = 9e9; // longer times would overflow the nanoseconds
   return show_time(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest))));
 }
 

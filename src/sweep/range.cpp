@@ -12,9 +12,8 @@
 namespace recount::sweep {
 namespace {
 
-constexpr const char* range_forms =
-    "ranges read FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
-    "4K:4M:x2, 600:3000:400, 1,2,8";
+constexpr const char* range_forms = "write FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
+                                    "4K:4M:x2, 600:3000:400, 1,2,8";
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -44,7 +43,7 @@ public:
   Values(std::string text, std::string subject) : text_(std::move(text)), subject_(std::move(subject)) {}
 
   [[noreturn]] void fail(const std::string& cause) const {
-    throw bad_input(subject_, fmt::format("\"{:.80}\" is no range: {}", text_, cause), range_forms);
+    throw bad_input(subject_, fmt::format("invalid range \"{:.80}\": {}", text_, cause), range_forms);
   }
 
   void add(std::int64_t value) {
@@ -56,9 +55,9 @@ public:
   void item(std::string_view item) {
     const auto parts = split(item, ':');
     if (parts.size() == 1) return add(number(parts[0]));
-    if (parts.size() != 3) fail(fmt::format("\"{:.40}\" lacks its step", item));
+    if (parts.size() != 3) fail(fmt::format("\"{:.40}\" has no step", item));
     const std::int64_t first = number(parts[0]), last = number(parts[1]);
-    if (first > last) fail(fmt::format("{} is past {}", parts[0], parts[1]));
+    if (first > last) fail(fmt::format("{} is greater than {}", parts[0], parts[1]));
     if (parts[2].starts_with('x'))
       geometric(first, last, parts[2].substr(1));
     else

@@ -7,7 +7,7 @@
 
 namespace recount::sweep {
 
-/// Most values that one range may stand for.
+/// Maximum number of values of a range.
 inline constexpr std::size_t most_values = 100'000;
 
 /// The values of a range, in the order given, each once. `FIRST:LAST:xFACTOR` multiplies (FACTOR > 1, may

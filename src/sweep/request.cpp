@@ -30,8 +30,8 @@ witness::Task parse_request(std::string_view text) {
     task.metrics = object.at("metrics").get<std::vector<std::string>>();
     return task;
   } catch (const Json::exception&) {
-    throw bad_input("run-point", "stdin holds no request of recount sweep",
-                    "this command is how recount sweep starts itself; use recount sweep");
+    throw bad_input("run-point", "no request of recount sweep on stdin",
+                    "run recount sweep, which starts this command itself");
   }
 }
 

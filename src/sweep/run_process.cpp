@@ -125,7 +125,7 @@ std::string RunProcess::with_last_words(std::string reason) const {
     words.remove_suffix(1);
   const std::size_t line = words.rfind('\n');
   if (line != words.npos) words.remove_prefix(line + 1);
-  return words.empty() ? reason : fmt::format("{}; it said: {:.300}", reason, words);
+  return words.empty() ? reason : fmt::format("{}; last message: {:.300}", reason, words);
 }
 
 Answer RunProcess::answer() const {
@@ -136,7 +136,7 @@ Answer RunProcess::answer() const {
       return o.run != run_ || o.kernel != job_->kernel || o.params != job_->point ||
              !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);
     });
-    if (foreign) throw bad_input("answer", "is about another run");
+    if (foreign) throw bad_input("answer", "belongs to another run");
     if (!all.failed.empty()) return all;
     if (exit_.ok() && all.kernel_seconds) return all;
     all.failed = with_last_words(exit_.ok() ? "ended without an answer" : ending());

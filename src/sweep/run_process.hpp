@@ -1,4 +1,4 @@
-// One run in flight: a fresh process that was handed a task and answers through a pipe.
+// A running process of a sweep: it gets a task and answers through a pipe.
 #pragma once
 
 #include "process/child.hpp"
@@ -24,7 +24,7 @@ public:
   [[nodiscard]] int err() const { return err_.get(); }
   /// When advance() must look at the limit; a later call may give a later time.
   [[nodiscard]] std::chrono::steady_clock::time_point deadline() const;
-  /// The share of a simulation that is done, as the process told last.
+  /// The share of a simulation that is done, as last reported.
   [[nodiscard]] std::optional<double> simulated() const { return simulated_; }
 
   /// Reads what is there without waiting, or kills the process when its time is up. True: it has ended.

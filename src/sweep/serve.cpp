@@ -41,7 +41,7 @@ std::vector<result::Observation> native(const kernel::Kernel& kernel, const witn
   return all;
 }
 
-/// Tells the share of a simulation that is done, ten times a second at most.
+/// Reports the share of a simulation that is done, ten times a second at most.
 class ProgressWriter {
 public:
   explicit ProgressWriter(int out) : out_(out) {}

@@ -1,4 +1,4 @@
-// The other end of the engine: the fresh process that serves one run.
+// The worker process that serves one run of the engine.
 #pragma once
 
 #include "kernel/kernel.hpp"

@@ -21,13 +21,13 @@ void check_same(const Batch& batch, const result::Results& there) {
     if (run.plan.empty()) continue; // nobody's sweep: values taken over from elsewhere
     const std::string other = difference(run.plan, batch.header.plan);
     if (!other.empty())
-      throw bad_input(batch.file, "holds another sweep: " + other,
-                      "give the options that the file was begun with, or choose another -o FILE");
+      throw bad_input(batch.file, "contains another sweep: " + other,
+                      "use the options that the file was created with, or another -o FILE");
     if (run.cpu != batch.header.cpu && of_this_machine(batch.jobs))
       throw bad_input(
           batch.file,
-          fmt::format("was begun on another CPU: \"{}\", this is \"{}\"", run.cpu, batch.header.cpu),
-          "choose another -o FILE; files of several machines merge with cat");
+          fmt::format("was created on another CPU: \"{}\", this is \"{}\"", run.cpu, batch.header.cpu),
+          "use another -o FILE; files of several machines can be joined with cat");
   }
 }
 
@@ -96,9 +96,8 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
   if (where && largest > most)
     throw Error(ErrorKind::bad_input,
                 {session.plan.kernel + " " + result::describe(*where),
-                 fmt::format("needs {} bytes of memory, more than the {} there are to use", largest, most),
-                 setting,
-                 "leave out the large sizes, or observe with --witness model, which needs no memory"});
+                 fmt::format("needs {} bytes of memory, more than the {} available", largest, most), setting,
+                 "leave out large sizes, or use --witness model, which needs no memory"});
 }
 
 } // namespace recount::sweep

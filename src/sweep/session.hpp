@@ -1,4 +1,4 @@
-// A whole sweep: its file, what is there already, the runs that are left.
+// A sweep with its results file: results present, runs that remain.
 #pragma once
 
 #include "sweep/engine.hpp"
@@ -12,7 +12,7 @@ namespace recount::sweep {
 struct Batch {
   std::vector<Job> jobs;
   Execution how;
-  result::Run header; ///< its plan tells whether a file holds the same
+  result::Run header; ///< compared with the plan of an existing file
   std::string file;   ///< as in Session
   bool resume = false;
 };

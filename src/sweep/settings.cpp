@@ -19,7 +19,7 @@ std::string text(const Axis& axis) {
   return all;
 }
 
-/// Long lists are told by their ends.
+/// Long lists are shortened in the middle.
 std::string brief(const std::string& text) {
   return text.size() <= 60 ? text : text.substr(0, 28) + "..." + text.substr(text.size() - 28);
 }

@@ -1,4 +1,4 @@
-// What a sweep found, for the eyes and as JSON.
+// Results of a sweep as a table and as JSON.
 #pragma once
 
 #include "command/output.hpp"
