@@ -1,4 +1,4 @@
-// "# recount: allow RULE reason" above a row silences the rule there; above a CPU row, for its whole block.
+// "# recount: allow RULE reason" above a row suppresses the rule there; above a CPU row, for its whole block.
 #include "lint/lint.hpp"
 
 #include <algorithm>
@@ -70,11 +70,11 @@ void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>
   std::erase_if(findings, [](const Finding& finding) { return finding.places.empty(); });
   for (const Allowance& a : allowed) {
     if (a.used || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
-    std::string message = fmt::format("the allowance of {} silences nothing", a.rule);
+    std::string message = fmt::format("the allowance of {} suppresses no finding", a.rule);
     if (!rule_named(a.rule))
-      message = fmt::format("the allowance names no rule: '{}'", a.rule);
+      message = fmt::format("the allowance names an unknown rule: '{}'", a.rule);
     else if (a.reason.empty())
-      message = fmt::format("the allowance of {} gives no reason", a.rule);
+      message = fmt::format("the allowance of {} has no reason", a.rule);
     findings.push_back(
         {rule_named("unused-allowance"), std::move(message), {}, {{a.line, 1}}, {}, {}, {}, 0});
   }

@@ -1,10 +1,10 @@
 // recount lint: checks preset tables for all their CPUs at once, with no hardware.
-#include "base/nearest.hpp"
 #include "command/command.hpp"
+#include "base/nearest.hpp"
 #include "command/print.hpp"
-#include "preset/document.hpp"
-#include "lint/report.hpp"
 #include "command/table_export.hpp"
+#include "lint/report.hpp"
+#include "preset/document.hpp"
 
 #include <recount/error.hpp>
 
@@ -29,8 +29,8 @@ struct LintArguments {
 PapiVersion version_of(const std::string& text) {
   if (text.empty() || text == "7.0") return PapiVersion::v7_0;
   if (text == "7.3") return PapiVersion::v7_3;
-  throw bad_input("--papi-version " + text, "no such reading of tables is known",
-                  "7.0 (also 7.1 and 7.2: 8 terms), or 7.3 (12 terms)");
+  throw bad_input("--papi-version " + text, "unknown PAPI version",
+                  "--papi-version 7.0 (also 7.1 and 7.2; 8 terms) or 7.3 (12 terms)");
 }
 
 /// The tables that PAPI itself would find: its data directory, of whatever version.
@@ -43,13 +43,12 @@ std::vector<std::string> installed_tables() {
   std::ranges::sort(found);
   if (found.empty())
     throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
-                      "name one: recount lint FILE, or apt install libpapi-dev");
+                      "recount lint FILE, or apt install libpapi-dev");
   return found;
 }
 
 std::vector<Identity> read_identities(const std::string& path) {
-  return parse_identities(read_file(path, "a table of identities as recount-identities(7) describes it"),
-                          path);
+  return parse_identities(read_file(path, "name a table of identities, see recount-identities(7)"), path);
 }
 
 void check_rules(const std::vector<std::string>& wanted) {
@@ -57,7 +56,7 @@ void check_rules(const std::vector<std::string>& wanted) {
     if (!rule_named(id))
       throw bad_input(
           "--rule " + id, "no such rule",
-          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "recount-lint(1) lists them"));
+          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "see recount-lint(1)"));
 }
 
 void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
@@ -81,7 +80,7 @@ Table findings_table(const std::vector<std::pair<std::string, LintResult>>& resu
 
 int execute_lint(const LintArguments& asked) {
   if (asked.json && asked.annotations)
-    throw bad_input("--json", "it does not go with --annotations", "choose one");
+    throw bad_input("--json", "cannot be combined with --annotations", "choose one");
   check_rules(asked.rules);
   LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
   std::vector<Identity> identities;
@@ -121,17 +120,19 @@ int execute_lint(const LintArguments& asked) {
 } // namespace
 
 Command lint_command() {
-  return {"lint", "check preset tables for all CPUs at once, with no hardware",
+  return {"lint", "check preset tables for all CPUs, without hardware",
           [](Options& options) -> std::function<int()> {
             const auto asked = std::make_shared<LintArguments>();
-            options.words("TABLE", asked->tables, "tables to check (default: those that PAPI has installed)")
+            options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
                 .text("--pmu", asked->pmu, "NAME",
                       "check only this PMU or CPU type, by its name in the table")
-                .text("--papi-version", asked->papi, "VERSION", "whose reading: 7.0 (default) or 7.3")
-                .list("--rule", asked->rules, "RULE", "only this rule, in full; repeatable")
-                .text("--identities", asked->identities, "FILE", "another table of identities")
-                .flag("-a,--all", asked->all, "every finding, notes included")
-                .flag("--annotations", asked->annotations, "file:line: severity: message, for CI")
+                .text("--papi-version", asked->papi, "VERSION",
+                      "read the tables as this PAPI does: 7.0 (default) or 7.3")
+                .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
+                .text("--identities", asked->identities, "FILE",
+                      "use this table of identities (default: built in)")
+                .flag("-a,--all", asked->all, "print all findings, including notes")
+                .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
                 .flag("--json", asked->json, "print one JSON object")
                 .text("--export", asked->export_to, "FILE", export_help);
             return [asked] { return execute_lint(*asked); };

@@ -81,16 +81,16 @@ void same_formula(const CpuView& view, Findings& findings) {
 
 void counters(const CpuView& view, Findings& findings) {
   if (!view.core || view.core->counters <= 0) return;
-  const int room = view.core->counters + view.core->fixed_counters;
+  const int available = view.core->counters + view.core->fixed_counters;
   for (const Preset& preset : view.loaded.presets) {
-    std::set<int> distinct; // PAPI opens each spelling apart, also those of one encoding
+    std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
     for (const PresetNative& native : preset.natives)
       if (const Native& code = view.natives->of(native.name); code.pmu == view.core->name)
         distinct.insert(native.code);
-    if (static_cast<int>(distinct.size()) <= room) continue;
-    findings.add_here("too-many-counters", {preset.place, preset.name, view.cpu},
-                      fmt::format("{} needs {} counters, more than the {} that such a core has", preset.name,
-                                  distinct.size(), room));
+    if (static_cast<int>(distinct.size()) <= available) continue;
+    findings.add_here(
+        "too-many-counters", {preset.place, preset.name, view.cpu},
+        fmt::format("{} needs {} counters, but the core has {}", preset.name, distinct.size(), available));
   }
 }
 
@@ -167,7 +167,7 @@ void relation(const CpuView& view, const Identity& identity, Findings& findings)
       if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
       f.relations.push_back(identity.text);
       const bool many = f.relations.size() > 1;
-      f.message = fmt::format("{} {} only where {}", listed(f.relations), many ? "hold" : "holds", condition);
+      f.message = fmt::format("{} {} only if {}", listed(f.relations), many ? "hold" : "holds", condition);
       if (!many) f.message += fmt::format(" ({})", identity.why);
     }
 }

@@ -1,4 +1,4 @@
-// Findings of formulas: what cannot be read, what reads otherwise than it looks, what cannot be meant.
+// Findings about formulas: parse errors, unusual evaluation order, implausible results.
 #include "lint/lint.hpp"
 
 #include "formula/rpn.hpp"
@@ -32,8 +32,8 @@ public:
     const auto means = view_.meanings.find(preset_.name);
     if (means == view_.meanings.end()) return;
     if (preset_.natives.size() == 1 && (preset_.type == Derived::add || preset_.type == Derived::sub))
-      add("one-term", fmt::format("{} is {} over one term", preset_.name, name_of(preset_.type)),
-          "NOT_DERIVED, or the term that is missing");
+      add("one-term", fmt::format("{} is {} with one term", preset_.name, name_of(preset_.type)),
+          "NOT_DERIVED, or add the missing term");
     if (const auto form = formula::linear(means->second)) {
       twice(*form);
       negative(*form);
@@ -47,9 +47,10 @@ private:
                        std::move(suggestion));
   }
   bool has_nested() const {
-    return std::ranges::any_of(view_.met, [&](const Met& met) {
-      return (met.what == What::nested || met.what == What::nested_unknown) &&
-             met.place.line == preset_.place.line;
+    return std::ranges::any_of(view_.diagnostics, [&](const Diagnostic& diagnostic) {
+      return (diagnostic.kind == DiagnosticKind::nested ||
+              diagnostic.kind == DiagnosticKind::nested_unknown) &&
+             diagnostic.place.line == preset_.place.line;
     });
   }
   std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
@@ -63,8 +64,8 @@ private:
     else if (value.ending == PresetValue::Ending::undefined)
       add("missing-term", fmt::format("{}: {} {}", preset_.name, written(), value.why));
     else if (value.unreadable)
-      add("formula-cut", fmt::format("{}: PAPI cannot read all of {}", preset_.name, written()),
-          written().find(' ') != std::string::npos ? "write it without blanks" : "");
+      add("formula-cut", fmt::format("{}: PAPI parses only a part of {}", preset_.name, written()),
+          written().find(' ') != std::string::npos ? "remove the blanks" : "");
     return value.ending == PresetValue::Ending::value && !value.unreadable;
   }
   void unused() {
@@ -84,7 +85,7 @@ private:
   }
   void unused(std::size_t i) {
     add("unused-term",
-        fmt::format("{} never uses its term N{}, {}", preset_.name, i, preset_.natives[i].name));
+        fmt::format("{} does not use its term N{}, {}", preset_.name, i, preset_.natives[i].name));
   }
   /// INFIX: whether reading from the left, as everybody else does, gives another value.
   void order() {
@@ -112,13 +113,13 @@ private:
       return;
     for (const auto& [v, c] : form.of)
       if ((c > 1 && !weighed(v)) || c < -1)
-        add("same-term-twice", fmt::format("{} {} {} {} times", preset_.name, c > 0 ? "adds" : "takes away",
+        add("same-term-twice", fmt::format("{} {} {} {} times", preset_.name, c > 0 ? "adds" : "subtracts",
                                            spellings(v), c > 0 ? c : -c));
     for (std::size_t i = 0; i < variables_.size(); ++i)
       for (std::size_t k = i + 1; k < variables_.size(); ++k)
         if (variables_[i] == variables_[k] && !form.of.contains(variables_[i]))
           add("same-term-twice",
-              fmt::format("{} adds {} and takes it away again", preset_.name, spellings(variables_[i])));
+              fmt::format("{} adds and subtracts {}", preset_.name, spellings(variables_[i])));
   }
   /// An event of two operations, added twice on purpose: the same word twice in a count of operations.
   bool weighed(formula::Variable v) const {
@@ -135,7 +136,7 @@ private:
         found.push_back(preset_.natives[i].name);
     std::string text = found.front();
     for (std::size_t i = 1; i < found.size(); ++i)
-      text += ", which is also " + found[i];
+      text += ", also named " + found[i];
     if (found.size() > 1)
       text += fmt::format(" (one event, {:#x})", view_.codes[static_cast<std::size_t>(v)].config);
     return found.size() > 1 ? text + "," : text;
@@ -165,7 +166,7 @@ private:
     if (q.under.size() == 1 && q.under.begin()->first.empty()) return;
     add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
-  /// A nested preset: what the row says against what PAPI makes of it.
+  /// A nested preset: the formula of the row compared with the one that PAPI builds.
   void nested() {
     const auto type = derived_named(line_->fields[2].text);
     if (!type) return;
@@ -183,9 +184,9 @@ private:
     if (!meant) return;
     if (made != view_.meanings.end() && formula::equal(*meant, made->second).value_or(true)) return;
     add("nested-wrong",
-        fmt::format("{}: PAPI {} does not compute what the row says over its nested presets", preset_.name,
-                    view_.version == PapiVersion::v7_0 ? "7.0" : "7.3"),
-        "write the native events instead");
+        fmt::format("{}: PAPI {} does not compute the formula of the row over its nested presets",
+                    preset_.name, view_.version == PapiVersion::v7_0 ? "7.0" : "7.3"),
+        "use the native events instead");
   }
   Quotient operand(const std::string& term) const {
     if (const Preset* inner = view_.loaded.find(term)) {
@@ -195,7 +196,7 @@ private:
     for (const Preset& preset : view_.loaded.presets)
       for (std::size_t k = 0; k < preset.natives.size(); ++k)
         if (preset.natives[k].name == term) return formula::variable(view_.variables(preset)[k]);
-    return formula::variable(static_cast<formula::Variable>(view_.names.size())); // PAPI lost it altogether
+    return formula::variable(static_cast<formula::Variable>(view_.names.size())); // PAPI dropped the term
   }
 
   const CpuView& view_;

@@ -28,7 +28,7 @@ bool covered(const CpuView& view, const std::set<int>& known_rows) {
   });
 }
 
-/// The names of PAPI before libpfm4, where they stand alone.
+/// CPU names of PAPI before libpfm4, in rows without another name.
 void check_obsolete(const Document& table, const std::vector<CpuView>& views, const std::set<int>& known_rows,
                     Findings& findings) {
   for (const CpuView& view : views) {
@@ -66,10 +66,10 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   }
   check_text(document, options.version, findings);
   std::set<int> known_rows;
-  std::set<std::string> living;
+  std::set<std::string> known_cpus;
   for (const CpuView& one : views) {
     if (!one.core) continue;
-    living.insert(one.cpu);
+    known_cpus.insert(one.cpu);
     for (const Preset& preset : one.loaded.presets)
       known_rows.insert(preset.place.line);
   }
@@ -83,7 +83,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
   result.presets = presets_in_force(views);
-  result.findings = std::move(findings).ranked(living);
+  result.findings = std::move(findings).ranked(known_cpus);
   apply_allowances(document, options.cpu.empty(), result.findings);
   return result;
 }

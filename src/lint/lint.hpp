@@ -31,7 +31,7 @@ void check_formulas(const CpuView& view, const Document& table, Findings& findin
 void check_family(const CpuView& view, Findings& findings);
 void check_identities(const CpuView& view, const std::vector<Identity>& identities, Findings& findings);
 void check_rows(const Document& table, const std::vector<CpuView>& views, Findings& findings);
-/// Drops what comments of the table allow; what is left over of the allowances becomes findings.
+/// Removes findings that comments of the table allow; unused allowances become findings.
 void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>& findings);
 
 } // namespace recount::preset

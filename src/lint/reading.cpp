@@ -1,4 +1,4 @@
-// Findings of the grammar and of names: what the reader met, in words.
+// Findings about grammar and names, from the diagnostics of the reader.
 #include "lint/lint.hpp"
 
 #include "base/nearest.hpp"
@@ -36,14 +36,14 @@ std::string visible(const std::string& text) {
 }
 
 /// Why a term is not an event of the CPU: the rule, and the sentence.
-struct Trouble {
+struct TermProblem {
   std::string rule, message, suggestion;
 };
 
-Trouble trouble(const CpuView& view, const std::string& term) {
+TermProblem term_problem(const CpuView& view, const std::string& term) {
   const std::string shown = visible(term);
   if (has_return(term))
-    return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF alone"};
+    return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
   const Native& native = view.natives->of(term);
   const std::string suggestion = joined(view.natives->suggest(term));
@@ -51,7 +51,7 @@ Trouble trouble(const CpuView& view, const std::string& term) {
   case Native::Status::unknown_mask:
     return {"unknown-mask", fmt::format("{} has no mask {}", native.event, visible(native.part)), suggestion};
   case Native::Status::refused:
-    return {"refused-event", fmt::format("libpfm4 refuses {}: {}", shown, native.failure), {}};
+    return {"refused-event", fmt::format("libpfm4 rejects {}: {}", shown, native.failure), {}};
   case Native::Status::elsewhere:
     return {"wrong-pmu", fmt::format("{} belongs to {}, which presets cannot use", shown, native.part), {}};
   default:
@@ -60,99 +60,116 @@ Trouble trouble(const CpuView& view, const std::string& term) {
   }
 }
 
-void unknown(const CpuView& view, const Met& met, Findings& findings) {
-  const Trouble t = trouble(view, met.text);
+void unknown(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+  const TermProblem t = term_problem(view, diagnostic.text);
   // The same word missing on several CPUs, or in several rows, is one cause.
-  findings.add(t.rule, t.message, {met.place, met.preset, view.cpu}, t.message, t.suggestion);
+  findings.add(t.rule, t.message, {diagnostic.place, diagnostic.preset, view.cpu}, t.message, t.suggestion);
 }
 
-void half(const CpuView& view, const Met& met, Findings& findings) {
-  const Trouble t = trouble(view, met.text);
-  findings.add_here(
-      "half-read", {met.place, met.preset, view.cpu},
-      fmt::format("{} counts without its term {}: {}", met.preset, visible(met.text), t.message),
-      t.suggestion);
+void half(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+  const TermProblem t = term_problem(view, diagnostic.text);
+  findings.add_here("half-read", {diagnostic.place, diagnostic.preset, view.cpu},
+                    fmt::format("{} is counted without its term {}: {}", diagnostic.preset,
+                                visible(diagnostic.text), t.message),
+                    t.suggestion);
 }
 
-void spoiled(const CpuView& view, const Met& met, const char* what, Findings& findings) {
-  const bool dies = view.loaded.crashes && standard_preset(met.preset);
-  findings.add_here(dies ? "crash" : "ignored-row", {met.place, met.preset, view.cpu},
-                    fmt::format("{}: {}", met.preset, what));
+void rejected_row(const CpuView& view, const Diagnostic& diagnostic, const char* what, Findings& findings) {
+  const bool dies = view.loaded.crashes && standard_preset(diagnostic.preset);
+  findings.add_here(dies ? "crash" : "ignored-row", {diagnostic.place, diagnostic.preset, view.cpu},
+                    fmt::format("{}: {}", diagnostic.preset, what));
 }
 
-void one(const CpuView& view, const Met& met, Findings& findings) {
-  const Findings::Where where{met.place, met.preset, view.cpu};
-  switch (met.what) {
-  case What::no_type: return spoiled(view, met, "no derived type follows the name", findings);
-  case What::unknown_type:
-    return spoiled(view, met, ("no such derived type: " + visible(met.text)).c_str(), findings);
-  case What::no_formula: return spoiled(view, met, "no formula follows the derived type", findings);
-  case What::no_terms: findings.add_here("ignored-row", where, met.preset + " has no terms"); return;
-  case What::no_room: findings.add_here("ignored-row", where, "all 128 places for presets are taken"); return;
-  case What::unknown_term: return unknown(view, met, findings);
-  case What::half_read: return half(view, met, findings);
-  case What::refused_twice:
-    findings.add_here("refused-event", where,
-                      fmt::format("PAPI accepts {} here although libpfm4 refuses it", visible(met.text)));
+void one(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
+  switch (diagnostic.kind) {
+  case DiagnosticKind::no_type:
+    return rejected_row(view, diagnostic, "the derived type is missing", findings);
+  case DiagnosticKind::unknown_type:
+    return rejected_row(view, diagnostic, ("unknown derived type: " + visible(diagnostic.text)).c_str(),
+                        findings);
+  case DiagnosticKind::no_formula: return rejected_row(view, diagnostic, "the formula is missing", findings);
+  case DiagnosticKind::no_terms:
+    findings.add_here("ignored-row", where, diagnostic.preset + " has no terms");
     return;
-  case What::dropped_terms:
+  case DiagnosticKind::no_room:
+    findings.add_here("ignored-row", where, "PAPI's table of 128 presets is full");
+    return;
+  case DiagnosticKind::unknown_term: return unknown(view, diagnostic, findings);
+  case DiagnosticKind::half_read: return half(view, diagnostic, findings);
+  case DiagnosticKind::refused_twice:
+    findings.add_here(
+        "refused-event", where,
+        fmt::format("PAPI accepts {} here although libpfm4 rejects it", visible(diagnostic.text)));
+    return;
+  case DiagnosticKind::dropped_terms:
     findings.add_here("dropped-terms", where,
-                      fmt::format("{} loses {} and what follows: PAPI {} takes {} terms", met.preset,
-                                  visible(met.text), view.version == PapiVersion::v7_0 ? "7.0" : "7.3",
+                      fmt::format("{} is counted without {} and the terms after it: PAPI {} reads {} terms",
+                                  diagnostic.preset, visible(diagnostic.text),
+                                  view.version == PapiVersion::v7_0 ? "7.0" : "7.3",
                                   most_terms(view.version)));
     return;
-  case What::new_name:
+  case DiagnosticKind::new_name:
     findings.add_here("unknown-preset", where,
-                      fmt::format("{} is not one of PAPI's presets", visible(met.text)),
-                      suggest_preset(met.text));
+                      fmt::format("{} is not one of PAPI's presets", visible(diagnostic.text)),
+                      suggest_preset(diagnostic.text));
     return;
-  case What::nested_unknown:
-    findings.add_here("empty-nested", where,
-                      fmt::format("{} uses {}, which has no definition above", met.preset, met.text),
-                      "define it first");
+  case DiagnosticKind::nested_unknown:
+    findings.add_here(
+        "empty-nested", where,
+        fmt::format("{} uses {}, which is not defined above", diagnostic.preset, diagnostic.text),
+        "define it first");
     return;
-  case What::bad_infix:
+  case DiagnosticKind::bad_infix:
     findings.add_here(view.loaded.crashes ? "crash" : "overrun", where,
                       view.loaded.crashes
-                          ? fmt::format("{}: a ) without its ( in {}", met.preset, met.text)
-                          : met.preset + ": the formula outgrows PAPI's buffer of 2048 bytes");
+                          ? fmt::format("{}: unmatched ) in {}", diagnostic.preset, diagnostic.text)
+                          : diagnostic.preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
     return;
-  case What::undefined: findings.add_here("overrun", where, met.preset + ": " + met.text); return;
-  case What::blank_field:
-    findings.add_here("blank-field", where, fmt::format("{} ends before {}", met.preset, visible(met.text)));
+  case DiagnosticKind::undefined:
+    findings.add_here("overrun", where, diagnostic.preset + ": " + diagnostic.text);
     return;
-  case What::table_ended:
+  case DiagnosticKind::blank_field:
+    findings.add_here("blank-field", where,
+                      fmt::format("{} ends before {}", diagnostic.preset, visible(diagnostic.text)));
+    return;
+  case DiagnosticKind::table_ended:
     // "cuda,NAME" and its like begin the table of a component, which is read apart: nothing of the CPU's is
     // lost.
-    if (met.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos) return;
-    findings.add_here("ends-table", where, fmt::format("PAPI reads nothing after \"{}\"", visible(met.text)));
+    if (diagnostic.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
+      return;
+    findings.add_here("ends-table", where,
+                      fmt::format("PAPI reads nothing after \"{}\"", visible(diagnostic.text)));
     return;
   default: return;
   }
 }
 
-/// What stands after a note: text that a comma cut off, or a term that was meant to count.
-void tail(const CpuView& view, const Met& met, Findings& findings) {
-  const bool term = met.text.find(' ') == std::string::npos &&
-                    (standard_preset(met.text) || (view.natives && view.natives->of(met.text).ok()));
-  const Findings::Where where{met.place, met.preset, view.cpu};
+/// The text after a note: cut off by a comma, or a term that should be counted.
+void tail(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+  const bool term =
+      diagnostic.text.find(' ') == std::string::npos &&
+      (standard_preset(diagnostic.text) || (view.natives && view.natives->of(diagnostic.text).ok()));
+  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
   if (term)
-    findings.add_here("swallowed-term", where,
-                      fmt::format("{} counts without {}, which stands after a note", met.preset, met.text),
-                      "put the terms before NOTE");
+    findings.add_here(
+        "swallowed-term", where,
+        fmt::format("{} is counted without {}, which follows a note", diagnostic.preset, diagnostic.text),
+        "move the terms before NOTE");
   else
-    findings.add_here("cut-note", where,
-                      fmt::format("the note of {} ends before \"{}\"", met.preset, visible(met.text)));
+    findings.add_here(
+        "cut-note", where,
+        fmt::format("the note of {} ends before \"{}\"", diagnostic.preset, visible(diagnostic.text)));
 }
 
 } // namespace
 
 void check_reading(const CpuView& view, Findings& findings) {
-  for (const Met& met : view.met) {
-    if (met.what == What::note_tail)
-      tail(view, met, findings);
+  for (const Diagnostic& diagnostic : view.diagnostics) {
+    if (diagnostic.kind == DiagnosticKind::note_tail)
+      tail(view, diagnostic, findings);
     else
-      one(view, met, findings);
+      one(view, diagnostic, findings);
   }
 }
 
@@ -173,11 +190,11 @@ void check_text(const Document& table, PapiVersion version, Findings& findings) 
       if (line.fields.size() < 2 || line.fields[1].text.empty())
         findings.add_here("ignored-line", {place}, "PRESET without a name");
     } else if (line.kind == Kind::blank && line.fields.size() > 1) {
-      findings.add_here("ignored-line", {place}, "a first field of blanks hides the line");
+      findings.add_here("ignored-line", {place}, "the first field is blank, so the line is skipped");
     } else if (line.kind == Kind::other && version == PapiVersion::v7_0) {
       const std::string& word = line.fields.front().text;
       findings.add("ignored-line", word, {place},
-                   fmt::format("PAPI 7.0 does not know the word \"{}\"", visible(word)));
+                   fmt::format("PAPI 7.0 does not know the keyword \"{}\"", visible(word)));
     }
   }
 }

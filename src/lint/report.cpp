@@ -59,7 +59,7 @@ std::string one(const Finding& finding, std::size_t columns) {
                ? " (" + finding.presets[0] + ")"
                : ""),
       6, columns);
-  if (!finding.suggestion.empty()) text += wrapped("likely: " + finding.suggestion, 6, columns);
+  if (!finding.suggestion.empty()) text += wrapped("suggestion: " + finding.suggestion, 6, columns);
   return text;
 }
 
@@ -81,17 +81,16 @@ std::string plural(std::size_t n, const char* word) {
 
 std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
   const Numbers n = count(result.findings);
-  const std::string head =
-      fmt::format("{}: {}, {}, {} in the tables of {} ({} presets)", file, plural(n.errors, "error"),
-                  plural(n.warnings, "warning"), plural(n.notes, "note"),
-                  plural(result.checked.size(), "CPU"), result.presets);
+  const std::string head = fmt::format("{}: {}, {}, {} for {} ({} presets)", file, plural(n.errors, "error"),
+                                       plural(n.warnings, "warning"), plural(n.notes, "note"),
+                                       plural(result.checked.size(), "CPU"), result.presets);
   std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
   if (!result.unchecked.empty())
-    text += wrapped(fmt::format("not checked: the event names of {} that this libpfm4 does not know: {}",
+    text += wrapped(fmt::format("not checked: event names of {} that this libpfm4 does not know: {}",
                                 plural(result.unchecked.size(), "CPU"), listed(result.unchecked, 8)),
                     2, columns);
   if (!result.obsolete.empty())
-    text += wrapped(fmt::format("not checked: {} that no libpfm4 PMU can have, such as \"{}\"",
+    text += wrapped(fmt::format("not checked: {} that libpfm4 does not use, such as \"{}\"",
                                 plural(result.obsolete.size(), "CPU name"), result.obsolete.front()),
                     2, columns);
   return text;
@@ -124,12 +123,12 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
   for (auto at = result.findings.begin(); at != result.findings.end();) {
     const Rule* const rule = at->rule;
     const auto end = std::find_if(at, result.findings.end(), [&](const Finding& f) {
-      return f.rule != rule || (f.living == 0) != (at->living == 0);
+      return f.rule != rule || (f.known_cpus == 0) != (at->known_cpus == 0);
     });
     const auto size = static_cast<std::size_t>(end - at);
     const bool shown = rule->severity != Severity::note || options.notes;
-    if (shown && at->living == 0 && !told) {
-      text += "\nOn CPUs whose event names this libpfm4 does not know:\n";
+    if (shown && at->known_cpus == 0 && !told) {
+      text += "\nCPUs whose event names this libpfm4 does not know:\n";
       told = true;
     }
     if (shown) {
@@ -148,7 +147,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
     at = end;
   }
   if (hidden > 0)
-    text += fmt::format("\n{} not shown: --all shows everything, --rule RULE one kind\n",
+    text += fmt::format("\n{} not shown: list all with --all, or one rule with --rule RULE\n",
                         plural(hidden, "finding"));
   return text;
 }
@@ -157,7 +156,7 @@ std::string as_annotations(const std::string& file, const LintResult& result) {
   std::string text;
   for (const Finding& f : result.findings) {
     std::string words = f.message;
-    if (!f.suggestion.empty()) words += "; likely: " + f.suggestion;
+    if (!f.suggestion.empty()) words += "; suggestion: " + f.suggestion;
     if (!f.cpus.empty()) words += " (" + listed(f.cpus, 4) + ")";
     int last = 0;
     for (const Place& place : f.places)

@@ -1,4 +1,4 @@
-// Findings between the rows of a table: which row wins where, and which never does.
+// Findings between the rows of a table: redefined rows and rows without effect.
 #include "lint/lint.hpp"
 
 #include <algorithm>
@@ -32,13 +32,13 @@ void check_rows(const Document& table, const std::vector<CpuView>& views, Findin
     for (const Preset& preset : view.loaded.presets)
       alive.insert(preset.place.line);
   for (const CpuView& view : views)
-    for (const Met& met : view.met) {
-      if (met.what != What::redefined || alive.contains(met.other.line)) continue;
-      const bool same = block.at(met.other.line) == block.at(met.place.line);
-      findings.add(same ? "redefined" : "dead-row", std::to_string(met.other.line),
-                   {met.other, met.preset, view.cpu},
-                   fmt::format("{} is defined again {} line {}, which wins", met.preset,
-                               same ? "in the same table, at" : "by", met.place.line));
+    for (const Diagnostic& diagnostic : view.diagnostics) {
+      if (diagnostic.kind != DiagnosticKind::redefined || alive.contains(diagnostic.other.line)) continue;
+      const bool same = block.at(diagnostic.other.line) == block.at(diagnostic.place.line);
+      findings.add(same ? "redefined" : "dead-row", std::to_string(diagnostic.other.line),
+                   {diagnostic.other, diagnostic.preset, view.cpu},
+                   fmt::format("{} is redefined {} line {}, which takes effect", diagnostic.preset,
+                               same ? "in the same table, at" : "by", diagnostic.place.line));
     }
 }
 

@@ -10,61 +10,57 @@ using enum Severity;
 
 constexpr Rule rule_table[] = {
     // grammar
-    {"crash", error, 1, "every program that starts PAPI on this CPU dies in PAPI_library_init()"},
+    {"crash", error, 1, "every program that initialises PAPI on this CPU crashes in PAPI_library_init()"},
     {"overrun", error, 2,
-     "PAPI writes beyond a buffer while it loads the table, and nothing is sure afterwards"},
+     "PAPI writes beyond a buffer while it loads the table, with undefined behaviour afterwards"},
     {"half-read", error, 3,
-     "PAPI keeps the preset with the terms before the unknown one: it counts too little without a word, and "
+     "PAPI keeps the preset with the terms before the unknown one: it undercounts without a warning, and "
      "PAPI_get_event_info() (papi_avail) crashes"},
-    {"dropped-terms", error, 10, "PAPI takes no more terms than that and counts without the rest, silently"},
+    {"dropped-terms", error, 10, "PAPI ignores the terms beyond its maximum without a warning"},
     {"swallowed-term", error, 11,
-     "what follows a note is not a term to PAPI, so the preset counts without it"},
-    {"blank-field", error, 12, "a field of blanks ends the row, so the preset counts without what follows"},
-    {"carriage-return", error, 13, "PAPI keeps the CR as part of the last word, which then names nothing"},
-    {"long-line", error, 14, "PAPI reads 2047 bytes at a time and takes the rest as a line of its own"},
+     "PAPI does not read terms after a note, so the preset is counted without them"},
+    {"blank-field", error, 12,
+     "a blank field ends the row, so the preset is counted without the terms after it"},
+    {"carriage-return", error, 13, "PAPI keeps the CR as part of the last name, which is then unknown"},
+    {"long-line", error, 14, "PAPI reads at most 2047 bytes per line and treats the rest as a new line"},
     {"nul-byte", error, 15, "PAPI stops reading the table at a line that starts with a NUL byte"},
-    {"ends-table", error, 16, "PAPI 7.3 stops reading at the first foreign line after the CPU's own"},
-    {"ignored-row", error, 17, "PAPI skips the row without a word, and loses an earlier definition"},
-    {"ignored-line", warning, 40, "PAPI skips the line without a word"},
+    {"ends-table", error, 16, "PAPI 7.3 stops reading at the first unknown line after the rows of the CPU"},
+    {"ignored-row", error, 17, "PAPI skips the row without a warning and discards an earlier definition"},
+    {"ignored-line", warning, 40, "PAPI skips the line without a warning"},
     {"cut-note", note, 90, "quotes do not protect commas: PAPI keeps the note up to the first comma"},
     // names
     {"refused-event", error, 20,
-     "libpfm4 refuses the combination; PAPI 7.0 forgets that and accepts the same words a second time"},
+     "libpfm4 rejects the combination; PAPI 7.0 accepts the same name when it occurs a second time"},
     {"unknown-mask", error, 21, "PAPI does not offer the preset on this CPU"},
     {"unknown-event", error, 22, "PAPI does not offer the preset on this CPU"},
-    {"wrong-pmu", error, 23, "presets can use the core's own PMU and perf's generic events only"},
-    {"empty-nested", error, 24, "the term is a preset without a definition: it counts as nothing"},
-    {"unknown-preset", warning, 30,
-     "PAPI makes up a new preset; a program that asks for the real one does not get it"},
-    {"unknown-cpu", note, 91, "no libpfm4 PMU can have such a name, so its rows serve nobody today"},
+    {"wrong-pmu", error, 23, "presets can use only the PMU of the core and perf's generic events"},
+    {"empty-nested", error, 24, "the term is an undefined preset and is not counted"},
+    {"unknown-preset", warning, 30, "PAPI defines an unknown preset under this name"},
+    {"unknown-cpu", note, 91, "libpfm4 has no PMU with such a name, so its rows are never used"},
     // formulas
-    {"formula-dies", error, 4, "an assertion of PAPI ends the program at its first read"},
-    {"formula-cut", error, 5, "PAPI stops at the character and returns what it had computed first"},
-    {"missing-term", error, 6, "PAPI reads memory that holds no counter"},
-    {"nested-wrong", error, 7, "PAPI's rewriting of nested presets goes wrong here, and the value with it"},
-    {"same-term-twice", error, 8, "what happened once is counted or taken away twice"},
-    {"infix-order", error, 9, "PAPI reads a-b-c as a-(b-c) and a/b/c as a/(b/c)"},
-    {"impossible", error, 18, "the count cannot be what the preset's name says"},
-    {"unused-term", warning, 31, "the term takes a counter and changes nothing"},
-    {"one-term", warning, 32, "an operation over one term is the term: another one may have been lost"},
-    {"can-go-negative", note, 80,
-     "where the second event happens without the first, the preset turns negative"},
-    {"can-divide-by-zero", note, 81,
-     "over a region without that event the value is an arbitrary number, or the program dies"},
+    {"formula-dies", error, 4, "an assertion in PAPI aborts the program at its first read"},
+    {"formula-cut", error, 5, "PAPI stops at this character and returns the intermediate value"},
+    {"missing-term", error, 6, "PAPI reads memory that is not a counter value"},
+    {"nested-wrong", error, 7, "PAPI expands these nested presets incorrectly, so the value is wrong"},
+    {"same-term-twice", error, 8, "the same event appears twice in the sum"},
+    {"infix-order", error, 9, "PAPI evaluates a-b-c as a-(b-c) and a/b/c as a/(b/c)"},
+    {"impossible", error, 18, "the formula cannot count what the preset defines"},
+    {"unused-term", warning, 31, "the term uses a counter without effect on the value"},
+    {"one-term", warning, 32, "an operation with one term has no effect: a term may be missing"},
+    {"can-go-negative", note, 80, "if the subtracted event occurs without the other, the value is negative"},
+    {"can-divide-by-zero", note, 81, "if the divisor is 0, the value is arbitrary or the program crashes"},
     // tables
-    {"redefined", warning, 33, "the last row of a CPU wins, the earlier one is dead"},
-    {"dead-row", warning, 34, "later rows replace it for each CPU that it names"},
-    {"same-formula", warning, 35, "two presets that mean different things count the same event"},
+    {"redefined", warning, 33, "the last row of a CPU takes effect, the earlier one is unused"},
+    {"dead-row", warning, 34, "later rows replace it for every CPU of its block"},
+    {"same-formula", warning, 35, "two presets with different meanings count the same event"},
     {"too-many-counters", warning, 36,
-     "the preset fits the PMU only with multiplexing, which presets do not ask for"},
+     "the preset needs more counters than the PMU has, and PAPI does not multiplex presets by default"},
     // identities
-    {"identity", warning, 37, "presets of one family should add up on any code"},
-    {"other-sources", warning, 38,
-     "the whole and its parts are counted by events that have nothing in common, so a part can exceed the "
-     "whole"},
-    {"identity-note", note, 83, "the sides count different events, so they may differ on some code"},
+    {"identity", warning, 37, "the presets of this identity should add up for any code"},
+    {"other-sources", warning, 38, "total and parts use unrelated events, so a part can exceed the total"},
+    {"identity-note", note, 83, "the sides use different events, so they may differ for some code"},
     // allowances
-    {"unused-allowance", warning, 39, "it silences nothing any more"},
+    {"unused-allowance", warning, 39, "the allowance suppresses no finding"},
 };
 
 template <class T>
@@ -109,18 +105,18 @@ Finding& Findings::add_here(std::string_view rule, const Where& where, std::stri
   return add(rule, key, where, std::move(message), std::move(suggestion));
 }
 
-std::vector<Finding> Findings::ranked(const std::set<std::string>& living) && {
+std::vector<Finding> Findings::ranked(const std::set<std::string>& known_cpus) && {
   for (Finding& finding : found_) {
     std::ranges::sort(finding.places, {}, [](const Place& p) { return std::pair(p.line, p.column); });
     const auto dead = std::ranges::stable_partition(
-        finding.cpus, [&](const std::string& cpu) { return living.contains(cpu); });
-    finding.living = finding.cpus.empty() ? living.size() : finding.cpus.size() - dead.size();
+        finding.cpus, [&](const std::string& cpu) { return known_cpus.contains(cpu); });
+    finding.known_cpus = finding.cpus.empty() ? known_cpus.size() : finding.cpus.size() - dead.size();
   }
   const auto order = [](const Finding& a, const Finding& b) {
-    if ((a.living == 0) != (b.living == 0)) return b.living == 0;
+    if ((a.known_cpus == 0) != (b.known_cpus == 0)) return b.known_cpus == 0;
     if (a.rule->severity != b.rule->severity) return a.rule->severity < b.rule->severity;
     if (a.rule->rank != b.rule->rank) return a.rule->rank < b.rule->rank;
-    if (a.living != b.living) return a.living > b.living;
+    if (a.known_cpus != b.known_cpus) return a.known_cpus > b.known_cpus;
     return a.places.front().line < b.places.front().line;
   };
   std::ranges::stable_sort(found_, order);

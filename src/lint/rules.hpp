@@ -1,4 +1,4 @@
-// What the checker of preset tables can find: the rules, and findings.
+// The rules of the preset-table checker, and its findings.
 #pragma once
 
 #include <recount/preset.hpp>
@@ -13,9 +13,9 @@
 namespace recount::preset {
 
 enum class Severity {
-  error,   ///< PAPI dies on it, loses the preset, or counts something else than the row says
-  warning, ///< most likely not what was meant
-  note     ///< worth knowing; may well be right
+  error,   ///< PAPI crashes, drops the preset, or counts something else than the row defines
+  warning, ///< probably a mistake
+  note     ///< information; may be intended
 };
 [[nodiscard]] std::string_view name_of(Severity severity) noexcept;
 
@@ -29,7 +29,7 @@ struct Rule {
 /// Null for a name that is no rule.
 [[nodiscard]] const Rule* rule_named(std::string_view id) noexcept;
 
-/// One cause, wherever it shows.
+/// One cause, with all its places.
 struct Finding {
   const Rule* rule = nullptr;
   std::string message;    ///< what is wrong, one sentence
@@ -38,7 +38,7 @@ struct Finding {
   std::vector<std::string> presets;
   std::vector<std::string> cpus;      ///< libpfm4's or the table's names; empty: whatever the CPU
   std::vector<std::string> relations; ///< of identities: those that fail for this one reason
-  std::size_t living = 0;             ///< how many of `cpus` this build of libpfm4 knows; they come first
+  std::size_t known_cpus = 0;         ///< how many of `cpus` this build of libpfm4 knows; they come first
 };
 
 /// Gathers findings; those with the same rule and key become one.
@@ -49,14 +49,15 @@ public:
     std::string preset = {};
     std::string cpu = {};
   };
-  /// `key` is what makes it the same cause; the message of the first stands.
+  /// `key` is the identity of the cause; the message of the first finding is kept.
   Finding& add(std::string_view rule, const std::string& key, const Where& where, std::string message,
                std::string suggestion = {});
   /// Where the place and the words make the cause.
   Finding& add_here(std::string_view rule, const Where& where, std::string message,
                     std::string suggestion = {});
-  /// What concerns CPUs that libpfm4 knows (`living`) first, then the worst, then by rank and number of CPUs.
-  [[nodiscard]] std::vector<Finding> ranked(const std::set<std::string>& living) &&;
+  /// What concerns CPUs that libpfm4 knows (`known_cpus`) first, then the worst, then by rank and number of
+  /// CPUs.
+  [[nodiscard]] std::vector<Finding> ranked(const std::set<std::string>& known_cpus) &&;
 
 private:
   std::map<std::pair<std::string, std::string>, std::size_t> index_;

@@ -9,8 +9,8 @@
 
 namespace recount::preset {
 
-/// What stands between two commas, blanks (space and tab, not CR) trimmed. Empty fields vanish; a field of
-/// blanks alone stays, and is empty.
+/// The text between two commas, without surrounding blanks (space and tab, not CR). Empty fields are dropped;
+/// a field of blanks is kept and is empty.
 struct Field {
   std::string text;
   Place place;
@@ -41,7 +41,7 @@ struct Document {
 inline constexpr std::size_t longest_line = 2047;
 
 [[nodiscard]] Document parse(std::string_view text);
-/// The line whose first field stands at that place; null: none.
+/// The line whose first field is at that place; null: none.
 [[nodiscard]] const Line* line_at(const Document& document, Place place) noexcept;
 /// The bytes of a file. Throws Error (bad_input) with `remedy` when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path, const std::string& remedy);

@@ -29,12 +29,12 @@ public:
     std::size_t at = relation.find("<=");
     identity.at_most = at != std::string_view::npos;
     if (!identity.at_most) at = relation.find('=');
-    if (at == std::string_view::npos) fail("no = and no <= in '" + std::string(relation) + "'");
+    if (at == std::string_view::npos) fail("neither = nor <= in '" + std::string(relation) + "'");
     identity.left = sum(relation.substr(0, at));
     identity.right = sum(relation.substr(at + (identity.at_most ? 2 : 1)));
     identity.kind = kind(column());
     identity.why = std::string(trim(rest_));
-    if (identity.why.empty()) fail("it does not say why it holds");
+    if (identity.why.empty()) fail("the reason is missing");
     return identity;
   }
 
@@ -44,7 +44,7 @@ private:
   }
   std::string_view column() {
     const std::size_t bar = rest_.find('|');
-    if (bar == std::string_view::npos) fail("three columns are needed, with | between them");
+    if (bar == std::string_view::npos) fail("three columns, separated by |, are required");
     const std::string_view text = trim(rest_.substr(0, bar));
     rest_.remove_prefix(bar + 1);
     return text;
@@ -53,7 +53,7 @@ private:
     if (word == "any") return CpuKind::any;
     if (word == "load-store") return CpuKind::load_store;
     if (word == "cisc") return CpuKind::cisc;
-    fail("no such kind of CPU: '" + std::string(word) + "'");
+    fail("unknown kind of CPU: '" + std::string(word) + "'");
   }
   std::vector<std::string> sum(std::string_view text) const {
     std::vector<std::string> presets;

@@ -1,4 +1,4 @@
-// Plays PAPI's reading of a table on one kind of CPU, and tells what it met on the way.
+// Reads a table as PAPI does on one kind of CPU, with diagnostics.
 #pragma once
 
 #include "preset/document.hpp"
@@ -10,8 +10,8 @@
 
 namespace recount::preset {
 
-/// What the reader meets and PAPI does not tell (its messages are off unless PAPI_VERBOSE is set).
-enum class What {
+/// Conditions that PAPI does not report (its messages are off unless PAPI_VERBOSE is set).
+enum class DiagnosticKind {
   no_name,        ///< PRESET or CPU and nothing more: the row is ignored
   no_room,        ///< all 128 places are taken
   no_type,        ///< crashes on PAPI's own names, ignored on others
@@ -25,21 +25,21 @@ enum class What {
   redefined,      ///< a second definition; `other` is the first
   new_name,       ///< not one of PAPI's presets: it gets a place of its own
   nested,         ///< a term is a preset
-  nested_unknown, ///< a term is a preset that has no definition: it counts as nothing
+  nested_unknown, ///< a term is a preset that has no definition: it is not counted
   bad_infix,      ///< a `)` without `(`: PAPI crashes
-  undefined,      ///< PAPI leaves the paths of C
+  undefined,      ///< undefined behaviour in PAPI
   note_tail,      ///< text after a note is neither a note nor a term
   blank_field,    ///< a field of blanks ends the row early
-  table_ended,    ///< 7.3: a line that is neither CPU nor PRESET ends the reading
+  table_ended,    ///< 7.3: PAPI stops reading at a line that is neither CPU nor PRESET
   wrong_type      ///< CPU,name,number with another number: the rows are not for this CPU
 };
 
-struct Met {
-  What what;
+struct Diagnostic {
+  DiagnosticKind kind;
   Place place;
   std::string preset; ///< the row's preset, as written
   std::string text;   ///< the word concerned
-  Place other;        ///< see What
+  Place other;        ///< see DiagnosticKind
 };
 
 struct Reading {
@@ -48,7 +48,7 @@ struct Reading {
   const NativeLookup* known = nullptr;
   PapiVersion version = PapiVersion::v7_0;
   const Document* user = nullptr;
-  std::function<void(const Met&)> met = nullptr; ///< may be empty
+  std::function<void(const Diagnostic&)> on_diagnostic = nullptr; ///< may be empty
 };
 
 [[nodiscard]] LoadedTable load(const Document& table, const Reading& reading);

@@ -32,8 +32,8 @@ const std::vector<Table>& all_tables() {
   return tables;
 }
 
-// Intel's Software Developer's Manual, volume 3, "Predefined Architectural Performance Events". libpfm4 finds
-// out on the CPU itself which there are, so elsewhere its table of them is empty.
+// Intel's Software Developer's Manual, volume 3, "Predefined Architectural Performance Events". libpfm4 fills
+// its table of them from CPUID, so on other CPUs the table is empty.
 constexpr std::pair<std::string_view, std::uint64_t> architectural[] = {
     {"UNHALTED_CORE_CYCLES", 0x3c},
     {"INSTRUCTION_RETIRED", 0xc0},
@@ -47,7 +47,7 @@ bool starts(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-/// The PMUs beside the core's own that PAPI's first component serves there.
+/// The PMUs other than the core's own that PAPI's first component supports there.
 std::vector<std::string> beside(const Table& core) {
   if (starts(core.name, "adl_")) return {core.name == "adl_glc" ? "adl_grt" : "adl_glc", "ix86arch"};
   if (starts(core.prose, "Intel")) return {"ix86arch"};
@@ -57,14 +57,14 @@ std::vector<std::string> beside(const Table& core) {
 } // namespace
 
 /// The events of one PMU by name, with the masks of those that were asked for.
-struct Natives::Book {
+struct Natives::EventTable {
   Table table;
   std::unordered_map<std::string, event::pfm::Entry> entries; // by name in small letters
   std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
 
   std::unordered_map<std::string, std::uint64_t> fixed; // codes that libpfm4 has only on an Intel CPU
 
-  explicit Book(const Table& of) : table(of) {
+  explicit EventTable(const Table& of) : table(of) {
     for (auto& entry : event::pfm::entries(of))
       entries.emplace(lower(entry.name), std::move(entry));
     if (of.name != "ix86arch" || !entries.empty()) return;
@@ -88,16 +88,16 @@ struct Natives::Book {
 Natives::Natives(const Table& core, PapiVersion version) : core_(core) {
   const auto open = [&](std::string_view name) {
     for (const Table& table : all_tables())
-      if (table.name == name) books_.push_back(std::make_unique<Book>(table));
+      if (table.name == name) tables_.push_back(std::make_unique<EventTable>(table));
   };
   open(core.name);
   const auto others = beside(core);
-  unprefixed_ = books_.size(); // from 7.3 on a bare name reaches the default PMU only (pe_libpfm4_events.c)
+  unprefixed_ = tables_.size(); // from 7.3 on a bare name reaches the default PMU only (pe_libpfm4_events.c)
   for (const auto& name : others)
     open(name);
   open("perf");
   open("perf_raw");
-  if (version == PapiVersion::v7_0) unprefixed_ = books_.size();
+  if (version == PapiVersion::v7_0) unprefixed_ = tables_.size();
 }
 
 Natives::~Natives() = default;
@@ -133,9 +133,9 @@ Native Natives::find(const std::string& name) {
   std::size_t last = unprefixed_;
   if (const auto at = rest.find("::"); at != std::string::npos) {
     const std::string pmu = rest.substr(0, at); // PAPI compares it letter by letter
-    while (first < books_.size() && books_[first]->table.name != pmu)
+    while (first < tables_.size() && tables_[first]->table.name != pmu)
       ++first;
-    if (first == books_.size()) return elsewhere(pmu);
+    if (first == tables_.size()) return elsewhere(pmu);
     last = first + 1;
     rest.erase(0, at + 2);
   }
@@ -143,20 +143,20 @@ Native Natives::find(const std::string& name) {
   const std::string event = rest.substr(0, colon);
   const std::string masks = colon < rest.size() ? rest.substr(colon + 1) : std::string{};
   for (; first < last; ++first)
-    if (const event::pfm::Entry* entry = books_[first]->find(event))
-      return find_in(*books_[first], *entry, event, masks);
+    if (const event::pfm::Entry* entry = tables_[first]->find(event))
+      return find_in(*tables_[first], *entry, event, masks);
   native.event = event;
   native.part = event;
   return native;
 }
 
-Native Natives::find_in(Book& book, const event::pfm::Entry& entry, const std::string& event,
+Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const std::string& event,
                         const std::string& masks) {
   Native native;
-  native.pmu = book.table.name;
+  native.pmu = table.table.name;
   native.event = entry.name;
   native.prose = entry.prose;
-  if (const auto code = book.fixed.find(lower(event)); code != book.fixed.end() && masks.empty()) {
+  if (const auto code = table.fixed.find(lower(event)); code != table.fixed.end() && masks.empty()) {
     native.status = Native::Status::ok;
     native.type = PERF_TYPE_RAW;
     native.config = code->second;
@@ -165,7 +165,7 @@ Native Natives::find_in(Book& book, const event::pfm::Entry& entry, const std::s
   if (!masks.empty())
     for (const std::string& mask : split(masks, ':')) {
       const std::string bare = mask.substr(0, mask.find('='));
-      const auto& attributes = book.attributes(entry);
+      const auto& attributes = table.attributes(entry);
       const auto at = std::ranges::find(attributes, bare, &event::pfm::Attribute::name);
       if (at == attributes.end()) {
         native.status = Native::Status::unknown_mask;
@@ -175,7 +175,7 @@ Native Natives::find_in(Book& book, const event::pfm::Entry& entry, const std::s
       if (!at->modifier) native.prose += "; " + at->prose;
     }
   const auto encoded =
-      event::pfm::encode(book.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
+      event::pfm::encode(table.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
   native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;
   native.failure = encoded.failure;
   native.type = encoded.attr.type;
@@ -189,15 +189,16 @@ std::vector<std::string> Natives::suggest(const std::string& name) {
   const Native native = of(name);
   std::vector<std::string> candidates;
   if (native.status == Native::Status::unknown_mask) {
-    for (const auto& book : books_)
-      if (const event::pfm::Entry* entry = book->find(native.event); entry && book->table.name == native.pmu)
-        for (const auto& mask : book->attributes(*entry))
+    for (const auto& table : tables_)
+      if (const event::pfm::Entry* entry = table->find(native.event);
+          entry && table->table.name == native.pmu)
+        for (const auto& mask : table->attributes(*entry))
           if (!mask.modifier) candidates.push_back(mask.name);
     return base::nearest(native.part, candidates, 3);
   }
   if (native.status != Native::Status::unknown_event) return {};
   for (std::size_t i = 0; i < unprefixed_; ++i)
-    for (const auto& [key, entry] : books_[i]->entries)
+    for (const auto& [key, entry] : tables_[i]->entries)
       candidates.push_back(entry.name);
   std::ranges::sort(candidates);
   return base::nearest(native.event, candidates, 3);

@@ -13,7 +13,7 @@
 
 namespace recount::preset {
 
-/// What a name in a table is on that CPU.
+/// The native event behind a name of a table on that CPU.
 struct Native {
   enum class Status {
     ok,
@@ -25,7 +25,7 @@ struct Native {
   std::string pmu;     ///< of the table it was found in
   std::string event;   ///< its name there
   std::string part;    ///< the mask or PMU at fault
-  std::string failure; ///< libpfm4's words, for refused
+  std::string failure; ///< libpfm4's message, for refused
   std::string prose;   ///< what it counts, with its masks
   std::uint32_t type = 0;
   std::uint64_t config = 0, config1 = 0, config2 = 0;
@@ -37,7 +37,7 @@ struct Native {
   }
 };
 
-/// Not thread-safe: one object a thread.
+/// Not thread-safe: one object per thread.
 class Natives {
 public:
   /// `core`: libpfm4's table of the CPU's core PMU.
@@ -53,13 +53,13 @@ public:
   [[nodiscard]] const event::pfm::Table& core() const noexcept { return core_; }
 
 private:
-  struct Book;
+  struct EventTable;
   Native find(const std::string& name);
-  Native find_in(Book& book, const event::pfm::Entry& entry, const std::string& event,
+  Native find_in(EventTable& table, const event::pfm::Entry& entry, const std::string& event,
                  const std::string& masks);
   event::pfm::Table core_;
-  std::vector<std::unique_ptr<Book>> books_; ///< the tables PAPI searches there, in its order
-  std::size_t unprefixed_ = 0;               ///< how many of them, from the first, an unprefixed name reaches
+  std::vector<std::unique_ptr<EventTable>> tables_; ///< the tables PAPI searches there, in its order
+  std::size_t unprefixed_ = 0; ///< how many of them, from the first, an unprefixed name reaches
   std::unordered_map<std::string, Native> known_;
 };
 
@@ -67,7 +67,7 @@ private:
 [[nodiscard]] const std::vector<event::pfm::Table>& core_pmus();
 /// The table of that name, in any case of letters; null when this build of libpfm4 does not have it.
 [[nodiscard]] const event::pfm::Table* core_pmu(std::string_view name);
-/// What PAPI takes for the core PMU of this machine; null when libpfm4 does not know the CPU.
+/// The core PMU of this machine as PAPI chooses it; null when libpfm4 does not know the CPU.
 [[nodiscard]] const event::pfm::Table* default_pmu();
 
 } // namespace recount::preset

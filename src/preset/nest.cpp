@@ -1,4 +1,4 @@
-// A preset as the term of a preset, with the formula surgery of PAPI (papi_preset.c), faithfully wrong:
+// A preset as the term of a preset, with the formula surgery of PAPI (papi_preset.c), including its errors:
 // renumbering moves indices it has just set, a third term is lost, operands beyond the second are dropped.
 #include "preset/slot.hpp"
 
@@ -76,7 +76,7 @@ void append(Slot& into, const Slot& from, char op) {
   case Derived::add: pair('+'); break;
   case Derived::sub: pair('-'); break;
   case Derived::none: formula += native(into.count) + "|"; break;
-  default: return; // PAPI gives up without a word
+  default: return; // PAPI returns without an error
   }
   if (second) {
     formula += std::string(1, op) + "|";
@@ -94,7 +94,7 @@ void merge(Slot& into, const Slot& from, int replaces) {
     if (!original.empty() && original.front() == '|') original.erase(0, 1);
     return;
   }
-  const std::size_t room = original.size() + from.postfix->size() + 40;
+  const std::size_t available = original.size() + from.postfix->size() + 40;
   std::string insertion;
   int events = 0;
   for (const std::string& token : tokens(*from.postfix)) {
@@ -118,7 +118,7 @@ void merge(Slot& into, const Slot& from, int replaces) {
   for (const std::string& token : tokens(moved))
     out += native_of(token) == replaces ? insertion : token + "|";
   if (insertion.size() >= from.postfix->size() + 20 || moved.size() >= original.size() + 20 ||
-      out.size() >= room)
+      out.size() >= available)
     return overrun(into, "merges two formulas");
   original = std::move(out);
 }
@@ -142,7 +142,7 @@ void nest(Slot& into, const Slot& from, int index, PapiVersion version) {
       ++same;
     if (same < into.count) {
       renumber(into, into.count + found, same);
-      ++found; // PAPI never sets this back: after one event in common, no further event is taken over
+      ++found; // PAPI never resets this: after one common event, no further event is copied
     }
     if (found != 0) continue;
     if (into.count >= code_room) return overrun(into, "takes over native events");

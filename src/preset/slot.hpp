@@ -1,4 +1,4 @@
-// One entry of PAPI's array of presets while a table is being read, with everything that lingers in it.
+// One entry of PAPI's array of presets while a table is being read, with the state that remains in it.
 #pragma once
 
 #include <recount/preset.hpp>
@@ -15,10 +15,10 @@ inline constexpr int code_room = 12; ///< PAPI_MAX_INFO_TERMS: what the arrays h
 
 struct Slot {
   std::optional<std::string> symbol;
-  bool fixed = false; ///< a name of PAPI itself: freeing it kills the process
+  bool fixed = false; ///< a name of PAPI itself: freeing it crashes the process
   Derived type = Derived::none;
   std::string written;
-  std::optional<std::string> postfix; ///< lingers when the preset is defined again
+  std::optional<std::string> postfix; ///< kept when the preset is redefined
   std::array<int, code_room + 1> code{};
   int count = 0;
   std::string note, brief, text;
@@ -47,7 +47,7 @@ private:
 
 /// Puts the natives of the preset `from` into `into`, and reworks its formula, as PAPI does for a term that
 /// names a preset. `index` is the number of that term. PAPI's own reworking goes wrong in many cases; this
-/// goes wrong with it, and says in `into.undefined` where PAPI would write beyond its buffers.
+/// reproduces these errors, and reports in `into.undefined` where PAPI would write beyond its buffers.
 void nest(Slot& into, const Slot& from, int index, PapiVersion version);
 
 } // namespace recount::preset

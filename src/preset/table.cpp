@@ -57,7 +57,7 @@ void preset::demand_rows(const PresetTable& table) {
            (line.kind == Kind::preset && line.fields.size() > 2);
   };
   if (std::ranges::none_of(table.document().lines, is_row))
-    throw bad_input(table.name(), "not a preset table: it has no CPU and PRESET rows", name_a_table);
+    throw bad_input(table.name(), "not a preset table: no CPU and PRESET rows", name_a_table);
 }
 
 PresetTable PresetTable::read(const std::string& path) {

@@ -10,7 +10,7 @@ namespace {
 
 using Counts = std::vector<long long>;
 
-// PAPI adds signed numbers without looking; what overflows wraps, as it does on every CPU it runs on.
+// PAPI adds signed numbers without overflow checks; they wrap, as on every CPU that it runs on.
 long long add(long long a, long long b) {
   return static_cast<long long>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
 }
@@ -70,7 +70,7 @@ PresetValue evaluate(const Preset& preset, const std::vector<long long>& counts,
   using enum PresetValue::Ending;
   const auto slots = static_cast<std::size_t>(most_terms(version));
   if (!preset.undefined.empty()) return ending(undefined, preset.undefined);
-  if (counts.empty()) return ending(undefined, "there are no natives");
+  if (counts.empty()) return ending(undefined, "no native events");
   long long total = 0;
   switch (preset.type) {
   case Derived::add:

@@ -21,7 +21,7 @@ CpuKind kind_of(const std::string& cpu, const event::pfm::Table* core) {
   return starts(cpu, {"amd64", "intel", "pentium", "atom"}) ? CpuKind::cisc : CpuKind::any;
 }
 
-/// Without the prefix of the CPU's own PMU, which says nothing among its own events.
+/// Without the prefix of the CPU's own PMU, which is the same for all its events.
 std::string shorter(const std::string& name, const std::string& cpu) {
   const std::string prefix = cpu + "::";
   return name.substr(0, prefix.size()) == prefix ? name.substr(prefix.size()) : name;
@@ -111,7 +111,7 @@ CpuView view(const Document& table, const std::string& cpu, const event::pfm::Ta
   const NativeLookup trust = [](const std::string&) { return Known::yes; };
   const NativeLookup lookup = core ? v.natives->lookup() : trust;
   v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, user,
-                          [&](const Met& met) { v.met.push_back(met); }});
+                          [&](const Diagnostic& diagnostic) { v.diagnostics.push_back(diagnostic); }});
   name_variables(v);
   for (const Preset& preset : v.loaded.presets) {
     if (preset.half_read) continue;

@@ -1,4 +1,4 @@
-// One kind of CPU as a table serves it: what PAPI loads, and what each preset means in algebra.
+// A table for one kind of CPU: the presets that PAPI loads, and each preset as a polynomial.
 #pragma once
 
 #include "formula/algebra.hpp"
@@ -20,7 +20,7 @@ struct CpuView {
   CpuKind kind = CpuKind::any;
   PapiVersion version = PapiVersion::v7_0;
   LoadedTable loaded;
-  std::vector<Met> met;
+  std::vector<Diagnostic> diagnostics;
   std::vector<std::string> names; ///< of each variable, without the CPU's own prefix
   std::vector<Native> codes;      ///< of each variable, in step with names; empty when not known
   std::map<std::string, formula::Quotient> meanings; ///< by preset name; missing when it has none
@@ -35,15 +35,15 @@ private:
   std::map<int, formula::Variable> by_code_;
 };
 
-/// Loads the table for one CPU. `core` may be null: then names are taken on trust. `user`: the table of user
+/// Loads the table for one CPU. `core` may be null: then all names are accepted. `user`: the table of user
 /// events, or null.
 [[nodiscard]] CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
                            PapiVersion version, const Document* user = nullptr);
 
-/// What a derived type makes of operands; no value when it has no single meaning.
+/// The expression of a derived type over operands; none when it is not defined.
 [[nodiscard]] std::optional<formula::Quotient> meaning(Derived type, const std::string& postfix,
                                                        const std::vector<formula::Quotient>& operands);
-/// What a preset means, by its type and formula; no value when it has no single meaning.
+/// The expression of a preset by its type and formula; none when it is not defined.
 [[nodiscard]] std::optional<formula::Quotient> meaning(const Preset& preset,
                                                        const std::vector<formula::Variable>& variables);
 

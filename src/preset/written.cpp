@@ -11,7 +11,7 @@ namespace {
 
 constexpr int deepest_nesting = 8;
 
-/// Turns a row into a Written, and the presets that it names.
+/// Builds a Written from a row and from the presets that it names.
 class Transcript {
 public:
   Transcript(const LoadedTable& loaded, const Document& table, const Document* user)
@@ -23,7 +23,7 @@ public:
     const Line* const line = row(preset);
     const auto type = line && line->fields.size() > 2 ? derived_named(line->fields[2].text) : std::nullopt;
     if (!type) {
-      out.problem = "its row cannot be found again";
+      out.problem = "its row was not found";
       return out;
     }
     out.type = *type == Derived::infix ? Derived::postfix : *type;
@@ -50,8 +50,7 @@ private:
     const Preset* const inner = loaded_.find(term);
     if (!inner && !standard_preset(term)) return {term, nullptr};
     if (!inner || depth >= deepest_nesting) {
-      problem =
-          inner ? "its presets name one another" : "its term " + term + " is a preset without definition";
+      problem = inner ? "its presets refer to each other" : "its term " + term + " is an undefined preset";
       return {term, nullptr};
     }
     auto made = std::make_shared<const Written>(of(*inner, depth + 1));
@@ -73,7 +72,7 @@ void gather(const Written& written, std::vector<std::string>& names) {
   }
 }
 
-/// In algebra, each native event where it stands a variable of its own.
+/// As a polynomial in which each occurrence of a native event is a separate variable.
 std::optional<formula::Quotient> meaning_of(const Written& written, int& next) {
   std::vector<formula::Quotient> operands;
   for (const Written::Operand& operand : written.operands) {
@@ -133,9 +132,9 @@ PresetValue evaluate(const Written& written, const std::function<long long(const
   plain.type = written.type;
   plain.postfix = written.postfix;
   PresetValue value = recount::evaluate(plain, counts, max_mhz, PapiVersion::v7_3); // with the larger stack
-  if (value.divided_by_zero) return no_value("it divides by a count that is 0");
-  if (value.out_of_range) return no_value("its value is beyond 64 bits");
-  if (value.unreadable) return no_value("a character of its formula " + written.postfix + " cannot be read");
+  if (value.divided_by_zero) return no_value("division by a count of 0");
+  if (value.out_of_range) return no_value("the value exceeds 64 bits");
+  if (value.unreadable) return no_value("a character of its formula " + written.postfix + " is not valid");
   if (value.ending != PresetValue::Ending::value) return no_value(value.why);
   return value;
 }

@@ -1,5 +1,5 @@
-// A preset as its row says it, in ordinary arithmetic: what PAPI ought to compute. (load() tells what it
-// does.)
+// A preset as its row defines it, in ordinary arithmetic: what PAPI should compute. (load() gives what it
+// does compute.)
 #pragma once
 
 #include "preset/document.hpp"
@@ -13,9 +13,9 @@
 
 namespace recount::preset {
 
-/// A row taken at its word: infix with the usual left-associativity, every term, nested presets by value.
+/// A row by its definition: infix with left-associativity, every term, nested presets by value.
 struct Written {
-  /// What N0, N1 … stand for: a native event, or another preset.
+  /// The value of N0, N1 …: a native event or another preset.
   struct Operand {
     std::string native;                    ///< empty: a preset
     std::shared_ptr<const Written> preset; ///< null: a native event
@@ -24,7 +24,7 @@ struct Written {
   Derived type = Derived::none; ///< infix becomes postfix
   std::string postfix;          ///< for postfix
   std::vector<Operand> operands;
-  std::string problem; ///< why the row means nothing that can be counted; empty: it does
+  std::string problem; ///< why the row cannot be counted; empty: it can
 };
 
 /// The definition in force, as its row in `table` (or in `user`, which may be null) says it.
@@ -38,8 +38,8 @@ struct Written {
 /// by value.
 [[nodiscard]] bool linear(const Written& written);
 
-/// What the row comes to. No value (`dies`, with `why`) where arithmetic has none: x/0, a result beyond 64
-/// bits, a formula that cannot be read. `count` tells how often a native event occurred; `max_mhz` as for
+/// The value of the row. None (`dies`, with `why`) for x/0, a result beyond 64
+/// bits, a formula that cannot be read. `count` returns the count of a native event; `max_mhz` as for
 /// recount::evaluate().
 [[nodiscard]] PresetValue evaluate(const Written& written,
                                    const std::function<long long(const std::string& native)>& count,

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(findings_say_where) {
   BOOST_TEST((f.places.front() == Place{3, 60}));
   BOOST_TEST(f.cpus.size() == 2U);
   BOOST_TEST(
-      as_annotations("t.csv", result).find("t.csv:3: error: PAPI_LST_INS counts without its term NOPE") ==
+      as_annotations("t.csv", result).find("t.csv:3: error: PAPI_LST_INS is counted without its term NOPE") ==
       0U);
 }
 
