@@ -14,14 +14,13 @@ std::uint64_t now_ns(void* /*context*/) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Two loops of 256 instructions a round: of the cheapest there is, and of divisions that wait for one
-// another.
-constexpr double instructions_a_round = 256;
+// Two loops of 256 instructions per round: of nop, and of dependent divisions or multiplications.
+constexpr double instructions_per_round = 256;
 #if defined(__aarch64__)
-void cheap(std::uint64_t rounds) {
+void nop_loop(std::uint64_t rounds) {
   asm volatile("1:\n\t.rept 254\n\tnop\n\t.endr\n\tsubs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
 }
-void dear(std::uint64_t rounds) {
+void dependent_loop(std::uint64_t rounds) {
   std::uint64_t value = ~std::uint64_t{0};
   asm volatile("1:\n\t.rept 254\n\tudiv %1, %1, %2\n\t.endr\n\tsubs %0, %0, #1\n\tb.ne 1b"
                : "+r"(rounds), "+r"(value)
@@ -30,10 +29,10 @@ void dear(std::uint64_t rounds) {
 }
 constexpr bool known = true;
 #elif defined(__x86_64__)
-void cheap(std::uint64_t rounds) {
+void nop_loop(std::uint64_t rounds) {
   asm volatile("1:\n\t.rept 254\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
 }
-void dear(std::uint64_t rounds) {
+void dependent_loop(std::uint64_t rounds) {
   std::uint64_t value = ~std::uint64_t{0};
   asm volatile("1:\n\t.rept 254\n\timul %1, %1\n\t.endr\n\tdec %0\n\tjnz 1b"
                : "+r"(rounds), "+r"(value)
@@ -42,12 +41,12 @@ void dear(std::uint64_t rounds) {
 }
 constexpr bool known = true;
 #else
-void cheap(std::uint64_t) {}
-void dear(std::uint64_t) {}
+void nop_loop(std::uint64_t) {}
+void dependent_loop(std::uint64_t) {}
 constexpr bool known = false;
 #endif
 
-/// Nanoseconds an instruction; of several tries the least, since interrupts only add.
+/// Nanoseconds per instruction: the minimum over rounds, since interrupts only add time.
 double nanoseconds_each(void (*loop)(std::uint64_t)) {
   constexpr std::uint64_t rounds = 400;
   auto once = std::numeric_limits<std::uint64_t>::max(), twice = once;
@@ -61,9 +60,9 @@ double nanoseconds_each(void (*loop)(std::uint64_t)) {
     once = std::min(once, between - before);
     twice = std::min(twice, after - between);
   }
-  // The difference is without what reading the clock costs.
+  // The difference excludes the cost of reading the clock.
   return (static_cast<double>(twice) - static_cast<double>(once)) /
-         (static_cast<double>(rounds) * instructions_a_round);
+         (static_cast<double>(rounds) * instructions_per_round);
 }
 
 } // namespace
@@ -74,7 +73,7 @@ Probe clock_probe() noexcept {
 
 std::optional<double> clock_counts_instructions() {
   if (!known) return {};
-  const double a = nanoseconds_each(cheap), b = nanoseconds_each(dear);
+  const double a = nanoseconds_each(nop_loop), b = nanoseconds_each(dependent_loop);
   if (a <= 0 || b <= 0 || std::abs(a - b) > 0.002 * std::min(a, b)) return {};
   return a;
 }

@@ -10,7 +10,7 @@ namespace recount::study {
 /// CLOCK_MONOTONIC_RAW in nanoseconds.
 [[nodiscard]] Probe clock_probe() noexcept;
 
-/// Nanoseconds an instruction, where code of very different kinds takes the same time an instruction: an
+/// Nanoseconds per instruction, where different kinds of code take the same time per instruction: an
 /// emulator then advances the clock by the instructions executed. None on real machines, and where this
 /// architecture is not known.
 [[nodiscard]] std::optional<double> clock_counts_instructions();

@@ -1,10 +1,10 @@
-// recount cost: what a start, a read, a stop cost by each route to the counters.
-#include "cost/cost.hpp"
+// recount cost: overhead of start, read and stop for each interface to the counters.
 #include "command/command.hpp"
 #include "base/text.hpp"
-#include "stat/command_results.hpp"
 #include "command/json_text.hpp"
 #include "command/table_export.hpp"
+#include "cost/cost.hpp"
+#include "stat/command_results.hpp"
 
 #include <recount/error.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 
 using study::Cost;
 using study::Costs;
-using CostJson = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
 struct CostArguments {
   std::vector<std::string> events;
@@ -59,8 +59,8 @@ study::CostOptions options_of(const CostArguments& asked) {
   options.events = words_of(asked.events);
   if (options.events.empty()) options.events = study::cost_events(options.domain);
   if (options.events.empty())
-    throw unavailable("recount cost", "not even an event of Linux itself can be counted here", {},
-                      "recount doctor tells why");
+    throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
+                      "recount doctor");
   if (!asked.sizes.empty()) {
     options.sizes = sizes_of(asked.sizes);
   } else {
@@ -114,9 +114,9 @@ Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes, co
   return table;
 }
 
-/// How much of PAPI's cost this library's is.
+/// Cost of this library relative to PAPI.
 Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
-  Table table(columns(sizes), "Relative to PAPI (1: the same)");
+  Table table(columns(sizes), "Relative to PAPI (1: equal)");
   for (const auto& [operation, route] : lines_of(costs)) {
     if (route != study::route_recount && route != study::route_user && route != study::route_value) continue;
     std::vector<std::string> cells{operation, route};
@@ -132,7 +132,7 @@ Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, co
   return table;
 }
 
-/// A line for each route and reason, whatever the number of events.
+/// One line per interface and reason, for any number of events.
 void print_missing(const Costs& costs) {
   std::vector<std::string> said;
   for (const auto& m : costs.missing) {
@@ -149,10 +149,10 @@ std::vector<Table> cost_tables(const Costs& costs, const study::CostOptions& opt
   const Value user = [](const Cost& c) { return c.user_instructions; };
   const bool exact = costs.ns_per_instruction.has_value();
   const std::string title =
-      exact ? "Instructions, user mode and kernel; exact, as this machine's clock counts them"
-            : fmt::format("Nanoseconds, the median of {} batches", options.visits * options.batches);
+      exact ? "Instructions, user mode and kernel; exact, since this machine's clock counts instructions"
+            : fmt::format("Nanoseconds, median of {} batches", options.visits * options.batches);
   return {values_table(costs, options.sizes, title, exact ? all : ns),
-          values_table(costs, options.sizes, "Instructions, user mode alone", user),
+          values_table(costs, options.sizes, "Instructions, user mode only", user),
           ratios_table(costs, options.sizes, exact ? all : ns)};
 }
 
@@ -166,12 +166,12 @@ void print(const Costs& costs, const std::vector<Table>& tables) {
     cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, line_width(), 2));
 }
 
-CostJson or_null(std::optional<double> value) {
-  return value ? CostJson(*value) : CostJson(nullptr);
+Json or_null(std::optional<double> value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 void print_cost_json(const Costs& costs) {
-  CostJson rows = CostJson::array(), missing = CostJson::array();
+  Json rows = Json::array(), missing = Json::array();
   for (const Cost& c : costs.rows)
     rows.push_back({{"operation", c.operation},
                     {"route", c.route},
@@ -181,26 +181,27 @@ void print_cost_json(const Costs& costs) {
                     {"user_instructions", or_null(c.user_instructions)}});
   for (const auto& m : costs.missing)
     missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
-  const CostJson all{{"events", costs.events},
-                     {"ns_per_instruction", or_null(costs.ns_per_instruction)},
-                     {"no_instructions", costs.no_instructions},
-                     {"no_user_instructions", costs.no_user_instructions},
-                     {"costs", rows},
-                     {"missing", missing}};
+  const Json all{{"events", costs.events},
+                 {"ns_per_instruction", or_null(costs.ns_per_instruction)},
+                 {"no_instructions", costs.no_instructions},
+                 {"no_user_instructions", costs.no_user_instructions},
+                 {"costs", rows},
+                 {"missing", missing}};
   cli::print("{}", json_text("cost", all));
 }
 
 } // namespace
 
 Command cost_command() {
-  return {"cost", "tell what a start, a read, a stop cost by each route", [](Options& options) {
+  return {"cost", "measure the overhead of start, read and stop for each interface", [](Options& options) {
             const auto asked = std::make_shared<CostArguments>();
             options.list("-e,--event", asked->events, "LIST",
-                         "events to count (default: the first four that can be counted)");
-            options.text("--at-once", asked->sizes, "LIST", "how many of the events at once (1,2,4)");
+                         "count these events (default: the first four that can be counted)");
+            options.text("--at-once", asked->sizes, "LIST", "numbers of events per group (default 1,2,4)");
             options.text("--domain", asked->domain, "DOMAIN",
                          "count in user mode, kernel or all (default user)");
-            options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)", {1, 1000});
+            options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
+                           {1, 1000});
             options.flag("--json", asked->json, "print one JSON object");
             options.text("--export", asked->export_to, "FILE", export_help);
             return [asked] {

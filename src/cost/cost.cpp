@@ -35,8 +35,8 @@ public:
   [[nodiscard]] Probe probe() {
     return {[](void* self) { return static_cast<UserRead*>(self)->value().value_or(0); }, &*read_};
   }
-  /// Whether it was on the PMU all the time: where counters are short its values have gaps.
-  [[nodiscard]] bool whole() { return !multiplexed(read_->read()); }
+  /// Whether it was scheduled all the time; a multiplexed counter has gaps.
+  [[nodiscard]] bool always_scheduled() { return !multiplexed(read_->read()); }
 
 private:
   std::optional<UserRead> read_;
@@ -48,13 +48,13 @@ struct Key {
   std::size_t events;
   auto operator<=>(const Key&) const = default;
 };
-/// What every batch gave for each cell of the table.
+/// Values of all batches for each cell of the table.
 using Samples = std::map<Key, std::vector<double>>;
 
-/// What an operation that does nothing costs, in the two ways of measuring.
-struct Nothing {
+/// Cost of an empty operation in both ways of measuring.
+struct EmptyOperation {
   double repeated, single;
-  Nothing(const Probe& probe, int batch) {
+  EmptyOperation(const Probe& probe, int batch) {
     const auto none = [] {};
     const Step r = study::repeated("", none, none, none), s = study::single("", none, none, none);
     std::vector<double> a, b;
@@ -75,18 +75,18 @@ bool is_single(const std::string& operation) {
 void visit(Route& route, const char* name, std::size_t events, const CostOptions& options, const Probe& probe,
            Samples& samples) {
   for (const Step& step : route.steps()) {
-    const Nothing nothing(probe, options.batch);
-    const double own = is_single(step.operation) ? nothing.single : nothing.repeated;
+    const EmptyOperation empty(probe, options.batch);
+    const double own = is_single(step.operation) ? empty.single : empty.repeated;
     auto& values = samples[{step.operation, name, events}];
     (void)step.measure(probe, options.batch); // binds symbols, touches pages, fills caches
-    // Opening is slow and nobody does it in a loop.
+    // Opening is slow and not done in loops.
     const int batch = step.operation == op_open ? std::max(1, options.batch / 16) : options.batch;
     for (int i = 0; i < options.batches; ++i)
       values.push_back(step.measure(probe, batch) - own);
   }
 }
 
-/// Every route in turn, visit after visit. Which routes there are is found out on the first visit.
+/// Every route in turn, visit after visit. Missing interfaces are recorded on the first visit.
 void visit_all(const CostOptions& options, const std::vector<std::string>& names, const Probe& probe,
                const std::function<bool()>& valid, Samples& samples, std::vector<MissingRoute>* missing) {
   for (const std::size_t size : options.sizes) {
@@ -111,8 +111,8 @@ std::vector<std::string> chosen(const CostOptions& options) {
   auto events = options.events.empty() ? cost_events(options.domain) : options.events;
   for (const std::size_t size : options.sizes) {
     if (size == 0 || size > events.size())
-      throw bad_input("cost", "there are not that many events to count at once: " + std::to_string(size),
-                      "name more events, or ask for fewer at once");
+      throw bad_input("cost", "fewer events than requested per group: " + std::to_string(size),
+                      "name more events with -e, or use smaller numbers with --at-once");
   }
   return events;
 }
@@ -168,14 +168,13 @@ Costs measure_costs(const CostOptions& options) {
   Costs costs;
   costs.events = chosen(options);
   {
-    const Group trial(costs.events, options.domain); // what cannot be counted is an error, not an empty table
+    const Group trial(costs.events, options.domain); // throws for events that cannot be counted
   }
   Samples times, user;
   costs.ns_per_instruction = clock_counts_instructions();
   if (!costs.ns_per_instruction)
-    costs.no_instructions =
-        "the clock of this machine does not advance with the instructions, as it does under an "
-        "emulator that counts them (qemu -icount)";
+    costs.no_instructions = "the clock of this machine does not count instructions, unlike that of an "
+                            "emulator that counts them (qemu -icount)";
   visit_all(
       options, costs.events, clock_probe(), [] { return true; }, times, &costs.missing);
 
@@ -185,9 +184,8 @@ Costs measure_costs(const CostOptions& options) {
     CostOptions fewer = options;
     fewer.visits = 1; // instructions do not vary as times do
     visit_all(
-        fewer, costs.events, counter.probe(), [&] { return counter.whole(); }, user, nullptr);
-    if (user.empty())
-      costs.no_user_instructions = "the events leave no counter free to count instructions beside them";
+        fewer, costs.events, counter.probe(), [&] { return counter.always_scheduled(); }, user, nullptr);
+    if (user.empty()) costs.no_user_instructions = "the events leave no counter free to count instructions";
   }
   costs.rows = table(times, user, costs.ns_per_instruction, options.sizes);
   return costs;

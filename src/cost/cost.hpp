@@ -1,4 +1,4 @@
-// What counting costs: open, start, read, stop and more, by each route to the counters.
+// Overhead of counting: open, start, read, stop and more, for each interface.
 #pragma once
 
 #include <recount/event.hpp>
@@ -10,8 +10,8 @@
 
 namespace recount::study {
 
-/// How thoroughly to measure. A visit opens a route's events anew, so that what one route leaves behind does
-/// not favour another; a batch is timed as one.
+/// Repetitions. A visit reopens the events of an interface, so that state left by one does not favour
+/// another; a batch is timed as one.
 struct CostOptions {
   std::vector<std::string> events;            ///< empty: those of cost_events()
   std::vector<std::size_t> sizes = {1, 2, 4}; ///< how many of the events at once; none larger than the list
@@ -28,7 +28,7 @@ struct Cost {
   std::optional<double> user_instructions; ///< user mode alone
 };
 
-/// A route that is not there for so many events.
+/// An interface that cannot count this number of events.
 struct MissingRoute {
   std::string route;
   std::size_t events = 0;
@@ -37,8 +37,8 @@ struct MissingRoute {
 
 struct Costs {
   std::vector<std::string> events;
-  /// Where this machine's clock advances with the instructions and with nothing else: nanoseconds an
-  /// instruction. So it is under an emulator that counts them (qemu -icount), and costs are then exact.
+  /// Where this machine's clock advances with the instructions and with nothing else: nanoseconds per
+  /// instruction. An emulator that counts instructions (qemu -icount) does so, and costs are then exact.
   std::optional<double> ns_per_instruction;
   std::string no_instructions, no_user_instructions; ///< why there are none; empty: there are
   std::vector<Cost> rows;                            ///< by operation, then route, then number of events

@@ -1,4 +1,4 @@
-// The system calls themselves, as a program without a library would make them.
+// The system calls, without a library.
 #include "cost/routes.hpp"
 
 #include "perf/errno_hints.hpp"
@@ -26,7 +26,7 @@ public:
     const auto start = [this] { ::ioctl(leader_, PERF_EVENT_IOC_ENABLE, flag_); };
     const auto stop = [this] { ::ioctl(leader_, PERF_EVENT_IOC_DISABLE, flag_); };
     const auto read = [this] { words_ = ::read(leader_, now_.data(), sizeof now_); };
-    // Zeroing is remembering: a subtraction an event.
+    // Reset by keeping the last values: one subtraction per event.
     const auto from_here = [this] {
       for (std::size_t i = 0; i < fds_.size(); ++i) {
         values_[i] = now_[header + i] - base_[i];
@@ -92,7 +92,7 @@ private:
 };
 
 void demand_few(const std::vector<std::string>& names) {
-  if (names.size() > most) throw bad_input("cost", "more than 16 events at once", "ask for fewer");
+  if (names.size() > most) throw bad_input("cost", "more than 16 events per group", "use fewer events");
 }
 
 } // namespace

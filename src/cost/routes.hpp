@@ -1,4 +1,4 @@
-// The routes to the counters, each with the operations that it offers.
+// The interfaces to the counters, each with its operations.
 #pragma once
 
 #include "cost/probe.hpp"

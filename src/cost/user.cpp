@@ -16,7 +16,7 @@ public:
       one.start();
       sink_ = one.read().value.value_or(0);
       if (one.direct() == 0)
-        throw unavailable(name, "cannot be read in user space here", {}, "recount doctor tells why");
+        throw unavailable(name, "cannot be read in user space here", {}, "recount doctor");
       one.stop();
     }
   }

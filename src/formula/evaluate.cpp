@@ -46,7 +46,7 @@ private:
   }
   bool push(double value) {
     if (stack_.size() >= static_cast<std::size_t>(limits_.slots))
-      return die("the stack grows deeper than " + std::to_string(limits_.slots));
+      return die("the stack exceeds a depth of " + std::to_string(limits_.slots));
     stack_.push_back(value);
     return true;
   }
@@ -61,7 +61,7 @@ private:
     return push(0);
   }
   bool combine(Op op) {
-    if (stack_.size() < 2) return die("an operator finds fewer than two values on the stack");
+    if (stack_.size() < 2) return die("an operator has fewer than two values on the stack");
     const double b = stack_.back();
     stack_.pop_back();
     double& a = stack_.back();

@@ -20,7 +20,7 @@ public:
       fault(text_.empty() ? "is empty" : "ends where an operand is expected");
     if (out_.fault.empty() && !open_.empty()) {
       at_ = open_.back();
-      fault("a ( without its )");
+      fault("unmatched (");
     }
     if (out_.fault.empty()) out_.rpn = parse_rpn(infix_to_postfix_left(infix_));
     return std::move(out_);
@@ -48,7 +48,7 @@ private:
     if (c == '"') return quoted();
     if (std::isdigit(static_cast<unsigned char>(c))) return number();
     if (is_word(c)) return word();
-    fault("a character that belongs to no formula");
+    fault("unexpected character");
   }
   void open() {
     if (!want_operand_) return fault("an operator is expected before (");
@@ -57,7 +57,7 @@ private:
   }
   void close() {
     if (want_operand_) return fault("an operand is expected before )");
-    if (open_.empty()) return fault("a ) without its (");
+    if (open_.empty()) return fault("unmatched )");
     open_.pop_back();
     ++at_;
     infix_ += ')';
@@ -73,7 +73,7 @@ private:
     const auto [end, wrong] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     const auto beyond = static_cast<std::size_t>(end - text_.data());
     if (wrong != std::errc() || (beyond < text_.size() && is_word(text_[beyond])))
-      return fault("is no number");
+      return fault("is not a number");
     at_ = beyond;
     operand({{}, value});
   }
@@ -86,7 +86,7 @@ private:
   }
   void quoted() {
     const auto end = text_.find('"', at_ + 1);
-    if (end == text_.npos) return fault("a \" without its end");
+    if (end == text_.npos) return fault("unterminated \"");
     if (end == at_ + 1) return fault("an empty name");
     const std::string name(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
@@ -130,11 +130,11 @@ Real evaluate_real(const Rpn& rpn, std::span<const double> operands) {
     const double b = stack.back();
     stack.pop_back();
     double& a = stack.back();
-    if (step.op == Op::div && b == 0) return {{}, "it divides by 0"};
+    if (step.op == Op::div && b == 0) return {{}, "division by 0"};
     a = step.op == Op::add ? a + b : step.op == Op::sub ? a - b : step.op == Op::mul ? a * b : a / b;
   }
   if (stack.size() != 1) return {{}, "the formula cannot be read"};
-  if (!std::isfinite(stack.front())) return {{}, "its value is beyond all numbers"};
+  if (!std::isfinite(stack.front())) return {{}, "the value is not finite"};
   return {stack.front(), {}};
 }
 

@@ -14,7 +14,7 @@ enum class Op { native, number, clock, add, sub, mul, div };
 struct Step {
   Op op;
   int value = 0;      ///< of native: its index; of number: the number
-  std::size_t at = 0; ///< where it stands in the text
+  std::size_t at = 0; ///< its position in the text
 };
 
 /// Why a text ends early.

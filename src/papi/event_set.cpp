@@ -42,7 +42,7 @@ private:
 
 EventSet::EventSet(const std::vector<std::string>& names, Domain domain)
     : id_(PAPI_NULL), subject_(fmt::format("{}", fmt::join(names, ", "))) {
-  if (names.empty()) throw bad_input("PAPI set", "it has no events", "name at least one");
+  if (names.empty()) throw bad_input("PAPI set", "no events given", "add at least one event");
   papi::check(PAPI_create_eventset(&id_), subject_, "PAPI_create_eventset");
   try {
     add(names, domain);
@@ -66,7 +66,7 @@ void EventSet::add(const std::vector<std::string>& names, Domain domain) {
     const Resolved event = resolve(name, domain);
     if (!events.empty() && event.component != events.front().component)
       throw bad_input(name,
-                      fmt::format("is of PAPI's component {}, {} of {}: a set has one component",
+                      fmt::format("belongs to PAPI's component {}, {} to {}: a set has one component",
                                   component_name(event.component), names.front(),
                                   component_name(events.front().component)),
                       "count them in two sets");

@@ -19,7 +19,7 @@ std::string table_read() {
   for (const auto& table : private_tables()) {
     if (table.variable == "PAPI_CSV_EVENT_FILE") return table.path;
   }
-  return "built into PAPI " + version(); // or its data directory: PAPI does not tell which
+  return "built into PAPI " + version(); // or its data directory: PAPI does not report which
 }
 
 /// One child after the other, until each preset was tried: one that crashes costs only its own trial.
@@ -40,7 +40,7 @@ void try_presets(std::vector<Preset>& presets) {
     if (it == left.end()) return;
     const auto culprit =
         std::find_if(presets.begin(), presets.end(), [&](const Preset& p) { return p.name == last; });
-    culprit->reason = "PAPI does not survive counting it: " + process::describe(child.exit);
+    culprit->reason = "PAPI crashes while counting it: " + process::describe(child.exit);
     left.erase(left.begin(), it + 1);
   }
 }

@@ -23,7 +23,7 @@ namespace recount::papi {
 namespace {
 
 constexpr std::chrono::seconds reading_patience{20};
-constexpr auto no_survivor = "PAPI does not survive";
+constexpr auto no_survivor = "PAPI crashes while";
 
 /// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
 /// Writes which one is next, so that the parent can name it.
@@ -171,7 +171,7 @@ std::vector<std::string> warnings() {
   std::vector<std::string> out;
   if (const char* old = std::getenv("PAPI_PERFMON_EVENT_FILE"); old != nullptr)
     out.push_back(fmt::format(
-        "PAPI_PERFMON_EVENT_FILE = {} is ignored: PAPI reads PAPI_CSV_EVENT_FILE since 4.2.1", old));
+        "PAPI_PERFMON_EVENT_FILE = {} is ignored: PAPI has read PAPI_CSV_EVENT_FILE since 4.2.1", old));
   for (const auto& table : private_tables()) {
     if (const auto problem = unreadable(table); !problem.empty())
       out.push_back(fmt::format("{} = {} {}", table.variable, table.path, problem));

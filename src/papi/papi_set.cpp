@@ -29,7 +29,7 @@ void try_in_child(const std::vector<std::string>& names, Domain domain) {
 
 void demand_room(std::size_t have, std::size_t want) {
   if (have < want)
-    throw bad_input("PAPI set", fmt::format("has {} events, the caller has room for {} values", want, have));
+    throw bad_input("PAPI set", fmt::format("has {} events, the buffer holds {} values", want, have));
 }
 
 } // namespace

@@ -39,7 +39,7 @@ Error no_preset(const std::string& name) {
   const auto known = preset_names();
   if (std::find(known.begin(), known.end(), name) == known.end())
     return bad_input(name, "PAPI has no preset of this name", base::did_you_mean(name, known));
-  constexpr auto undefined = "PAPI's table has no definition of it for this CPU";
+  constexpr auto undefined = "PAPI's table does not define it for this CPU";
   constexpr auto define = "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE";
   if (core_pmu_here()) return unavailable(name, undefined, {}, define);
   return unavailable(name, fmt::format("there is no core PMU here, and {}", undefined), pmus_here(),
@@ -48,7 +48,7 @@ Error no_preset(const std::string& name) {
 
 Error no_native(const std::string& name, int code) {
   if (name.find('/') != std::string::npos || name.starts_with("mem:"))
-    return bad_input(name, "PAPI counts events by libpfm4's names only, neither sysfs terms nor breakpoints",
+    return bad_input(name, "PAPI accepts libpfm4's event names only, neither sysfs terms nor breakpoints",
                      "count it with the perf witness");
   if (name.find(":::") != std::string::npos) return error(name, "PAPI_event_name_to_code", code);
   try {
@@ -110,7 +110,8 @@ Resolved resolve(const std::string& name, Domain domain) {
 Error refused(const std::string& name, int code, const std::vector<std::string>& beside) {
   if (code == PAPI_ENOEVNT || code == PAPI_ECMP || code == PAPI_ENOSUPP) return absent(name, code);
   if (code == PAPI_ECNFLCT && !beside.empty())
-    return error(name, fmt::format("it does not fit beside {}: PAPI_add_event", fmt::join(beside, ", ")),
+    return error(name,
+                 fmt::format("cannot be counted together with {}: PAPI_add_event", fmt::join(beside, ", ")),
                  code);
   return error(name, "PAPI_add_event", code);
 }

@@ -63,10 +63,10 @@ BOOST_AUTO_TEST_CASE(what_is_no_formula_is_told_where) {
   BOOST_TEST(says(fault("+ a", 0), "operand"));
   BOOST_TEST(says(fault("a b", 2), "operator"));
   BOOST_TEST(says(fault("a (b)", 2), "operator"));
-  BOOST_TEST(says(fault("(a", 0), "without its )"));
-  BOOST_TEST(says(fault("a)", 1), "without its ("));
+  BOOST_TEST(says(fault("(a", 0), "unmatched ("));
+  BOOST_TEST(says(fault("a)", 1), "unmatched )"));
   BOOST_TEST(says(fault("()", 1), "operand"));
-  BOOST_TEST(says(fault("a / \"b", 4), "without its end"));
+  BOOST_TEST(says(fault("a / \"b", 4), "unterminated \""));
   BOOST_TEST(says(fault("\"\"", 0), "empty name"));
   BOOST_TEST(says(fault("a % b", 2), "operator"));
   BOOST_TEST(says(fault("% b", 0), "no formula"));
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(no_value_has_a_reason) {
     BOOST_TEST(!real.value.has_value());
     return real.why;
   };
-  BOOST_TEST(says(why("a / b", {1, 0}), "divides by 0"));
-  BOOST_TEST(says(why("a / b", {0, 0}), "divides by 0"));
+  BOOST_TEST(says(why("a / b", {1, 0}), "division by 0"));
+  BOOST_TEST(says(why("a / b", {0, 0}), "division by 0"));
   BOOST_TEST(says(why("a * b", {1e300, 1e300}), "beyond"));
   BOOST_TEST(says(why("a * b", {1}), "missing"));
 }

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(errors_carry_papis_name_and_text) {
   BOOST_TEST(papi::describe(-9).starts_with("PAPI_ENOTRUN (-9): "));
   const auto e = papi::error("X", "PAPI_start", -10);
   BOOST_TEST(e.problem().subject == "X");
-  BOOST_TEST(e.problem().cause.find("PAPI_start says PAPI_EISRUN (-10)") == 0U);
+  BOOST_TEST(e.problem().cause.find("PAPI_start returned PAPI_EISRUN (-10)") == 0U);
   BOOST_TEST(!e.problem().remedy.empty());
 }
 
