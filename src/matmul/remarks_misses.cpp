@@ -1,6 +1,6 @@
 // Remarks on contradictory counts, and on speed-ups that hit rates do not explain.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/remarks.hpp"
 
 #include <fmt/format.h>
@@ -18,14 +18,12 @@ struct TermRow {
   const char *event, *counts;
 };
 constexpr std::array term_rows{
-    TermRow{
-        "LLC_REFERENCES",
-        "counts every request of the core to the last level, including speculation and hardware "
-        "prefetches (Intel 64 and IA-32 Architectures Software Developer's "
-        "Manual, volume 3, architectural event Last Level Cache References)"},
-    TermRow{
-        "LAST_LEVEL_CACHE_REFERENCES",
-        "counts every request of the core to the last level, including hardware prefetches"},
+    TermRow{"LLC_REFERENCES",
+            "counts every request of the core to the last level, including speculation and hardware "
+            "prefetches (Intel 64 and IA-32 Architectures Software Developer's "
+            "Manual, volume 3, architectural event Last Level Cache References)"},
+    TermRow{"LAST_LEVEL_CACHE_REFERENCES",
+            "counts every request of the core to the last level, including hardware prefetches"},
     TermRow{"L2_RQSTS:MISS", "counts requests of the L2 prefetcher and of L1"},
     TermRow{"L2_LINES_IN", "counts every line brought into L2, including prefetches"},
     TermRow{"L2_TRANS", "counts every L2 transaction, including prefetches and write-backs"},
@@ -72,20 +70,22 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
   if (found.empty()) return {};
   Remark remark;
   remark.title = "More misses in L2 than in L1";
-  remark.text = fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. Only accesses that miss in "
-                            "L1 reach L2, so PAPI_L2_DCM counts more than demand misses here.",
-                            found.size(), compared);
+  remark.text =
+      fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. Only accesses that miss in "
+                  "L1 reach L2, so PAPI_L2_DCM counts more than demand misses here.",
+                  found.size(), compared);
   const std::string l2 = explained(group, "PAPI_L2_DCM");
-  remark.text += l2.empty() ? " The results do not contain the formula of the preset; for any CPU, run recount presets PAPI_L2_DCM "
+  remark.text += l2.empty() ? " The results do not contain the formula of the preset; for any CPU, run "
+                              "recount presets PAPI_L2_DCM "
                               "--pmu NAME."
                             : l2;
   remark.text += explained(group, "PAPI_L1_DCM");
-  remark.text +=
-      " Most of the difference are prefetches of L2: the ratio of L2 misses to L1 misses has no meaning here.";
+  remark.text += " Most of the difference is due to prefetches into L2: the ratio of L2 misses to L1 misses "
+                 "has no meaning here.";
   for (const Excess& e : found) {
-    std::string line = fmt::format("{}: {} million in L2, {} million in L1 ({}), {}",
-                                   place_of(e.product), format_millions(e.l2), format_millions(e.l1),
-                                   format_times(e.l2 / e.l1), format_witness(e.witness));
+    std::string line = fmt::format("{}: {} million in L2, {} million in L1 ({}), {}", place_of(e.product),
+                                   format_millions(e.l2), format_millions(e.l1), format_times(e.l2 / e.l1),
+                                   format_witness(e.witness));
     if (modelled) {
       const auto at = modelled->of.find(e.product);
       if (at != modelled->of.end())
@@ -133,7 +133,8 @@ std::string why_faster(const Products& group, const Product& a, const Product& b
       format_number(1000 * far_b->value));
   if (far_a->value < far_b->value) return "L2 serves the misses: " + rates + ".";
   return "L2 does not explain it either: " + rates +
-         ". Remaining causes that these events do not count: prefetching, overlap of accesses, and the number of "
+         ". Remaining causes that these events do not count: prefetching, overlap of accesses, and the "
+         "number of "
          "instructions.";
 }
 
@@ -176,13 +177,14 @@ std::vector<Remark> transposition(const Products& group) {
     const Comparison c = compare(group, with, without);
     const auto misses = derived(group, with, "L1_PER_FLOP"), fewer = derived(group, without, "L1_PER_FLOP");
     if (c.l1 && misses && fewer)
-      remark.text +=
-          fmt::format(" It adds {} million L1 misses ({}), because b is read by columns once; the hit rate changes "
-                      "by {} points.",
-                      format_millions((misses->value - fewer->value) * with.operations()),
-                      format_witness(c.l1->witness), format_points(c.l1->value));
-    remark.text += " Its cost grows with n^2, that of the product with n^3. A comparison with another product must "
-                   "include it.";
+      remark.text += fmt::format(
+          " It adds {} million L1 misses ({}), because b is read by columns once; the hit rate changes "
+          "by {} points.",
+          format_millions((misses->value - fewer->value) * with.operations()), format_witness(c.l1->witness),
+          format_points(c.l1->value));
+    remark.text +=
+        " Its cost grows with n^2, that of the product with n^3. A comparison with another product must "
+        "include it.";
     all.push_back(std::move(remark));
   }
   return all;

@@ -1,5 +1,6 @@
 #include "caches/infer/geometry.hpp"
 
+#include "base/format.hpp"
 #include "caches/infer/one_set.hpp"
 
 #include <fmt/format.h>
@@ -60,9 +61,9 @@ private:
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
     const Boundary b = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
     if (b.exceeds == 0)
-      throw Unknown{fmt::format("no misses up to {} bytes, the largest working set measured", b.fits)};
+      throw Unknown{fmt::format("no misses up to {}, the largest working set", format_bytes(b.fits))};
     if (b.fits == 0)
-      throw Unknown{fmt::format("the smallest working set, {} bytes, already misses", b.exceeds)};
+      throw Unknown{fmt::format("the smallest working set, {}, already misses", format_bytes(b.exceeds))};
     found_.onset = b;
     found_.onset_stride = stride;
   }

@@ -58,8 +58,8 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
                                 "{} sets x {} ways x {} bytes = {}.",
                                 format_bytes(g.onset.fits), format_bytes(g.onset.exceeds), shape.sets,
                                 shape.ways, shape.line, format_bytes(capacity)));
-  p.evidence = fmt::format("largest that fits: {}; smallest that does not: {}", format_bytes(g.onset.fits),
-                           format_bytes(g.onset.exceeds));
+  p.evidence =
+      fmt::format("fits: {}; does not fit: {}", format_bytes(g.onset.fits), format_bytes(g.onset.exceeds));
   if (g.onset_hidden)
     p.words.push_back("The level above retains part of every working set of that size. The capacity was "
                       "therefore searched for with columns of lines of one of its sets.");
@@ -127,7 +127,7 @@ void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
     p.words.push_back(fmt::format("Twice as many lines as a set holds are retained once every second one is "
                                   "shifted by {} bytes, because the shift maps it to the next set.",
                                   *g.line));
-  p.evidence = fmt::format("pairs of accesses, {}: {}", by.quantity, fmt::join(pairs, ", "));
+  p.evidence = fmt::format("miss rate of pairs: {}", fmt::join(pairs, ", "));
 }
 
 } // namespace

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "In 1 of 2 products");
   holds(found[0], "LLC_REFERENCES counts every request");
-  holds(found[0], "hardware prefetchers");
+  holds(found[0], "hardware prefetches");
   holds(found[0], "L1D:REPLACEMENT counts lines");
   BOOST_REQUIRE(found[0].evidence.size() == 1U); // neither the sound product nor the model
   holds(found[0], "line, n = 600: 57.00 million in L2, 27.00 million in L1 (2.11 times)");
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_speed_up_with_fewer_hits_is_answered_by_l2) {
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0],
         "It is 2.00 times faster (by the clock), though its L1 hit rate is 2.500 points lower (modelled)");
-  holds(found[0], "L2 answers: of what misses L1, 99.50 % hits L2 (10.00 % in the other)");
+  holds(found[0], "L2 serves the misses: 99.50 % of the L1 misses hit in L2 (10.00 % in the other product)");
 }
 
 BOOST_AUTO_TEST_CASE(a_jump_in_cost_is_due_to_the_tlb_when_only_the_model_with_tlb_has_it) {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_jump_in_cost_is_due_to_the_tlb_when_only_the_model_with_t
   holds(found[0], "page walks 0 to 1.000 per step");
   holds(found[0], "The TLB causes it: the model has L1 misses 1.130 to 1.570 per step with its TLB, 1.130 to "
                   "1.130 without");
-  holds(found[0], "the time is the TLB's");
+  holds(found[0], "the TLB limits the time");
   holds(found[0], "(1400 to 1800 pages) exceeds the 1536 TLB entries");
 }
 

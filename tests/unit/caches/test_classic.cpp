@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
   BOOST_TEST(first.ways.value.value_or(0) == 8);
   BOOST_TEST(first.ways.below == 16);
   BOOST_TEST(first.words[0].find("stay below 0.01 up to 32 KiB at every stride and reach 1.00 at 64 KiB from "
-                                 "stride 64 B on") != std::string::npos);
+                                 "stride 64 B.") != std::string::npos);
   BOOST_TEST(second.level == "L2");
   BOOST_TEST(second.capacity.value.value_or(0) == 256 << 10);
   BOOST_TEST(second.line.value.value_or(0) == 64);

@@ -22,8 +22,8 @@ BOOST_AUTO_TEST_CASE(bytes_in_powers_of_1024) {
   BOOST_TEST(format_bytes(64.0 * 1024 * 1024 * 1024) == "64 GiB");
   BOOST_TEST(format_bytes(32768, true) == "32K");
   BOOST_TEST(format_bytes(64, true) == "64");
-  BOOST_TEST(format_size(1536 * 1024) == "1536K"); // exact
-  BOOST_TEST(format_size(1000) == "1000");
+  BOOST_TEST(recount::analysis::format_size(1536 * 1024) == "1536K"); // exact
+  BOOST_TEST(recount::analysis::format_size(1000) == "1000");
 }
 
 BOOST_AUTO_TEST_CASE(widths_follow_the_font) {
