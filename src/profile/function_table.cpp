@@ -109,7 +109,7 @@ std::string one_function(const FunctionRecording& recording, const FunctionCalls
   if (!has_table(f)) return text;
   text += function_table(recording, f).text();
   if (below_cost(f))
-    text += "  wall time: below the probe cost; use --calls for exact calls, or sample cpu-clock for time\n";
+    text += "  wall time: below the probe cost; use --calls, or sample cpu-clock for time\n";
   return text;
 }
 

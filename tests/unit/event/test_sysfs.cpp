@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(errors_name_what_is_near) {
   BOOST_TEST(holds(message(*this, "mrs/tsc/"), "did you mean msr?"));
   BOOST_TEST(holds(message(*this, "nothing-like-it/tsc/"), "this kernel has cpu, msr, power"));
   BOOST_TEST(holds(message(*this, "cpu/event=0x1000/"), "does not fit into 12 bits"));
-  BOOST_TEST(holds(message(*this, "cpu/event=zero/"), "is no number"));
+  BOOST_TEST(holds(message(*this, "cpu/event=zero/"), "is not a number"));
   BOOST_TEST(holds(message(*this, "cpu/cpu-cycles/x"), "no such modifier"));
 }
 

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(places_are_filled_in) {
   BOOST_TEST((filled_in({"a{n}b{n}", "{{n}}", "}", "{m}"}, {{"n", "7"}, {"m", "{n}"}}, "c") ==
               Words{"a7b7", "{n}", "}", "{n}"})); // what is filled in is not looked at again
   BOOST_CHECK_EXCEPTION((void)filled_in({"{k}"}, {{"n", "7"}}, "c"), Error,
-                        [](const Error& e) { return names(e, "{k} stands for nothing"); });
+                        [](const Error& e) { return names(e, "unknown placeholder {k}"); });
   BOOST_CHECK_THROW((void)filled_in({"{n"}, {{"n", "7"}}, "c"), Error);
 }
 

@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(values) {
 
 BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
   BOOST_TEST(says(refused("unit x\n"), "f.metrics:1: unit: appears before the first metric"));
-  BOOST_TEST(says(refused(with("metric A")), "f.metrics:6: metric: \"A\" is no name"));
-  BOOST_TEST(says(refused(with("metric")), "f.metrics:6: metric: \"\" is no name"));
-  BOOST_TEST(says(refused(with("metric a")), "f.metrics:6: metric: a is defined in line 1 already"));
+  BOOST_TEST(says(refused(with("metric A")), "f.metrics:6: metric: \"A\" is not a valid name"));
+  BOOST_TEST(says(refused(with("metric")), "f.metrics:6: metric: \"\" is not a valid name"));
+  BOOST_TEST(says(refused(with("metric a")), "f.metrics:6: metric: a is already defined in line 1"));
   BOOST_TEST(says(refused(with("metric seconds")), "f.metrics:6: metric: the name seconds is reserved"));
   BOOST_TEST(says(refused(with("formulae A/B")), "f.metrics:6: formulae: is not a field"));
   BOOST_TEST(says(refused(with("formulae A/B")), "did you mean formula"));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
   BOOST_TEST(says(refused(with("prose")), "f.metrics:6: prose: is empty"));
   BOOST_TEST(says(refused(with("formula A B")), "f.metrics:6: formula: an operator is expected"));
   BOOST_TEST(says(refused(with("formula A B")), "column 3"));
-  BOOST_TEST(says(refused(with("formula 1 / seconds")), "f.metrics:6: formula: names no event"));
+  BOOST_TEST(says(refused(with("formula 1 / seconds")), "f.metrics:6: formula: contains no event"));
   BOOST_TEST(says(refused(with("range 1")), "f.metrics:6: range: takes two numbers"));
   BOOST_TEST(says(refused(with("range 1 0")), "f.metrics:6: range: the first number is not less"));
   BOOST_TEST(says(refused(with("range 0 1 2")), "f.metrics:6: range: takes two numbers"));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
   BOOST_TEST(says(refused(with("metric b")), "f.metrics:6: metric b has no unit"));
   BOOST_TEST(says(refused("metric b\nunit u\nprose p"), "f.metrics:1: metric b has no formula"));
   BOOST_TEST(says(refused(with(std::string(5000, 'x'))), "f.metrics:6: the line: is longer"));
-  BOOST_TEST(says(refused(with(std::string("prose a\0b", 9))), "f.metrics:6: the line: holds a NUL"));
+  BOOST_TEST(says(refused(with(std::string("prose a\0b", 9))), "f.metrics:6: the line: contains a NUL"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_shipped_is_about_presets_and_events_that_exist) {
