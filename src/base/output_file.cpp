@@ -13,8 +13,8 @@ namespace recount::host {
 namespace {
 namespace fs = std::filesystem;
 
-/// 0, or the errno of making something in this folder. Only a trial is reliable: access(2) grants root everything,
-/// also in /proc.
+/// 0, or the errno of making something in this folder. Only a trial is reliable: access(2) grants root
+/// everything, also in /proc.
 int try_folder(const fs::path& folder) {
   std::string name = ((folder.empty() ? fs::path(".") : folder) / ".recount-check-XXXXXX").string();
   if (!::mkdtemp(name.data())) return errno;
@@ -40,7 +40,8 @@ int try_file(const fs::path& path, Output how) {
 bool write_file(const std::string& path, std::string_view text) {
   std::FILE* const file = std::fopen(path.c_str(), "we");
   if (!file) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
   const int error = errno;
   const bool closed = std::fclose(file) == 0;
   if (!written) errno = error;

@@ -8,8 +8,8 @@
 
 namespace recount::host {
 
-/// What a descriptor holds up to its end. Nothing, with errno, when it cannot be read or holds more than `most`
-/// bytes (EFBIG).
+/// What a descriptor holds up to its end. Nothing, with errno, when it cannot be read or holds more than
+/// `most` bytes (EFBIG).
 [[nodiscard]] std::optional<std::string> read_all(int fd, std::size_t most = std::string::npos);
 /// The whole file. Nothing, with errno, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);

@@ -4,7 +4,6 @@
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
 #include "result/line.hpp"
-#include "check/check.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>

@@ -1,12 +1,11 @@
 // recount events: lists and searches events, and encodes a name.
+#include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/table_export.hpp"
 #include "event/encode.hpp"
 #include "event/list.hpp"
 #include "event/sysfs.hpp"
-#include "base/json.hpp"
-#include "command/table_export.hpp"
 
 #include <recount/event.hpp>
 #include <recount/group.hpp>

@@ -1,7 +1,7 @@
 // recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
 #include "cli/presets.hpp"
-#include "base/nearest.hpp"
 #include "base/json.hpp"
+#include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/table_export.hpp"
 #include "preset/document.hpp"

@@ -1,8 +1,8 @@
 // Text from elsewhere (names in programs, in files, from sockets) on a terminal.
 #pragma once
 
-#include "command/output.hpp"
 #include "base/characters.hpp"
+#include "command/output.hpp"
 
 #include <string>
 

@@ -1,8 +1,7 @@
 // recount cost: overhead of start, read and stop for each interface to the counters.
 #include "command/command.hpp"
-#include "base/text.hpp"
-#include "stat/command_results.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "command/table_export.hpp"
 #include "cost/cost.hpp"
 #include "stat/command_results.hpp"
@@ -177,11 +176,11 @@ void print_cost_json(const Costs& costs) {
   for (const auto& m : costs.missing)
     missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
   const Json all{{"events", costs.events},
-                     {"ns_per_instruction", or_null(costs.ns_per_instruction)},
-                     {"no_instructions", costs.no_instructions},
-                     {"no_user_instructions", costs.no_user_instructions},
-                     {"costs", rows},
-                     {"missing", missing}};
+                 {"ns_per_instruction", or_null(costs.ns_per_instruction)},
+                 {"no_instructions", costs.no_instructions},
+                 {"no_user_instructions", costs.no_user_instructions},
+                 {"costs", rows},
+                 {"missing", missing}};
   cli::print("{}", json_text("cost", all));
 }
 

@@ -1,6 +1,5 @@
 // recount doctor: what can be counted on this machine, and why not.
 #include "command/command.hpp"
-#include "host/machine.hpp"
 #include "base/json.hpp"
 #include "command/table_export.hpp"
 #include "doctor/doctor.hpp"
@@ -74,8 +73,7 @@ void print_json(const std::vector<Area>& areas) {
                           {"text", f.text},
                           {"remedy", f.remedy}});
   }
-  const Json all{
-      {"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
+  const Json all{{"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
   cli::print("{}", json_text("doctor", all));
 }
 

@@ -94,7 +94,8 @@ Finding memory() {
   return {State::note,
           "memory",
           fmt::format("{} installed, {} available{}, page size {}", format_bytes(host::this_machine().memory),
-                      format_bytes(host::memory_available()), limit, format_bytes(host::this_machine().page_size)),
+                      format_bytes(host::memory_available()), limit,
+                      format_bytes(host::this_machine().page_size)),
           {}};
 }
 

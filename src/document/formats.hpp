@@ -19,8 +19,8 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// One page that loads nothing: its style and pictures are within, and no script runs in it.
 [[nodiscard]] std::string to_html(const Document& document, const Svg& svg);
 
-/// LaTeX for pdflatex; pictures are NAME.pdf in the same folder. Of what is not Latin text and common signs the code
-/// point is written, since no font of pdflatex has it.
+/// LaTeX for pdflatex; pictures are NAME.pdf in the same folder. Of what is not Latin text and common signs
+/// the code point is written, since no font of pdflatex has it.
 [[nodiscard]] std::string to_latex(const Document& document);
 
 /// An SVG for a place among others in a page: no XML declaration, and every name in it begins with `prefix`.

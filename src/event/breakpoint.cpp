@@ -1,7 +1,7 @@
 #include "event/breakpoint.hpp"
 
-#include "event/domain.hpp"
 #include "base/number.hpp"
+#include "event/domain.hpp"
 
 #include <recount/error.hpp>
 

@@ -41,8 +41,7 @@ bool is_hidden_tracepoint(const std::string& name) {
                           const std::vector<host::Pmu>& pmus) {
   std::string remedy = base::did_you_mean(suggestions(name, pmus));
   if (remedy.empty() && is_hidden_tracepoint(name))
-    throw bad_input(name,
-                    "no such event; tracepoints need a mounted and readable debugfs",
+    throw bad_input(name, "no such event; tracepoints need a mounted and readable debugfs",
                     "as root: mount -t debugfs nodev /sys/kernel/debug");
   if (remedy.empty()) remedy = "recount events PATTERN searches the known events";
   throw bad_input(name, cause, remedy);

@@ -44,8 +44,7 @@ Format parse_format(std::string_view text, const std::string& subject) {
   else if (word == "config2")
     format.word = 2;
   else if (word != "config")
-    throw unavailable(subject,
-                      fmt::format("uses perf_event_attr.{}, which this build does not know", word));
+    throw unavailable(subject, fmt::format("uses perf_event_attr.{}, which this build does not know", word));
   for (const auto part : host::split(text.substr(colon + 1), ','))
     format.ranges.push_back(parse_range(part, subject));
   return format;

@@ -15,7 +15,7 @@ constexpr std::array generic_events{
     GenericEvent{"PERF_COUNT_HW_CPU_CYCLES", "CPU cycles; depends on frequency scaling"},
     GenericEvent{"PERF_COUNT_HW_INSTRUCTIONS", "retired instructions; hardware interrupts may add some"},
     GenericEvent{"PERF_COUNT_HW_CACHE_REFERENCES",
-        "cache accesses, usually of the last level; may include prefetches"},
+                 "cache accesses, usually of the last level; may include prefetches"},
     GenericEvent{"PERF_COUNT_HW_CACHE_MISSES", "cache misses, usually of the last level"},
     GenericEvent{"PERF_COUNT_HW_BRANCH_INSTRUCTIONS", "retired branch instructions"},
     GenericEvent{"PERF_COUNT_HW_BRANCH_MISSES", "mispredicted branch instructions"},
@@ -26,8 +26,10 @@ constexpr std::array generic_events{
     GenericEvent{"PERF_COUNT_SW_CPU_CLOCK", "nanoseconds of the per-CPU clock"},
     GenericEvent{"PERF_COUNT_SW_TASK_CLOCK", "nanoseconds that the task ran"},
     GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major"},
-    GenericEvent{"PERF_COUNT_SW_CONTEXT_SWITCHES", "context switches; they occur in the kernel, so :u counts none"},
-    GenericEvent{"PERF_COUNT_SW_CPU_MIGRATIONS", "migrations to another CPU; they occur in the kernel, so :u counts none"},
+    GenericEvent{"PERF_COUNT_SW_CONTEXT_SWITCHES",
+                 "context switches; they occur in the kernel, so :u counts none"},
+    GenericEvent{"PERF_COUNT_SW_CPU_MIGRATIONS",
+                 "migrations to another CPU; they occur in the kernel, so :u counts none"},
     GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor page faults: without input from disk"},
     GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MAJ", "major page faults: with input from disk"},
     GenericEvent{"PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses fixed up by the kernel; none on x86"},
@@ -38,8 +40,8 @@ constexpr std::array generic_events{
 } // namespace
 
 std::string generic_prose(const std::string& kernel_name) {
-  const auto row =
-      std::find_if(generic_events.begin(), generic_events.end(), [&](const GenericEvent& one) { return kernel_name == one.name; });
+  const auto row = std::find_if(generic_events.begin(), generic_events.end(),
+                                [&](const GenericEvent& one) { return kernel_name == one.name; });
   return row == generic_events.end() ? std::string() : row->prose;
 }
 

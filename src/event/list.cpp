@@ -1,9 +1,9 @@
 #include "event/list.hpp"
 
+#include "base/glob.hpp"
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/generic_prose.hpp"
-#include "base/glob.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,11 +1,11 @@
 #include "event/sysfs.hpp"
 
 #include "base/nearest.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
 #include "event/domain.hpp"
 #include "event/format.hpp"
 #include "event/hybrid.hpp"
-#include "base/number.hpp"
-#include "base/text.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 #include "host/disturbance.hpp"
+#include "base/text.hpp"
 #include "host/cgroup.hpp"
 #include "host/machine.hpp"
-#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>

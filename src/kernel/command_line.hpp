@@ -9,8 +9,8 @@
 
 namespace recount::kernel {
 
-/// Words as a shell would split them: blanks separate; '...' and "..." hold them together; a backslash escapes
-/// the next character, but not within '...'. Nothing is expanded. Throws recount::Error (bad_input),
+/// Words as a shell would split them: blanks separate; '...' and "..." hold them together; a backslash
+/// escapes the next character, but not within '...'. Nothing is expanded. Throws recount::Error (bad_input),
 /// naming `subject`, for a quote that is not closed and for no word at all.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view line, const std::string& subject);
 

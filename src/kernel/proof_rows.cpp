@@ -11,9 +11,9 @@ constexpr double exact_count = 0.005, close_count = 0.05, rough_count = 0.2;
 
 constexpr ProofRow proof_table[] = {
     // Instructions
-    {"integer", "operation=add turns=10000", "PAPI_TOT_INS PAPI_INT_INS", exact_count, "one addition per step"},
-    {"integer", "operation=nop turns=10000", "PAPI_TOT_INS PAPI_TOT_IIS", exact_count,
-     "steps without work"},
+    {"integer", "operation=add turns=10000", "PAPI_TOT_INS PAPI_INT_INS", exact_count,
+     "one addition per step"},
+    {"integer", "operation=nop turns=10000", "PAPI_TOT_INS PAPI_TOT_IIS", exact_count, "steps without work"},
     {"transfer", "operation=load turns=10000",
      "PAPI_LD_INS PAPI_LST_INS PAPI_L1_DCA PAPI_L1_DCR PAPI_L1_DCH PAPI_L1_TCA PAPI_L1_TCR PAPI_L1_TCH",
      exact_count, "one load per step, from one line"},
@@ -27,7 +27,8 @@ constexpr ProofRow proof_table[] = {
      "one taken branch per step"},
     {"branch", "pattern=not-taken turns=10000", "PAPI_BR_INS PAPI_BR_CN PAPI_BR_NTK", exact_count,
      "one branch per step, not taken"},
-    {"branch", "pattern=unconditional turns=10000", "PAPI_BR_INS PAPI_BR_UCN", exact_count, "one jump per step"},
+    {"branch", "pattern=unconditional turns=10000", "PAPI_BR_INS PAPI_BR_UCN", exact_count,
+     "one jump per step"},
     {"branch", "pattern=alternating turns=10000", "PAPI_BR_TKN PAPI_BR_NTK PAPI_BR_PRC", exact_count,
      "every other branch is taken: predictable"},
     {"branch", "pattern=random turns=16384", "PAPI_BR_MSP PAPI_BR_PRC", close_count,
@@ -108,8 +109,7 @@ constexpr ProofRow proof_table[] = {
      "code of twice L2"},
     {"code", "size=3*@2 l1i=@1 l2=@2 l3=@3 passes=4", "PAPI_L3_ICH", rough_count,
      "code of three times L2, fits in L3"},
-    {"code", "size=2*@3 l1i=@1 l2=@2 l3=@3 passes=1", "PAPI_L3_ICM", rough_count,
-     "code of twice L3"},
+    {"code", "size=2*@3 l1i=@1 l2=@2 l3=@3 passes=1", "PAPI_L3_ICM", rough_count, "code of twice L3"},
     // Translations
     {"chase", "size=68157440 stride=4160 rounds=0 passes=1", "PAPI_TLB_DM PAPI_TLB_TL", rough_count,
      "a load in each of 16384 pages"},

@@ -1,8 +1,8 @@
 // Cells of tables of matrix products.
 #pragma once
 
-#include "matmul/derived.hpp"
 #include "document/document.hpp"
+#include "matmul/derived.hpp"
 
 #include <functional>
 #include <optional>

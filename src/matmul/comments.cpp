@@ -1,7 +1,7 @@
 // Remarks on all products of all machines.
 #include "base/format.hpp"
-#include "model/machine.hpp"
 #include "matmul/sections.hpp"
+#include "model/machine.hpp"
 
 #include <recount/error.hpp>
 

@@ -29,7 +29,8 @@ bool any_loops(const Product& loops) {
 bool plain_loops(const Product& loops) {
   return any_loops(loops) && loops.build.empty() && loops.variant != "dgemm";
 }
-/// The same loops in other languages too, but no library and no vectors, compared with which they would be flat.
+/// The same loops in other languages too, but no library and no vectors, compared with which they would be
+/// flat.
 bool spoken_loops(const Product& loops) {
   return any_loops(loops) && loops.build != "vectorised" && loops.variant != "dgemm";
 }

@@ -117,8 +117,7 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
   const bool enough =
       std::ranges::any_of(panel.series, [&](const Series& s) { return s.samples.size() >= least; });
   std::vector<std::string> who;
-  for (const auto& witness :
-       witnesses_) { // a machine without a part is named by its curve
+  for (const auto& witness : witnesses_) { // a machine without a part is named by its curve
     const auto whole = witness.substr(0, witness.find('~'));
     if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
       who.push_back(format_witness(witness));

@@ -1,7 +1,7 @@
 #include "matmul/json.hpp"
 
-#include "matmul/derived.hpp"
 #include "base/json.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
 namespace recount::cli {
@@ -39,9 +39,9 @@ Json derived_json(const Products& group, const Product& product) {
 
 Json product_json(const Products& group, const Product& product, const Metrics& metrics) {
   Json object{{"name", loops_name(product)},
-                    {"variant", product.variant},
-                    {"element", product.element},
-                    {"n", product.n}};
+              {"variant", product.variant},
+              {"element", product.element},
+              {"n", product.n}};
   object["build"] = product.build.empty() ? Json("plain") : Json(product.build);
   object["block"] = product.block > 0 ? Json(product.block) : Json();
   object["transposition"] = product.transposes;
@@ -80,8 +80,7 @@ Json remarks_json(const std::vector<report::Block>& blocks) {
 
 std::string matmul_json(const sweep::Ended& ended) {
   const auto groups = products(ended.results);
-  Json object{
-      {"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
+  Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
   object["machines"] = object["failures"] = Json::array();
   for (const auto& group : groups)

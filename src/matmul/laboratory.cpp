@@ -1,7 +1,7 @@
 // The tables of the laboratory: products of 16-bit integers.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/cells.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
 #include <fmt/format.h>
@@ -77,22 +77,24 @@ std::vector<Block> vectorised_table(const Products& group, const LabProducts& la
                        return compare(group, p, plain).by_time;
                      },
                      times_factor};
-  return across(fmt::format("The same loops built with {} (vectorised, sums in registers); n = {}",
-                            group.run && group.run->versions.contains("vectorised_flags")
-                                ? group.run->versions.at("vectorised_flags")
-                                : "-O3 -march=native",
-                            lab.first.n),
-                lab.vectorised,
-                {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
-                 metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
-                 rate});
+  return across(
+      fmt::format("The same loops built with {} (vectorised, sums in registers); n = {}",
+                  group.run && group.run->versions.contains("vectorised_flags")
+                      ? group.run->versions.at("vectorised_flags")
+                      : "-O3 -march=native",
+                  lab.first.n),
+      lab.vectorised,
+      {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
+       metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
+       rate});
 }
 
 /// One column for each transposed product that the blocked one is compared with.
 std::vector<Block> against_transposed(const Products& group, const Product& blocked, const LabProducts& lab) {
-  Table table{fmt::format("4. {} compared with the transposed product; n = {}", loops_name(blocked), lab.first.n),
-              {{"", false}},
-              {}};
+  Table table{
+      fmt::format("4. {} compared with the transposed product; n = {}", loops_name(blocked), lab.first.n),
+      {{"", false}},
+      {}};
   std::vector<std::string> who;
   for (const Product& transposed : lab.transposed) {
     const auto one = across("", {blocked}, comparison(group, transposed));

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "matmul/product.hpp"
-#include "statistics/statistics.hpp"
 #include "result/read.hpp"
+#include "statistics/statistics.hpp"
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 // A published table compared with the results of recount for the same products.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
 #include "matmul/cells.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
 #include <fmt/format.h>
@@ -68,7 +68,8 @@ std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& p
   append(
       blocks,
       down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
-           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); }, format_millions},
+           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); },
+             format_millions},
             {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); }, format_millions},
             {"model / published",
              [&](const Product& p) {
@@ -80,17 +81,17 @@ std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& p
                return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"), beside.of_table(p, "PAPI_L1_DCM"));
              },
              ratio_text}}));
-  append(
-      blocks,
-      down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
-           leads, products,
-           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); }, format_millions},
-            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); }, format_millions},
-            {"published / published L1",
-             [&](const Product& p) {
-               return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
-             },
-             ratio_text}}));
+  append(blocks, down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
+                      leads, products,
+                      {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); },
+                        format_millions},
+                       {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); },
+                        format_millions},
+                       {"published / published L1",
+                        [&](const Product& p) {
+                          return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+                        },
+                        ratio_text}}));
   append(blocks,
          down("Time (s): published, and on this machine", leads, products,
               {{"published", [&](const Product& p) { return seconds(beside.table, p); }, format_seconds},

@@ -1,6 +1,6 @@
 // Remarks on jumps of the cost per step between sizes, and on the levels that blocks fit.
-#include "matmul/derived.hpp"
 #include "base/format.hpp"
+#include "matmul/derived.hpp"
 #include "matmul/remarks.hpp"
 
 #include <fmt/format.h>
@@ -111,14 +111,15 @@ std::vector<std::string> outgrown(const Product& a, const Product& b, const Capa
     for (const auto& level : machine.levels) {
       const auto capacity = static_cast<double>(level.bytes);
       if (f.bytes(a, machine) <= capacity && f.bytes(b, machine) > capacity)
-        found.push_back(fmt::format("{} ({} to {}) exceeds {} ({})", f.what, format_bytes(f.bytes(a, machine)),
-                                    format_bytes(f.bytes(b, machine)), level.name, format_bytes(capacity)));
+        found.push_back(fmt::format("{} ({} to {}) exceeds {} ({})", f.what,
+                                    format_bytes(f.bytes(a, machine)), format_bytes(f.bytes(b, machine)),
+                                    level.name, format_bytes(capacity)));
     }
     if (!f.pages || !machine.tlb_pages) continue;
     const auto entries = static_cast<double>(*machine.tlb_pages);
     if (f.pages(a, machine) <= entries && f.pages(b, machine) > entries)
-      found.push_back(fmt::format("{} ({:.0f} to {:.0f} pages) exceeds the {} TLB entries",
-                                  f.what, f.pages(a, machine), f.pages(b, machine), *machine.tlb_pages));
+      found.push_back(fmt::format("{} ({:.0f} to {:.0f} pages) exceeds the {} TLB entries", f.what,
+                                  f.pages(a, machine), f.pages(b, machine), *machine.tlb_pages));
   }
   return found;
 }
@@ -136,9 +137,9 @@ std::vector<Risen> risen(const Products& modelled, const std::string& model, con
     const Measured metric{cause.metric, cause.what, false};
     const auto from = per_step(modelled, a, metric, model), to = per_step(modelled, b, metric, model);
     if (!from || !to || to->value < from->value + 0.05) continue;
-    found.push_back(
-        {fmt::format("{} {} to {} per step", cause.what, format_number(from->value), format_number(to->value)),
-         to->value - from->value, std::string_view(cause.metric) == "PAPI_TLB_DM"});
+    found.push_back({fmt::format("{} {} to {} per step", cause.what, format_number(from->value),
+                                 format_number(to->value)),
+                     to->value - from->value, std::string_view(cause.metric) == "PAPI_TLB_DM"});
   }
   std::ranges::stable_sort(found, std::greater{}, &Risen::by);
   return found;
@@ -171,10 +172,10 @@ Remark cliff(const Products& modelled, const std::string& model, const Capacitie
   remark.text = fmt::format("From n = {} to {}: {}.", a.n, b.n, fmt::join(lines, "; "));
   const auto rise = risen(modelled, model, a, b);
   if (rise.empty()) {
-    remark.text +=
-        fmt::format(" The model of the caches of {} does not explain it: misses and page walks per step rise by less "
-                    "than 0.05, or these sizes were not modelled.",
-                    machine.machine);
+    remark.text += fmt::format(
+        " The model of the caches of {} does not explain it: misses and page walks per step rise by less "
+        "than 0.05, or these sizes were not modelled.",
+        machine.machine);
   } else {
     std::vector<std::string> texts;
     for (const Risen& r : rise)
@@ -182,8 +183,7 @@ Remark cliff(const Products& modelled, const std::string& model, const Capacitie
     remark.text += fmt::format(" In the model of {}: {}.", machine.machine, fmt::join(texts, "; "));
     remark.text += tlb_text(modelled, model, a, b);
     if (rise.front().walks)
-      remark.text +=
-          " The largest increase is in page walks: the TLB limits the time, not a cache.";
+      remark.text += " The largest increase is in page walks: the TLB limits the time, not a cache.";
   }
   remark.evidence = outgrown(a, b, machine);
   return remark;
@@ -220,10 +220,11 @@ std::vector<Remark> conflicts(const Products& modelled, const std::string& model
   }
   if (remark.evidence.empty()) return {};
   remark.title = "Conflict misses: lines that map to few sets";
-  remark.text =
-      "At these sizes L1 misses although the data fit: the row length is a multiple of a few sets, so a column "
-      "maps to the same sets repeatedly. Multiples of powers of two are the worst; padding each row by one line, or "
-      "blocking, avoids it.";
+  remark.text = "At these sizes L1 misses although the data fit: the row length is a multiple of a few sets, "
+                "so a column "
+                "maps to the same sets repeatedly. Multiples of powers of two are the worst; padding each "
+                "row by one line, or "
+                "blocking, avoids it.";
   return {remark};
 }
 
@@ -242,8 +243,8 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
   remark.text =
       fmt::format("{} of {} holds {}: one block of {:.0f} x {:.0f} elements of {} bytes, or three (of a, b "
                   "and c) of {:.0f} x {:.0f}.",
-                  l1.name, machine.machine, format_bytes(l1.bytes), largest(1, element),
-                  largest(1, element), element, largest(3, element), largest(3, element));
+                  l1.name, machine.machine, format_bytes(l1.bytes), largest(1, element), largest(1, element),
+                  element, largest(3, element), largest(3, element));
   for (const auto& [block, bytes] : blocks) {
     const double size = static_cast<double>(block * block * bytes);
     std::string where;

@@ -17,12 +17,12 @@ namespace recount::report {
 /// Empty where the group holds none of these.
 [[nodiscard]] std::vector<Block> laboratory(const analysis::Products& group);
 
-/// Tables of products of doubles: times, rates, misses, hit rates and speed-ups of products of doubles by size and by
-/// block. Empty where there are none.
+/// Tables of products of doubles: times, rates, misses, hit rates and speed-ups of products of doubles by
+/// size and by block. Empty where there are none.
 [[nodiscard]] std::vector<Block> matmul_tables(const analysis::Products& group);
 
-/// Published values compared with the values in `all` of the same products, mainly the model of their machine.
-/// Empty where nothing was published.
+/// Published values compared with the values in `all` of the same products, mainly the model of their
+/// machine. Empty where nothing was published.
 [[nodiscard]] std::vector<Block> published(const std::vector<analysis::Products>& all);
 
 /// Remarks as sentences and lists.

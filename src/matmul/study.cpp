@@ -1,14 +1,14 @@
 #include "matmul/study.hpp"
 
+#include "base/shuffle.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/ceilings.hpp"
-#include "model/machine.hpp"
-#include "model/metrics.hpp"
-#include "base/shuffle.hpp"
-#include "process/child.hpp"
-#include "process/write_all.hpp"
 #include "matmul/java.hpp"
 #include "matmul/preset_notes.hpp"
+#include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "process/child.hpp"
+#include "process/write_all.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>
@@ -74,8 +74,7 @@ private:
       return !why.empty();
     });
     if (asked && plan_.witnesses.empty())
-      throw unavailable("--witness", plan_.skipped.begin()->second, {},
-                        "recount doctor");
+      throw unavailable("--witness", plan_.skipped.begin()->second, {}, "recount doctor");
   }
 
   [[nodiscard]] bool native() const {
@@ -93,8 +92,7 @@ private:
     }
     plan_.stops = matmul_points(choice);
     if (plan_.stops.empty())
-      throw bad_input("recount matmul", "nothing to run",
-                      "--study lab, --study report or --published FILE");
+      throw bad_input("recount matmul", "nothing to run", "--study lab, --study report or --published FILE");
     if (!native()) return;
     if (const std::string why = dgemm_reason(); !why.empty()) {
       if (std::erase_if(plan_.stops, [](const auto& stop) { return stop.kernel == "dgemm"; }) > 0)

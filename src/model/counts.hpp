@@ -8,8 +8,8 @@
 
 namespace recount::model {
 
-/// The cause of a request to a level. A miss requests from the next level for the same cause, so at every level
-/// "store" means "caused by a store of the program".
+/// The cause of a request to a level. A miss requests from the next level for the same cause, so at every
+/// level "store" means "caused by a store of the program".
 enum class Cause : unsigned {
   load,       ///< a load of the program
   store,      ///< a store of the program (at lower levels: the line it needs, or the store passed on)

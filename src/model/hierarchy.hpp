@@ -18,14 +18,15 @@
 namespace recount::model {
 
 /// A set-associative hierarchy of data caches, starting cold. Addresses are plain numbers: nothing is
-/// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one per thread.
+/// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one per
+/// thread.
 ///
 /// What happens, in this order. An access is split at line ends; each line is one access to the first level.
 /// With a TLB the page is looked up first, and a miss in all its levels reads one page-table entry through
-/// the first cache level. A miss asks the next level (which does the same in turn), then allocates a way, evicting
-/// a line if no place is empty, then takes the line in. A dirty line that leaves is written to the next
-/// level: that counts there under Cause::write_back, never as demand; it is a use of the line if the level
-/// holds it, else the line is taken in without asking further down.
+/// the first cache level. A miss asks the next level (which does the same in turn), then allocates a way,
+/// evicting a line if no place is empty, then takes the line in. A dirty line that leaves is written to the
+/// next level: that counts there under Cause::write_back, never as demand; it is a use of the line if the
+/// level holds it, else the line is taken in without asking further down.
 class Hierarchy {
 public:
   /// Throws recount::Error (bad_input) for a description that check() refuses.

@@ -22,7 +22,8 @@ MachineDescription host_machine() {
     machine.levels.push_back(level);
   }
   if (machine.levels.empty())
-    throw unavailable("host", "no data cache is stated for this machine", "hwloc: no L1 cache in the topology",
+    throw unavailable("host", "no data cache is stated for this machine",
+                      "hwloc: no L1 cache in the topology",
                       "describe it in a file (recount-machines(5)) or name a shipped machine");
   check(machine, "host");
   return machine;

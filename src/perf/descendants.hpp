@@ -8,8 +8,8 @@
 
 namespace recount::perf {
 
-/// A dummy event inherited by all descendants of a process: poll(2) reports the end of the last task that holds
-/// it. Movable.
+/// A dummy event inherited by all descendants of a process: poll(2) reports the end of the last task that
+/// holds it. Movable.
 class Descendants {
 public:
   explicit Descendants(pid_t pid);
@@ -17,7 +17,8 @@ public:
       : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
   Descendants& operator=(Descendants&&) = delete;
   ~Descendants();
-  /// Whether the process or a descendant still runs. False also if unknown: the event could not be opened, or Linux dropped it at an exec that gained privileges.
+  /// Whether the process or a descendant still runs. False also if unknown: the event could not be opened, or
+  /// Linux dropped it at an exec that gained privileges.
   [[nodiscard]] bool any() const;
 
 private:

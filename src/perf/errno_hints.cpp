@@ -74,9 +74,10 @@ Error call_error(Operation operation, const Event& event, int error, const std::
 Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
   const std::string setting = show(Setting::watchdog);
   if (beside.empty())
-    return unavailable(event.name, "opened but never scheduled: all counters are in use", setting,
-                       "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
-                       "sysctl -w kernel.nmi_watchdog=0 (as root)");
+    return unavailable(
+        event.name, "opened but never scheduled: all counters are in use", setting,
+        "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
+        "sysctl -w kernel.nmi_watchdog=0 (as root)");
   return unavailable(
       event.name,
       fmt::format("the event group with {} opened but was never scheduled: too few free counters",
@@ -87,8 +88,8 @@ Error never_runs_error(const Event& event, const std::vector<std::string>& besid
 Error absent_error(const Event& event) {
   return unavailable(
       event.name,
-      fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here",
-                  event.pmu, host::this_machine().cpu.name),
+      fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here", event.pmu,
+                  host::this_machine().cpu.name),
       show(Setting::pmus), "recount events lists the available events");
 }
 

@@ -29,9 +29,9 @@ public:
     [[nodiscard]] bool ok() const { return how == How::joined; }
   };
   /// Opens the event as a sibling (the first: as leader). The leader is enabled meanwhile: next to a
-  /// disabled one, drivers ignore it when they check whether all events fit (armpmu's validate_group()), and a
-  /// group that is too large would open but never be scheduled. Where the calling thread counts itself, or a CPU
-  /// is counted, it also waits until the group is scheduled.
+  /// disabled one, drivers ignore it when they check whether all events fit (armpmu's validate_group()), and
+  /// a group that is too large would open but never be scheduled. Where the calling thread counts itself, or
+  /// a CPU is counted, it also waits until the group is scheduled.
   Joined add(const Event& event);
 
   void start();

@@ -33,8 +33,7 @@ void demand_possible(const std::vector<OverflowEvent>& events, const OverflowOpt
 }
 
 void demand_threshold(const Event& event, std::uint64_t threshold) {
-  if (threshold == 0)
-    throw bad_input(event.name, "an overflow threshold of 0", "use 1 for every occurrence");
+  if (threshold == 0) throw bad_input(event.name, "an overflow threshold of 0", "use 1 for every occurrence");
 }
 
 perf::OverflowPlan plan(std::vector<OverflowEvent> events, OverflowCallback callback,

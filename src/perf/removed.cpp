@@ -31,9 +31,10 @@ std::string removed_reason(nanoseconds enabled, nanoseconds used) {
 
 std::string removed_in_part(nanoseconds enabled, nanoseconds used) {
   if (times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
-  return fmt::format("incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
-                     "set-user-ID or set-group-ID, have capabilities, or may not be read",
-                     milliseconds(enabled), milliseconds(used));
+  return fmt::format(
+      "incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
+      "set-user-ID or set-group-ID, have capabilities, or may not be read",
+      milliseconds(enabled), milliseconds(used));
 }
 
 } // namespace recount::perf

@@ -8,8 +8,8 @@
 
 namespace recount::perf {
 
-/// Steps from record to record between tail and head. A record that wraps around the end of the data is copied
-/// into a buffer of the cursor; all others are views into the ring. Allocates nothing;
+/// Steps from record to record between tail and head. A record that wraps around the end of the data is
+/// copied into a buffer of the cursor; all others are views into the ring. Allocates nothing;
 /// async-signal-safe. Not copyable, since records may lie inside.
 class RingCursor {
 public:

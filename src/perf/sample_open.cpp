@@ -1,7 +1,7 @@
 #include "perf/sample_open.hpp"
 
-#include "event/sysfs.hpp"
 #include "base/text.hpp"
+#include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
 #include "process/threads.hpp"
 
@@ -94,9 +94,9 @@ private:
                         "this kernel cannot read a group in the samples of inherited events (EINVAL)", {},
                         "sample one thread without inherit, or use Linux 6.12 or later");
     if (!can_interrupt(event))
-      throw unavailable(
-          event.name, "PMU " + event.pmu + " cannot sample it: the PMU raises no overflow interrupt", {},
-          "count it, or sample perf::CPU-CLOCK in an event group with it");
+      throw unavailable(event.name,
+                        "PMU " + event.pmu + " cannot sample it: the PMU raises no overflow interrupt", {},
+                        "count it, or sample perf::CPU-CLOCK in an event group with it");
     GroupOptions options;
     options.pid = context.tid;
     options.cpu = context.cpu;

@@ -1,10 +1,10 @@
 // Current values of the settings named in errors.
 #include "perf/errno_hints.hpp"
 
+#include "base/text.hpp"
 #include "event/sysfs.hpp"
 #include "host/permission.hpp"
 #include "host/sysctl.hpp"
-#include "base/text.hpp"
 
 #include <fmt/core.h>
 

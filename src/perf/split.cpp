@@ -43,10 +43,9 @@ std::string Split::note(const Event& event) const {
   std::string others;
   for (const OpenGroup& group : groups_)
     others += (others.empty() ? "" : ", nor with ") + names(group.events());
-  return fmt::format(
-      "{} does not fit into one event group with {}: counted in another group, multiplexed "
-      "if counters are scarce",
-      event.name, others);
+  return fmt::format("{} does not fit into one event group with {}: counted in another group, multiplexed "
+                     "if counters are scarce",
+                     event.name, others);
 }
 
 } // namespace recount::perf

@@ -93,8 +93,7 @@ const Figure& suitable(const std::vector<Figure>& figures, const result::Results
   std::string needs;
   for (const auto& figure : figures)
     needs += "\n    " + figure.entry.name + " needs " + figure.entry.needs;
-  throw bad_input("nothing to draw", "the results have " + inventory(results),
-                  "the figures need:" + needs);
+  throw bad_input("nothing to draw", "the results have " + inventory(results), "the figures need:" + needs);
 }
 
 } // namespace recount::figure

@@ -43,8 +43,8 @@ struct Figure {
 
 /// Throws recount::Error (bad_input) with the nearest names.
 [[nodiscard]] const Figure& find(const std::vector<Figure>& figures, std::string_view name);
-/// The first figure that these results can fill. Throws recount::Error (bad_input), naming what the results contain
-/// and what each figure needs, when there is none.
+/// The first figure that these results can fill. Throws recount::Error (bad_input), naming what the results
+/// contain and what each figure needs, when there is none.
 [[nodiscard]] const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
                                      const Choice& choice = {});
 

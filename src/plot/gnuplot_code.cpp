@@ -23,7 +23,8 @@ std::string_view tex_of(char c) {
   }
 }
 
-/// Characters that need no escape in double quotes: the others are `...`, @macros, escapes, or begin a comment.
+/// Characters that need no escape in double quotes: the others are `...`, @macros, escapes, or begin a
+/// comment.
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view(" .,:;_-+=/()").find(c) != std::string_view::npos;

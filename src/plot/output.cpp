@@ -78,15 +78,15 @@ void Delivery::verify(const std::string& ending) const {
   if (!bytes.empty() &&
       bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) != std::string::npos)
     return;
-  // gnuplot does not check its writes: a full disk is distinguished from a failure of gnuplot by the space that is
-  // left.
+  // gnuplot does not check its writes: a full disk is distinguished from a failure of gnuplot by the space
+  // that is left.
   constexpr std::uintmax_t full = 64 * 1024;
   const Problem no_space = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
   if (!unknown && space.available < full)
     throw Error(to_stdout_ ? ErrorKind::unavailable : ErrorKind::bad_input,
                 {no_space.subject, no_space.cause, free_space, no_space.remedy});
-  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it", free_space,
-                    no_space.remedy);
+  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it",
+                    free_space, no_space.remedy);
 }
 
 std::vector<std::string> Delivery::deliver() const {

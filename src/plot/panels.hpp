@@ -6,8 +6,8 @@
 
 namespace recount::figure {
 
-/// Throws recount::Error (bad_input), naming the contents of the results and the needs of the figure, when they
-/// cannot fill it or would have more panels than fit on a page.
+/// Throws recount::Error (bad_input), naming the contents of the results and the needs of the figure, when
+/// they cannot fill it or would have more panels than fit on a page.
 [[nodiscard]] Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice);
 
 } // namespace recount::figure

@@ -1,8 +1,8 @@
 // Which curves of the results go into a figure.
 #pragma once
 
-#include "result/curves.hpp"
 #include "plot/figure.hpp"
+#include "result/curves.hpp"
 
 #include <string>
 #include <vector>

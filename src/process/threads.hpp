@@ -11,9 +11,9 @@ namespace recount::process {
 /// mounted).
 [[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
 
-/// Calls `take` once for each thread, repeating until there are no new ones. `take` must follow threads started
-/// later by a taken thread (perf events with inherit do), so that none is missed. It returns false for a thread that
-/// has ended. Returns the number of taken threads.
+/// Calls `take` once for each thread, repeating until there are no new ones. `take` must follow threads
+/// started later by a taken thread (perf events with inherit do), so that none is missed. It returns false
+/// for a thread that has ended. Returns the number of taken threads.
 std::size_t each_thread(pid_t pid, const std::function<bool(pid_t tid)>& take);
 
 } // namespace recount::process

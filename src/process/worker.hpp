@@ -10,9 +10,9 @@
 
 namespace recount::process {
 
-/// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF bytes
-/// a pipe, which holds that much at any setting (pipe(7)) and is not subject to RLIMIT_FSIZE; else a file in
-/// memory (memfd_create(2)). Throws recount::Error (unavailable).
+/// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF
+/// bytes a pipe, which holds that much at any setting (pipe(7)) and is not subject to RLIMIT_FSIZE; else a
+/// file in memory (memfd_create(2)). Throws recount::Error (unavailable).
 [[nodiscard]] Fd text_file(std::string_view text);
 
 /// Appends what a non-blocking descriptor holds now, keeping at most `most` bytes in `text` and dropping the

@@ -9,9 +9,10 @@
 
 namespace recount::profile {
 
-/// Code per site: an instruction of the same class as the first one of the site, and a return. The overhead of
-/// a uprobe depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
-/// (arch/x86/kernel/uprobes.c). Empty on architectures other than x86-64, and where memory may not be executable.
+/// Code per site: an instruction of the same class as the first one of the site, and a return. The overhead
+/// of a uprobe depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
+/// (arch/x86/kernel/uprobes.c). Empty on architectures other than x86-64, and where memory may not be
+/// executable.
 class Calibration {
 public:
   explicit Calibration(const std::vector<Site>& sites);

@@ -25,7 +25,8 @@ struct CallHit {
 ///    have not returned never will: they were left by longjmp(3), an exception or an exit ("unreturned").
 ///  - An entry further out than earlier ones ends these in the same way.
 ///  - Several entries at one stack pointer are a function that calls itself in tail position, each of which
-///    returns at once with the others, or one that was left by longjmp and called again; later records decide.
+///    returns at once with the others, or one that was left by longjmp and called again; later records
+///    decide.
 ///  - A return without entry ("stray") happens in a child that was forked within the call, and where Linux
 ///    lost records.
 ///  - A call that began on another CPU than it ended, or changed CPUs meanwhile, has no counts where counters

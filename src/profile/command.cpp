@@ -1,17 +1,17 @@
 // recount profile: samples by function, line and instruction.
 #include "command/command.hpp"
-#include "stat/command_results.hpp"
+#include "base/output_file.hpp"
+#include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "kernel/command_line.hpp"
+#include "profile/folded.hpp"
 #include "profile/function_table.hpp"
 #include "profile/report.hpp"
 #include "profile/results.hpp"
-#include "command/measuring.hpp"
-#include "command/print.hpp"
-#include "kernel/command_line.hpp"
-#include "base/output_file.hpp"
-#include "profile/folded.hpp"
-#include "command/table_export.hpp"
+#include "stat/command_results.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,8 +37,7 @@ void write_folded(const std::string& path, const Profile& p) {
 
 void check(const ProfileOptions& o) {
   if ((o.calls || o.uretprobe) && o.functions.empty())
-    throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function",
-                    "add --function NAME");
+    throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function", "add --function NAME");
   if (o.calls && o.uretprobe)
     throw bad_input("--uretprobe", "cannot be combined with --calls", "use one of them");
   if (o.command.empty() && o.pids.empty())
@@ -68,7 +67,8 @@ std::FILE* stream_of(const ProfileOptions& o) {
 
 profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
-  settings.events = profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  settings.events =
+      profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
   settings.who = target_options(o);
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
@@ -166,8 +166,7 @@ Command profile_command() {
         .list("--function", o->functions, "LIST",
               "count calls of functions, and the events (page-faults, task-clock) per call")
         .flag("--calls", o->calls, "with --function: count calls only, without returns")
-        .flag("--uretprobe", o->uretprobe,
-              "with --function: trace returns by uretprobes, at half the cost")
+        .flag("--uretprobe", o->uretprobe, "with --function: trace returns by uretprobes, at half the cost")
         .list("--by", o->by, "LIST",
               "attribute to module, symbol, function (inlined ones apart), line, address; default: "
               "module,symbol,line")

@@ -6,8 +6,8 @@
 namespace recount::profile {
 
 /// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker
-/// up to the entry point of the program, and stops it there. False if it ended before, or if the architecture is
-/// not supported: then it stays stopped where it was.
+/// up to the entry point of the program, and stops it there. False if it ended before, or if the architecture
+/// is not supported: then it stays stopped where it was.
 bool run_to_entry(pid_t pid);
 
 } // namespace recount::profile

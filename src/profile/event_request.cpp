@@ -45,7 +45,8 @@ EventRequest parse_one(const std::string& word) {
   };
   while (take(":period=", asked.period) || take(":freq=", asked.frequency)) {
   }
-  if (asked.period != 0 && asked.frequency != 0) throw bad_input(word, "has both a period and a frequency", how);
+  if (asked.period != 0 && asked.frequency != 0)
+    throw bad_input(word, "has both a period and a frequency", how);
   if (asked.name.empty()) throw bad_input("-e " + word, "no event", how);
   return asked;
 }

@@ -243,12 +243,11 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
 }
 
 Figure profile_figure() {
-  return {{"profile", "samples by address in the functions with most samples, one panel per event",
-           "results of recount profile"},
-          compose_over_addresses,
-          [](const auto& results, const auto&) {
-            return std::ranges::any_of(results.observations, is_profile);
-          }};
+  return {
+      {"profile", "samples by address in the functions with most samples, one panel per event",
+       "results of recount profile"},
+      compose_over_addresses,
+      [](const auto& results, const auto&) { return std::ranges::any_of(results.observations, is_profile); }};
 }
 
 } // namespace recount::figure

@@ -6,7 +6,8 @@
 
 namespace recount::figure {
 
-/// The functions with most samples side by side in the order of their addresses, without the gaps. Throws Error (bad_input) where there is no function with known bounds.
+/// The functions with most samples side by side in the order of their addresses, without the gaps. Throws
+/// Error (bad_input) where there is no function with known bounds.
 [[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);
 
 /// The figure "profile".

@@ -216,8 +216,9 @@ void conclude(FunctionRecording& made, Open& open) {
   for (const FunctionCalls& f : made.functions)
     if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
       made.notes.push_back(
-          f.name + ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
-                   "return address is replaced; use --calls");
+          f.name +
+          ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
+          "return address is replaced; use --calls");
 }
 } // namespace
 

@@ -26,8 +26,8 @@ struct ProbeCost {
   std::vector<Spread> counters; ///< likewise of each counter
   double call_ns = 0;           ///< additional processor time per call
 };
-/// Values below this may be due to the probes alone: 1.5 times the median, or what 9 of 10 calls that did nothing
-/// stayed below.
+/// Values below this may be due to the probes alone: 1.5 times the median, or what 9 of 10 calls that did
+/// nothing stayed below.
 [[nodiscard]] std::uint64_t probe_limit(const Spread& cost);
 
 /// One function.
@@ -51,9 +51,9 @@ struct FunctionRecording {
   int status = 0; ///< of the command, as a shell reports it
 };
 
-/// Inserts probes into the functions, runs the target, and removes them. A new command is stopped at its entry
-/// point during insertion; a running process is not. Throws as Target, find_sites() and Sampling do, and Error
-/// (unavailable) if this user may not place probes.
+/// Inserts probes into the functions, runs the target, and removes them. A new command is stopped at its
+/// entry point during insertion; a running process is not. Throws as Target, find_sites() and Sampling do,
+/// and Error (unavailable) if this user may not place probes.
 [[nodiscard]] FunctionRecording record_functions(const FunctionSettings& settings);
 
 } // namespace recount::profile

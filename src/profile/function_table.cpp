@@ -1,14 +1,14 @@
 #include "profile/function_table.hpp"
+#include "base/json.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/located.hpp"
-#include "base/json.hpp"
 
 #include <fmt/format.h>
 
 namespace recount::cli {
-using profile::FunctionRecording;
 using profile::FunctionCalls;
+using profile::FunctionRecording;
 using profile::Spread;
 
 namespace {
@@ -22,15 +22,14 @@ std::vector<std::string> warnings(const FunctionCalls& f) {
   if (seen.entries < f.calls)
     lines.push_back(fmt::format("the records of {} calls were lost", f.calls - seen.entries));
   if (!f.returns) return lines;
-  tell(seen.unreturned,
-       "without a return: left by longjmp or an exception, or still running at the end");
+  tell(seen.unreturned, "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
     lines.push_back(
-        std::string(f.asked ? "its return address is replaced (--uretprobe)"
-                            : "its exits cannot be determined from its code, so its return address is replaced") +
+        std::string(f.asked
+                        ? "its return address is replaced (--uretprobe)"
+                        : "its exits cannot be determined from its code, so its return address is replaced") +
         ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");
-  tell(seen.stray,
-       "returns without an entry: of a child forked during the call, or of a call begun earlier");
+  tell(seen.stray, "returns without an entry: of a child forked during the call, or of a call begun earlier");
   tell(seen.migrated, "migrated to another CPU during the call: no counts");
   tell(seen.recursive, "recursive calls: the totals include them once");
   tell(seen.forgotten, "with unknown end, because records were lost");
@@ -102,14 +101,12 @@ bool has_table(const FunctionCalls& f) {
 std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
   std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
                                  printable(profile::short_path(f.module)), f.calls);
-  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed)
-                                                   : "\n";
+  text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed) : "\n";
   for (const auto& warning : warnings(f))
     text += "  " + warning + "\n";
   if (!has_table(f)) return text;
   text += function_table(recording, f).text();
-  if (below_cost(f))
-    text += "  wall time: below the probe cost; use --calls, or sample cpu-clock for time\n";
+  if (below_cost(f)) text += "  wall time: below the probe cost; use --calls, or sample cpu-clock for time\n";
   return text;
 }
 
@@ -162,11 +159,9 @@ std::string functions_text(const FunctionRecording& recording, const std::string
                       static_cast<double>(recording.reader_ns) / 1e6);
   text +=
       probes > 0
-          ? fmt::format("  cost of probes: about {:.3g} ms, included in the times\n",
-                        probes / 1e6)
+          ? fmt::format("  cost of probes: about {:.3g} ms, included in the times\n", probes / 1e6)
           : std::string("  cost of probes: not measured; some microseconds per hit, included in the times\n");
-  if (!recording.complete)
-    text += "  incomplete: records were lost; the numbers of calls are exact\n";
+  if (!recording.complete) text += "  incomplete: records were lost; the numbers of calls are exact\n";
   for (const auto& note : recording.notes)
     text += "  " + printable(note) + "\n";
   for (const auto& f : recording.functions)
@@ -176,9 +171,9 @@ std::string functions_text(const FunctionRecording& recording, const std::string
 
 std::string functions_json(const FunctionRecording& recording, const std::string& subject) {
   Json json{{"subject", subject},
-                    {"seconds", recording.seconds},
-                    {"status", recording.status},
-                    {"complete", recording.complete}};
+            {"seconds", recording.seconds},
+            {"status", recording.status},
+            {"complete", recording.complete}};
   json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
   Json& functions = json["functions"] = Json::array();
   for (const auto& f : recording.functions)

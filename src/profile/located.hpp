@@ -14,7 +14,7 @@ namespace recount::profile {
 struct Located {
   std::string
       module; ///< path of the file; "[kernel]", "[kernel ext4]", "//anon", "[unknown]", "[other places]"
-  std::uint64_t address = 0; ///< as in the file (and in objdump); else the memory address
+  std::uint64_t address = 0;         ///< as in the file (and in objdump); else the memory address
   std::vector<symbol::Frame> frames; ///< innermost first, never empty; empty names where nothing is known
   std::uint64_t start = 0, end = 0;  ///< of the function; 0: unknown
   std::string instruction;           ///< as text; empty: not asked for, or unknown

@@ -82,8 +82,8 @@ std::uint32_t Places::child(std::uint32_t caller, std::uint32_t place) {
   return made;
 }
 
-/// The kernel records addresses innermost first, with markers where the mode changes; all but the innermost are
-/// return addresses, whose calls end right before them.
+/// The kernel records addresses innermost first, with markers where the mode changes; all but the innermost
+/// are return addresses, whose calls end right before them.
 void Places::add_chain(const Sample& s, std::uint32_t innermost) {
   frames_.assign(1, innermost);
   Mode mode = s.mode;

@@ -1,7 +1,7 @@
 #include "profile/probe_events.hpp"
 
-#include "host/permission.hpp"
 #include "base/text.hpp"
+#include "host/permission.hpp"
 
 #include <recount/error.hpp>
 

@@ -24,8 +24,8 @@ std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& asked,
   return made;
 }
 
-std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named, const std::vector<EventRequest>& asked,
-                                      Domain domain) {
+std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named,
+                                      const std::vector<EventRequest>& asked, Domain domain) {
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < named.size(); ++i) {
     events.push_back(sampled(named[i], domain));
@@ -35,7 +35,8 @@ std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named, co
 }
 
 bool watches_variables(const std::vector<EventRequest>& asked) {
-  return std::ranges::any_of(asked, [](const EventRequest& a) { return watched_variable(a.name).has_value(); });
+  return std::ranges::any_of(asked,
+                             [](const EventRequest& a) { return watched_variable(a.name).has_value(); });
 }
 
 SamplingOptions options_for(const RecordSettings& settings, const Target& target, bool stopped) {

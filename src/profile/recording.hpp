@@ -34,8 +34,8 @@ struct Recording {
   int status = 0;                 ///< of the command, as a shell reports it
 };
 
-/// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do, and
-/// Error (bad_input) for a variable that the program does not have.
+/// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,
+/// and Error (bad_input) for a variable that the program does not have.
 [[nodiscard]] Recording record(const RecordSettings& settings);
 
 /// A note if most call chains have one frame, as without frame pointers; else, and with few samples, empty.

@@ -38,8 +38,8 @@ struct ProfileRow {
   std::vector<Tally> tallies;       ///< one for each event
 };
 
-/// The grouping of the figure for these groupings of tables: by symbol if included or if there is no other, else
-/// the first.
+/// The grouping of the figure for these groupings of tables: by symbol if included or if there is no other,
+/// else the first.
 [[nodiscard]] By figure_by(const std::vector<By>& ways);
 
 /// Most samples of the first event first. Lines and functions are those of the innermost frame: inlined code

@@ -61,7 +61,8 @@ public:
       if (fits && take(candidate, wanted.name, text)) return;
     }
     if (!library)
-      throw bad_input("--function " + text, "the process has not loaded the library " + wanted.library, libraries());
+      throw bad_input("--function " + text, "the process has not loaded the library " + wanted.library,
+                      libraries());
     explain(wanted, text);
     throw bad_input("--function " + text, "there is no such function", near(wanted));
   }
@@ -95,9 +96,10 @@ private:
       if (std::ranges::none_of(sites_.all, same)) sites_.all.push_back(site);
     }
     if (sites_.all.size() > most_)
-      throw bad_input("--function " + text,
-                      fmt::format("{} functions match, more than the maximum of {}", sites_.all.size(), most_),
-                      "narrow the pattern");
+      throw bad_input(
+          "--function " + text,
+          fmt::format("{} functions match, more than the maximum of {}", sites_.all.size(), most_),
+          "narrow the pattern");
     note(candidate, name, text);
     return true;
   }
@@ -131,8 +133,8 @@ private:
                                 candidate.module.inlined(wanted.name + "<*").value_or(0);
       if (times > 0)
         throw bad_input("--function " + text,
-                        fmt::format("was inlined at all {} places in {}: there are no calls to count",
-                                    times, short_path(candidate.path)),
+                        fmt::format("was inlined at all {} places in {}: there are no calls to count", times,
+                                    short_path(candidate.path)),
                         "recount profile --by function shows samples in it; or compile it with "
                         "__attribute__((noinline))");
     }

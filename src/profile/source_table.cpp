@@ -83,8 +83,7 @@ std::string chains_table(const Profile& p, std::size_t top) {
 
 std::string annotated_text(const Profile& p, const std::string& function) {
   const auto parts = profile::annotate(p.recording.places, p.naming, function);
-  if (parts.empty())
-    return fmt::format("{}: no samples in a function of this name\n", printable(function));
+  if (parts.empty()) return fmt::format("{}: no samples in a function of this name\n", printable(function));
   std::string text;
   for (const auto& part : parts)
     text += printable(part.file) + (part.trouble.empty() ? "" : ": " + part.trouble) + "\n" +

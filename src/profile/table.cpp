@@ -132,12 +132,12 @@ std::string profile_summary(const Profile& p) {
   std::uint64_t samples = 0;
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
-  text += fit(fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
-                          cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
-                          report.records, format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+  text += fit(fmt::format(
+                  "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
+                  cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
+                  format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
               columns, 4) +
-          "\n" +
-          fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
+          "\n" + fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
           "\n";
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,

@@ -18,8 +18,8 @@ struct TargetOptions {
   std::optional<int> cpu; ///< the command runs on this one only
 };
 
-/// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals from
-/// other processes are forwarded to it. It continues if recount is killed.
+/// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals
+/// from other processes are forwarded to it. It continues if recount is killed.
 class Target {
 public:
   /// `stopped`: a command to be profiled waits at its entry point instead of before exec, with its libraries

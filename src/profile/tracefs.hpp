@@ -9,8 +9,8 @@
 
 namespace recount::profile {
 
-/// Defines probes in its own group, and removes them in the destructor. The constructor removes groups left behind
-/// by processes that have ended. Not thread-safe.
+/// Defines probes in its own group, and removes them in the destructor. The constructor removes groups left
+/// behind by processes that have ended. Not thread-safe.
 class Tracefs {
 public:
   /// Throws Error (unavailable) when tracefs is neither mounted nor mountable privately, or is not

@@ -1,8 +1,8 @@
 // From observations to curves: repetitions of a point become a summary, points of one series a curve.
 #pragma once
 
-#include "statistics/statistics.hpp"
 #include "result/read.hpp"
+#include "statistics/statistics.hpp"
 
 #include <functional>
 #include <optional>

@@ -9,8 +9,8 @@
 
 namespace recount::result {
 
-/// One object of a line with its place, so that every error names it. nlohmann::json, not Json: ordered keys are
-/// searched one by one, and a damaged line can have any number of them.
+/// One object of a line with its place, so that every error names it. nlohmann::json, not Json: ordered keys
+/// are searched one by one, and a damaged line can have any number of them.
 class Fields {
 public:
   Fields(const nlohmann::json& object, std::string where) : object_(object), where_(std::move(where)) {

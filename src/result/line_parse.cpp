@@ -89,8 +89,7 @@ nlohmann::json parse(std::string_view text, const std::string& where) {
   if (text.find('\0') != std::string_view::npos)
     throw bad_input(where, "contains a NUL byte: not a results file of recount");
   nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-  if (object.is_discarded())
-    throw bad_input(where, "is not JSON: not a results file of recount, or damaged");
+  if (object.is_discarded()) throw bad_input(where, "is not JSON: not a results file of recount, or damaged");
   return object;
 }
 

@@ -1,5 +1,5 @@
-#include "result/line.hpp"
 #include "base/json.hpp"
+#include "result/line.hpp"
 
 #include <cmath>
 

@@ -51,8 +51,8 @@ public:
         throw bad_input(where, "no header line of run \"" + id.substr(0, 80) + "\" in the file",
                         "keep the lines of type run when you split or merge files");
     if (repeated_ > 0)
-      into_.warnings.push_back(fmt::format(
-          "{}: {} observations occur more than once; the first one is used", name_, repeated_));
+      into_.warnings.push_back(
+          fmt::format("{}: {} observations occur more than once; the first one is used", name_, repeated_));
   }
 
 private:

@@ -1,15 +1,15 @@
 // recount stat: counts any program, in any language.
 #include "command/command.hpp"
-#include "stat/command_results.hpp"
 #include "command/measuring.hpp"
-#include "kernel/command_line.hpp"
 #include "command/output.hpp"
-#include "command/print.hpp"
 #include "command/outputs.hpp"
-#include "stat/report.hpp"
-#include "process/waiter.hpp"
-#include "stat/run.hpp"
+#include "command/print.hpp"
 #include "command/table_export.hpp"
+#include "kernel/command_line.hpp"
+#include "process/waiter.hpp"
+#include "stat/command_results.hpp"
+#include "stat/report.hpp"
+#include "stat/run.hpp"
 
 #include <fmt/format.h>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "stat/command_results.hpp"
 
 #include "command/measuring.hpp"
-#include "sweep/options.hpp"
 #include "result/write.hpp"
+#include "sweep/options.hpp"
 #include "witness/header.hpp"
 
 #include <charconv>
@@ -39,7 +39,8 @@ std::string show_pids(const std::vector<pid_t>& pids) {
 std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {
   auto notes = plan.notes;
   if (domain.empty() && plan.domain == Domain::user)
-    notes.emplace_back("counted in user mode only: this user may not count in the kernel (see recount doctor)");
+    notes.emplace_back(
+        "counted in user mode only: this user may not count in the kernel (see recount doctor)");
   return notes;
 }
 

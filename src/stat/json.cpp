@@ -1,6 +1,6 @@
 #include "base/json.hpp"
-#include "stat/report.hpp"
 #include "process/waiter.hpp"
+#include "stat/report.hpp"
 
 namespace recount::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include "stat/coverage.hpp"
 #include "stat/evaluate.hpp"
 
-
 #include <fmt/format.h>
 #include <map>
 #include <unistd.h>

@@ -35,8 +35,8 @@ std::string format_share(double share) {
 
 /// Whether a row of this name is refused as well.
 bool refused(const stat::Plan& plan, const std::string& name) {
-  return std::ranges::any_of(plan.rows,
-                             [&](const stat::PlanRow& row) { return row.name == name && !row.refused.empty(); });
+  return std::ranges::any_of(
+      plan.rows, [&](const stat::PlanRow& row) { return row.name == name && !row.refused.empty(); });
 }
 
 /// Reasons and flags shared by several rows are printed once.

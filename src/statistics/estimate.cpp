@@ -1,7 +1,7 @@
 #include "statistics/estimate.hpp"
 
-#include "statistics/statistics.hpp"
 #include "base/random.hpp"
+#include "statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

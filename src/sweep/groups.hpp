@@ -1,8 +1,8 @@
 // Observations gathered by point, witness and metric.
 #pragma once
 
-#include "statistics/statistics.hpp"
 #include "result/read.hpp"
+#include "statistics/statistics.hpp"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-// The demanglers of libiberty; <libiberty/demangle.h> declares a basename() that clashes with that of <cstring>.
+// The demanglers of libiberty; <libiberty/demangle.h> declares a basename() that clashes with that of
+// <cstring>.
 extern "C" {
 using DemangledPart = void (*)(const char* text, std::size_t size, void* opaque);
 int cplus_demangle_v3_callback(const char* mangled, int options, DemangledPart part, void* opaque);

@@ -25,8 +25,9 @@ struct Code {
   std::uint64_t address = 0;
   std::vector<unsigned char> bytes;
 };
-/// The exit instructions of a function, given by its parts: returns, and unconditional jumps out of all parts.
-/// Nothing if they are not all known: after an unknown instruction, an indirect jump, or a conditional exit.
+/// The exit instructions of a function, given by its parts: returns, and unconditional jumps out of all
+/// parts. Nothing if they are not all known: after an unknown instruction, an indirect jump, or a conditional
+/// exit.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<Code>& parts);
 
 } // namespace recount::symbol

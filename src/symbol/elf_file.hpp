@@ -14,12 +14,12 @@
 
 namespace recount::symbol {
 
-/// Addresses are those of the file (p_vaddr), wherever it is mapped. Files are not trusted: libelf and libdw check
-/// bounds. Not thread-safe.
+/// Addresses are those of the file (p_vaddr), wherever it is mapped. Files are not trusted: libelf and libdw
+/// check bounds. Not thread-safe.
 class ElfFile {
 public:
-  /// Takes a program or a shared library. `path` names it in messages and determines the search for its debug file.
-  /// Separate debug files are looked for by build id and by .gnu_debuglink as gdb does: beside it, in
+  /// Takes a program or a shared library. `path` names it in messages and determines the search for its debug
+  /// file. Separate debug files are looked for by build id and by .gnu_debuglink as gdb does: beside it, in
   /// .debug/ beside it, under /usr/lib/debug and under `debug_path` (directories, separated by ':'). Throws
   /// Error (bad_input) when it is no such file.
   ElfFile(process::Fd fd, const std::string& path, const std::string& debug_path);

@@ -1,7 +1,7 @@
 #include "symbol/kernel_symbols.hpp"
 
-#include "host/sysctl.hpp"
 #include "base/text.hpp"
+#include "host/sysctl.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -33,8 +33,7 @@ KernelSymbols::KernelSymbols(std::string text) : text_(std::move(text)) {
     entries_.push_back(e);
   }
   std::ranges::stable_sort(entries_, {}, &Entry::start);
-  if (entries_.empty())
-    hidden_ = zeros ? "the kernel hides its addresses" : "kernel symbols cannot be read";
+  if (entries_.empty()) hidden_ = zeros ? "the kernel hides its addresses" : "kernel symbols cannot be read";
 }
 
 KernelSymbols KernelSymbols::here() {

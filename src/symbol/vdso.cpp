@@ -1,6 +1,6 @@
 // The code that Linux maps into every process, from the memory of this process.
-#include "symbol/module.hpp"
 #include "process/worker.hpp"
+#include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 

@@ -93,7 +93,8 @@ Address parse_address(const std::string& text) {
   if (at.host.starts_with('[') && at.host.ends_with(']')) at.host = at.host.substr(1, at.host.size() - 2);
   const bool digits = !at.port.empty() && at.port.size() <= 5 &&
                       std::ranges::all_of(at.port, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || std::stoi(at.port) > 65535 || at.host.empty()) throw bad_input(text, "is not an address", forms);
+  if (!digits || std::stoi(at.port) > 65535 || at.host.empty())
+    throw bad_input(text, "is not an address", forms);
   return at;
 }
 
@@ -142,7 +143,8 @@ void Listener::listen_by_tcp(const Address& at) {
   }
   if (error == EADDRINUSE)
     throw unavailable(at.host + ":" + at.port, "is in use", {}, "choose another port; 0 takes any");
-  throw bad_input(at.host + ":" + at.port, std::string("cannot listen on this address: ") + std::strerror(error));
+  throw bad_input(at.host + ":" + at.port,
+                  std::string("cannot listen on this address: ") + std::strerror(error));
 }
 
 process::Fd Listener::accept() const {
@@ -154,10 +156,9 @@ process::Fd connect_to(const std::string& text) {
   int error = ECONNREFUSED;
   const auto nobody = [&] {
     if (error == EACCES || error == EPERM)
-      return unavailable(
-          text, std::string("this user may not connect: ") + std::strerror(error), {},
-          "connect as the user who started recount watch --listen, "
-          "or listen on a port");
+      return unavailable(text, std::string("this user may not connect: ") + std::strerror(error), {},
+                         "connect as the user who started recount watch --listen, "
+                         "or listen on a port");
     return unavailable(text, std::string("no connection: ") + std::strerror(error), {},
                        "start recount watch --listen " + text + " first");
   };

@@ -17,7 +17,8 @@ struct Address {
 /// Throws Error (bad_input).
 [[nodiscard]] Address parse_address(const std::string& text);
 
-/// A non-blocking listening socket. A Unix socket is accessible to this user only and removed by the destructor.
+/// A non-blocking listening socket. A Unix socket is accessible to this user only and removed by the
+/// destructor.
 class Listener {
 public:
   /// Throws Error: bad_input for an invalid address, unavailable when it is in use.

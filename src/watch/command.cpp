@@ -1,17 +1,17 @@
 // recount watch: a live trace of a program.
 #include "command/command.hpp"
-#include "stat/command_results.hpp"
+#include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/plot_file.hpp"
-#include "command/measuring.hpp"
+#include "command/table_export.hpp"
 #include "kernel/command_line.hpp"
-#include "watch/remote.hpp"
-#include "watch/view.hpp"
+#include "stat/command_results.hpp"
 #include "watch/figure.hpp"
 #include "watch/hub.hpp"
+#include "watch/remote.hpp"
+#include "watch/view.hpp"
 #include "watch/watcher.hpp"
-#include "command/table_export.hpp"
 
 #include <csignal>
 #include <exception>
@@ -184,8 +184,8 @@ int execute_watch(const WatchOptions& o) {
   if (items.empty()) throw bad_input("--event", "the list is empty");
   const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
-    throw bad_input("--event",
-                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), watch::most_series));
+    throw bad_input("--event", fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(),
+                                           watch::most_series));
   const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
   int status = 0;
   {
@@ -204,12 +204,11 @@ Command watch_command() {
   command.transparent = true;
   command.declare = [](Options& options) -> std::function<int()> {
     auto o = std::make_shared<WatchOptions>();
-    options
-        .list("-e,--event", o->events, "LIST",
-              "events, presets, metrics; keys n and p select one")
+    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; keys n and p select one")
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
-        .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)", interval_range)
+        .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)",
+                interval_range)
         .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")

@@ -116,7 +116,8 @@ std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
   text = fit(text, line_width(stream), 2) + "\n" + (table.empty() ? std::string() : table.text(stream));
   for (const auto& [why, names] : refused)
     text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), line_width(stream), 4) + "\n";
-  if (trace.dropped() > 0) text += fmt::format("  {} lines missed: this viewer was too slow\n", trace.dropped());
+  if (trace.dropped() > 0)
+    text += fmt::format("  {} lines missed: this viewer was too slow\n", trace.dropped());
   if (trace.dropped_by_program() > 0)
     text += fmt::format("  {} marks dropped by the program\n", trace.dropped_by_program());
   return text;

@@ -1,7 +1,6 @@
 #include "watch/message.hpp"
 #include "base/json.hpp"
 
-
 #include <cmath>
 
 namespace recount::watch {

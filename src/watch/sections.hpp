@@ -21,8 +21,10 @@ public:
   /// Throws Error (unavailable).
   SectionSocket();
   [[nodiscard]] int theirs() const noexcept { return theirs_.get(); }
-  void started() { theirs_.reset(); }                           ///< the program holds its own copy
-  [[nodiscard]] int fd() const noexcept { return ours_.get(); } ///< to poll; -1 after all writers have closed it
+  void started() { theirs_.reset(); } ///< the program holds its own copy
+  [[nodiscard]] int fd() const noexcept {
+    return ours_.get();
+  } ///< to poll; -1 after all writers have closed it
   /// Reads at most a thousand messages; `begin` is the start of the watch.
   void read(std::chrono::steady_clock::time_point begin, const std::function<void(const Message&)>& take);
 
@@ -30,8 +32,8 @@ private:
   process::Fd ours_, theirs_;
 };
 
-/// Parses one message of one or more lines. Times are seconds since `begin_ns` of the monotonic clock; `now_ns`
-/// is the default. Invalid lines are ignored. Pure.
+/// Parses one message of one or more lines. Times are seconds since `begin_ns` of the monotonic clock;
+/// `now_ns` is the default. Invalid lines are ignored. Pure.
 void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t now_ns,
                     const std::function<void(const Message&)>& take);
 

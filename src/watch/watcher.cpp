@@ -8,7 +8,6 @@
 #include "stat/summary.hpp"
 #include "watch/sections.hpp"
 
-
 #include <recount/error.hpp>
 
 #include <algorithm>

@@ -27,18 +27,20 @@ struct Observer {
   /// The counts behind each interval, and at the end those of the whole.
   std::function<void(const stat::Slice&)> slice = [](const auto&) {};
   std::function<void()> started = [] {}; ///< the command has its own copies of its descriptors
-  std::function<void(std::vector<pollfd>&)> polled = [](auto&) {}; ///< appends descriptors to poll
+  std::function<void(std::vector<pollfd>&)> polled = [](auto&) {};            ///< appends descriptors to poll
   std::function<void(const std::vector<pollfd>&)> ready = [](const auto&) {}; ///< poll(2) has returned
   /// A signal arrived. True: stop watching processes; a command is watched until it ends.
   std::function<bool(int number)> signal = [](int) { return true; };
-  std::function<bool()> enough = [] { return false; }; ///< called after each poll; true: stop, as for signal()
+  std::function<bool()> enough = [] {
+    return false;
+  }; ///< called after each poll; true: stop, as for signal()
 };
 
 /// The series of a plan, in the order of its rows.
 [[nodiscard]] std::vector<Series> series_of(const stat::Plan& plan);
 
-/// Watches from start to end. The exit status of the command as a shell reports it; 0 without one. Throws Error
-/// and process::CannotRun as stat::run() does.
+/// Watches from start to end. The exit status of the command as a shell reports it; 0 without one. Throws
+/// Error and process::CannotRun as stat::run() does.
 int watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer);
 
 } // namespace recount::watch

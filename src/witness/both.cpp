@@ -1,8 +1,8 @@
-// both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA), so
-// that neither drift nor the overhead of starting the inner one appears as a difference.
-#include "witness/metric_events.hpp"
+// both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
+// so that neither drift nor the overhead of starting the inner one appears as a difference.
 #include "witness/both_passes.hpp"
 #include "witness/counting.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/nested.hpp"
 #include "witness/sets.hpp"
 #include "witness/witness.hpp"
@@ -26,7 +26,8 @@ std::vector<std::string> names_of(const Set& set, const Task& task) {
 /// One set over the region.
 class Run {
 public:
-  Run(const Set& set, const std::vector<MetricEvents>& asked, const Task& task, const PassPlan& script, PassObservations& observations)
+  Run(const Set& set, const std::vector<MetricEvents>& asked, const Task& task, const PassPlan& script,
+      PassObservations& observations)
       : set_(set),
         asked_(asked),
         pass_plan_(script),
@@ -177,7 +178,8 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
               interface.perf, [&](std::size_t i) { return perf(i) && !papi(i); }, fits_one_group),
           {true, false, true});
   execute(some_sets(
-              interface.perf, [&](std::size_t i) { return !perf(i) && papi(i); }, [](const Set&) { return false; }),
+              interface.perf, [&](std::size_t i) { return !perf(i) && papi(i); },
+              [](const Set&) { return false; }),
           {false, true, true});
   return std::move(observations).all();
 }

@@ -6,8 +6,8 @@
 #include "model/metrics.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
-#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
+#include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
 

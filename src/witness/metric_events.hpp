@@ -20,7 +20,7 @@ namespace recount::witness {
 struct PresetFormula {
   preset::Written written;
   std::map<std::string, std::size_t> event_of; ///< which event each native name is
-  Preset papi_definition;                                ///< the definition in PAPI, which may differ
+  Preset papi_definition;                      ///< the definition in PAPI, which may differ
   int max_mhz = 0;                             ///< as PAPI states it; 0 where no formula needs it
 };
 

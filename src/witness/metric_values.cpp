@@ -1,6 +1,6 @@
 // From the counts of a metric's events to its value.
-#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
+#include "witness/metric_events.hpp"
 
 #include <algorithm>
 #include <cmath>

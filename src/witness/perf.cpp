@@ -1,6 +1,6 @@
 // perf: the kernel's own counters, read raw.
-#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/sets.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"

@@ -26,8 +26,8 @@ using Fits = std::function<bool(const Set&)>;
 /// Whether its events open as one group that runs.
 [[nodiscard]] bool fits_one_group(const Set& set);
 
-/// First fit, in order: each metric that is not refused is added to the first set that can still be counted with
-/// it, else to a new set.
+/// First fit, in order: each metric that is not refused is added to the first set that can still be counted
+/// with it, else to a new set.
 [[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits);
 
 } // namespace recount::witness

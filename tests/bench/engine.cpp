@@ -1,8 +1,8 @@
 // Overhead of a sweep per run, without the kernel: starting the process, handing over the task,
 // taking in and writing the observations. Not a test: prints a table, always exits with 0.
 //   bench-engine RECOUNT    (the program whose runs are timed)
-#include "statistics/statistics.hpp"
 #include "host/cpu.hpp"
+#include "statistics/statistics.hpp"
 #include "sweep/header.hpp"
 #include "sweep/session.hpp"
 #include "witness/witness.hpp"
@@ -33,7 +33,8 @@ double ms(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-/// Processor time of this process and of all its children so far: independent of other load, unlike wall time.
+/// Processor time of this process and of all its children so far: independent of other load, unlike wall
+/// time.
 double cpu_ms() {
   double sum = 0;
   for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

@@ -2,9 +2,9 @@
 // its TLBs, L2 misses with and without a prefetcher. The table is evidence and changes nothing in the model.
 //   bench-model-published TABLE [--all]    (--all: prefetching at every size, which takes an hour)
 #include "kernel/kernel.hpp"
+#include "matmul/published.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "matmul/published.hpp"
 
 #include <recount/error.hpp>
 

@@ -39,7 +39,7 @@ private:
 /// Whether this program runs on a simulated machine, of that name if one is given.
 [[nodiscard]] bool simulated(const std::string& machine = {});
 
-/// Executes so many turns of `integer --operation add`: 18 instructions a turn and 3 besides.
+/// Executes N iterations of `integer --operation add`: 18 instructions per iteration and 3 more.
 void add_turns(std::int64_t turns);
 inline constexpr double instructions_a_turn = 18, instructions_besides = 3;
 /// Any block: "float_add_f64_128".

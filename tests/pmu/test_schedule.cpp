@@ -44,7 +44,7 @@ struct Group {
   std::vector<std::uint64_t> words() { return fds.front().words(); }
 };
 
-/// Executes for so many milliseconds of CPU time; returns the turns.
+/// Executes for N milliseconds of CPU time; returns the iterations.
 std::int64_t execute_for(int ms) {
   const auto now = [] { return std::clock() / (CLOCKS_PER_SEC / 1000); };
   const auto end = now() + ms;

@@ -17,8 +17,8 @@ namespace {
 
 /// Of the way from the floor to the plateau: up to here an access stays, from there on it leaves.
 constexpr double classic_flat = 0.05, classic_full = 0.75;
-/// A curve of times whose maximum is below this multiple of the floor is flat; passes over few elements cost more for
-/// reasons of their own (a load that waits for the store before it).
+/// A curve of times whose maximum is below this multiple of the floor is flat; passes over few elements cost
+/// more for reasons of their own (a load that waits for the store before it).
 constexpr double time_flat = 1.25, time_flat_of_stride = 1.5;
 constexpr std::int64_t fewest_elements = 128;
 constexpr double miss_words = 0.01; ///< lower values are reported as below it

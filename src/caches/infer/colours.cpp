@@ -152,8 +152,8 @@ private:
            belongs_after_all(page, group, ahead_to_fit);
   }
 
-  /// The same without a short measurement. While another program has a line in the set, the group overflows with any
-  /// page, and without one of its own: that is no evidence on this page.
+  /// The same without a short measurement. While another program has a line in the set, the group overflows
+  /// with any page, and without one of its own: that is no evidence on this page.
   bool belongs_after_all(std::int64_t page, Pages group, int ahead_that_fit = ahead_to_overflow) {
     group.back() = page;
     return overflows(group, ahead_that_fit) && !overflows(without(group, group.size() - 1, group.size()));

@@ -4,7 +4,6 @@
 
 #include "recount/error.hpp"
 
-
 namespace recount::study {
 
 namespace {
@@ -14,10 +13,10 @@ constexpr std::string_view stage_begin = R"({"stage":)";
 
 std::string to_caches_request(const CachesTask& task) {
   return Json{{"witness", task.witness},
-                     {"metrics", task.metrics},
-                     {"most_bytes", task.most_bytes},
-                     {"seed", task.seed},
-                     {"grid", task.grid}}
+              {"metrics", task.metrics},
+              {"most_bytes", task.most_bytes},
+              {"seed", task.seed},
+              {"grid", task.grid}}
       .dump();
 }
 

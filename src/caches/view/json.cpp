@@ -1,5 +1,5 @@
-#include "caches/view/output.hpp"
 #include "base/json.hpp"
+#include "caches/view/output.hpp"
 
 #include <fmt/format.h>
 
@@ -38,10 +38,10 @@ Json property_json(const Property& p) {
   for (const auto& point : p.points)
     object["points"].push_back({{"at", point.at}, {"value", point.value}});
   Json evidence{{"quantity", p.quantity},
-                      {"points", object["points"]},
-                      {"threshold", p.threshold},
-                      {"contradicted_by", p.against},
-                      {"words", p.words}};
+                {"points", object["points"]},
+                {"threshold", p.threshold},
+                {"contradicted_by", p.against},
+                {"words", p.words}};
   object.erase("points");
   object["evidence"] = std::move(evidence);
   return object;
@@ -56,10 +56,10 @@ Json classic_value(const analysis::ClassicValue& value) {
 
 Json classic_json(const analysis::ClassicReading& reading) {
   Json object{{"level", reading.level},
-                    {"curves", reading.curves},
-                    {"capacity", classic_value(reading.capacity)},
-                    {"line", classic_value(reading.line)},
-                    {"ways", classic_value(reading.ways)}};
+              {"curves", reading.curves},
+              {"capacity", classic_value(reading.capacity)},
+              {"line", classic_value(reading.line)},
+              {"ways", classic_value(reading.ways)}};
   if (reading.penalty) object["penalty_ns"] = *reading.penalty;
   object["words"] = reading.words;
   return object;
@@ -69,8 +69,7 @@ Json row_json(const analysis::GridRow& row) {
   Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
   for (std::size_t level = 0; level < row.misses.size(); ++level)
-    object[fmt::format("l{}_misses", level + 1)] =
-        row.misses[level] ? Json(*row.misses[level]) : Json();
+    object[fmt::format("l{}_misses", level + 1)] = row.misses[level] ? Json(*row.misses[level]) : Json();
   if (row.cycles) object["cycles"] = *row.cycles;
   if (row.ns) object["ns"] = *row.ns;
   return object;
@@ -78,8 +77,7 @@ Json row_json(const analysis::GridRow& row) {
 
 Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
-  Json object{
-      {"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
+  Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
   object["cpu"] = shown.all.cpu ? Json(*shown.all.cpu) : Json();
   object["stated_by"] = shown.all.stated.source;
   if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t most_turns = std::int64_t{1} << 40;
 
 std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t fallback) {
-  choices.push_back(number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn),
-                                     fallback, 1, most_turns));
+  choices.push_back(number_parameter(
+      "turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), fallback, 1, most_turns));
   return choices;
 }
 

@@ -14,7 +14,8 @@ namespace recount::kernel {
 enum class Data {
   line, ///< some lines of memory, zeros
   ones, ///< 1 in every floating-point format, see native::ones_f64
-  coins ///< one byte per step, half of them zeros, in the order that the pattern says: "random" or every other
+  coins ///< one byte per step, half of them zeros, in the order that the pattern says: "random" or every
+        ///< other
 };
 
 /// Counts that are not sums of instructions, for one block of a family.

@@ -1,9 +1,9 @@
 // `code`: jumps from line to line of code that it has written. See recount-kernels(7).
-#include "kernel/closed_form.hpp"
 #include "kernel/blocks/code_point.hpp"
-#include "kernel/loops/cycle.hpp"
 #include "kernel/blocks/emit.hpp"
+#include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
+#include "kernel/loops/cycle.hpp"
 #include "kernel/memory.hpp"
 #include "recount/error.hpp"
 
@@ -37,8 +37,7 @@ public:
     // Never writable and executable at once, for systems that forbid this (W^X).
     if (mprotect(memory_.data(), static_cast<std::size_t>(memory_.placement().bytes),
                  PROT_READ | PROT_EXEC) != 0)
-      throw unavailable("code",
-                        std::string("generated code cannot be executed: ") + std::strerror(errno), {},
+      throw unavailable("code", std::string("generated code cannot be executed: ") + std::strerror(errno), {},
                         "a security policy (SELinux: execmem) forbids it");
     code_ = reinterpret_cast<void (*)(void*)>(memory_.data());
   }
@@ -55,8 +54,7 @@ private:
 class CodeKernel : public ClosedFormKernel {
 public:
   CodeKernel()
-      : ClosedFormKernel("code", "jumps between lines of code in pseudo-random order",
-                         code_parameters()) {}
+      : ClosedFormKernel("code", "jumps between lines of code in pseudo-random order", code_parameters()) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return code_point(*this, point).bytes();
   }

@@ -1,7 +1,7 @@
 #include "kernel/blocks/code_point.hpp"
 
-#include "kernel/closed_form.hpp"
 #include "kernel/blocks/emit.hpp"
+#include "kernel/closed_form.hpp"
 #include "kernel/point.hpp"
 #include "kernel/presets_of_tally.hpp"
 #include "recount/error.hpp"
@@ -14,7 +14,8 @@ namespace recount::kernel {
 
 namespace {
 
-constexpr std::int64_t most_code = 128 << 20; // the shortest range of a direct jump on the supported architectures
+constexpr std::int64_t most_code =
+    128 << 20; // the shortest range of a direct jump on the supported architectures
 /// No first-level instruction cache is larger; none is smaller than twice the other.
 constexpr std::int64_t largest_l1i = 192 << 10, surely_held = 16 << 10;
 constexpr std::int64_t most_code_tlb_entries = 4096;
@@ -86,15 +87,16 @@ std::vector<Parameter> code_parameters() {
   constexpr std::int64_t any = std::int64_t{1} << 44;
   return {
       number_parameter("size", "bytes of code", 1 << 20, 64, most_code, bytes),
-      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, most_code,
-                       bytes),
+      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, most_code, bytes),
       number_parameter("passes", "passes through all blocks", 10, 1, any),
       choice_parameter("fill", "empty: a block is one jump; full: nops before the jump fill the line",
                        {"empty", "full"}),
       number_parameter("seed", "seed of the order", 1, 0, 0),
       number_parameter("l1i", "L1i capacity assumed by closed forms (0: at most 192K)", 0, 0, any, bytes),
-      number_parameter("l2", "L2 capacity assumed by closed forms (0: no L2 counts expected)", 0, 0, any, bytes),
-      number_parameter("l3", "L3 capacity assumed by closed forms (0: no L3 counts expected)", 0, 0, any, bytes)};
+      number_parameter("l2", "L2 capacity assumed by closed forms (0: no L2 counts expected)", 0, 0, any,
+                       bytes),
+      number_parameter("l3", "L3 capacity assumed by closed forms (0: no L3 counts expected)", 0, 0, any,
+                       bytes)};
 }
 
 CodePoint code_point(const Kernel& kernel, const result::Params& given) {

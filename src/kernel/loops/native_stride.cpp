@@ -1,5 +1,5 @@
-#include "kernel/native.hpp"
 #include "kernel/loops/stride_loop.hpp"
+#include "kernel/native.hpp"
 
 namespace recount::kernel::native {
 

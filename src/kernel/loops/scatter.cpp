@@ -67,9 +67,9 @@ public:
             {choice_parameter("operation", "access to each line", {"store", "load"}),
              number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024, most_scattered,
                               Parameter::Unit::bytes),
-             number_parameter(
-                 "stride", "bytes between adjacent visited places, a power of two, at most size / 16",
-                 64, 8, most_scattered, Parameter::Unit::bytes),
+             number_parameter("stride",
+                              "bytes between adjacent visited places, a power of two, at most size / 16", 64,
+                              8, most_scattered, Parameter::Unit::bytes),
              number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).size; }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {

@@ -1,8 +1,8 @@
 // `stride`: adds 1 to every stride-th byte of an array. See recount-kernels(7).
 #include "kernel/kernels.hpp"
+#include "kernel/loops/stride_loop.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
-#include "kernel/loops/stride_loop.hpp"
 #include "model/recurrence.hpp"
 
 #include <fmt/format.h>

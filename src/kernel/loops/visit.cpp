@@ -1,8 +1,8 @@
 // `visit`: follows pointers through places chosen one by one. See recount-kernels(7).
 #include "kernel/kernels.hpp"
+#include "kernel/loops/pattern.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/native.hpp"
-#include "kernel/loops/pattern.hpp"
 #include "kernel/point.hpp"
 #include "model/recurrence.hpp"
 #include "recount/error.hpp"

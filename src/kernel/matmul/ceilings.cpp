@@ -3,8 +3,8 @@
 
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
-#include "kernel/memory.hpp"
 #include "kernel/matmul/native_ceiling.hpp"
+#include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "recount/error.hpp"
 
@@ -31,11 +31,11 @@ private:
 class PeakKernel : public ClosedFormKernel {
 public:
   PeakKernel()
-      : ClosedFormKernel("peak", "multiplies and adds doubles in registers at peak throughput",
-                         {choice_parameter("width", "vector: the widest available; scalar",
-                                           {"vector", "scalar"}),
-                          number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
-                                           20'000'000, 1, std::int64_t{1} << 40)}) {}
+      : ClosedFormKernel(
+            "peak", "multiplies and adds doubles in registers at peak throughput",
+            {choice_parameter("width", "vector: the widest available; scalar", {"vector", "scalar"}),
+             number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
+                              20'000'000, 1, std::int64_t{1} << 40)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     static_cast<void>(complete(*this, point));
     return sizeof(native::Ceiling);
@@ -83,10 +83,11 @@ private:
 class BandwidthKernel : public ClosedFormKernel {
 public:
   BandwidthKernel()
-      : ClosedFormKernel("bandwidth", "reads an array sequentially at peak bandwidth",
-                         {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
-                                           std::int64_t{1} << 40, Parameter::Unit::bytes),
-                          number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
+      : ClosedFormKernel(
+            "bandwidth", "reads an array sequentially at peak bandwidth",
+            {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
+                              std::int64_t{1} << 40, Parameter::Unit::bytes),
+             number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return number(complete(*this, point), "size") / 1024 * 1024;
   }

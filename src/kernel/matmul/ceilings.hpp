@@ -10,7 +10,8 @@ namespace recount::kernel {
 /// Throws recount::Error (unavailable) where this processor lacks them.
 void need_vectors(const std::string& kernel);
 
-/// Why `dgemm` is unavailable; empty: available. Loads the library: call it in a process that may keep it loaded.
+/// Why `dgemm` is unavailable; empty: available. Loads the library: call it in a process that may keep it
+/// loaded.
 [[nodiscard]] std::string dgemm_missing();
 
 } // namespace recount::kernel

@@ -1,7 +1,7 @@
 // `dgemm`: the multiplication of a tuned library, to compare with. See recount-kernels(7).
-#include "kernel/matmul/ceilings.hpp"
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
+#include "kernel/matmul/ceilings.hpp"
 #include "kernel/matmul/matmul_point.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"

@@ -92,9 +92,9 @@ inline void matmul_block(Memory memory, std::int64_t n, First i_first, Last i_la
   });
 }
 
-/// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and one store per step. The last blocks
-/// of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f as a separate function, without
-/// register pressure from the surrounding loops.
+/// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and one store per step. The last
+/// blocks of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f as a
+/// separate function, without register pressure from the surrounding loops.
 template <class Memory>
 inline void matmul_blocked(Memory memory, std::int64_t n, std::int64_t block) {
   memory.loop(0, n, block, [&](auto ii) {

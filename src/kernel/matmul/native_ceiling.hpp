@@ -19,8 +19,8 @@ struct Ceiling {
   alignas(64) double results[peak_chains * 8]{};
 };
 
-/// 12 independent chains of x = x * factor + term, one step of each per turn: in the widest vectors of doubles
-/// that the build has, fused where it can.
+/// 12 independent chains of x = x * factor + term, one step of each per turn: in the widest vectors of
+/// doubles that the build has, fused where it can.
 extern "C" void recount_kernel_peak_vector(void* context);
 /// The same in scalar operations, multiplication and addition apart, as the plain build has them.
 extern "C" void recount_kernel_peak_scalar(void* context);

@@ -34,7 +34,8 @@ public:
     if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel treats the address as a hint
       if (mapping_ != MAP_FAILED) munmap(mapping_, page_);
       throw unavailable(fmt::format("cell --address {}", address),
-                        std::string("cannot be mapped: ") + std::strerror(errno), {}, "choose another --address");
+                        std::string("cannot be mapped: ") + std::strerror(errno), {},
+                        "choose another --address");
     }
     context_ = {turns, reinterpret_cast<void*>(address), 0, 0};
     *static_cast<volatile std::int64_t*>(context_.data) = 0;
@@ -65,8 +66,8 @@ public:
             {choice_parameter("operation", "operation per step", {"store", "load"}),
              number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), 100,
                               1, std::int64_t{1} << 40),
-             number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45, 1 << 20,
-                              (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
+             number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45,
+                              1 << 20, (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const result::Params at = complete(*this, point);
     if (number(at, "address") % 8 != 0)

@@ -1,7 +1,7 @@
 // `faults`: touches pages that the process does not have. See recount-kernels(7).
 #include "kernel/memory.hpp"
-#include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/native_system.hpp"
 
 #include <fmt/format.h>
 

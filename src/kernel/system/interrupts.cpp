@@ -1,6 +1,6 @@
 // `interrupts`: lets a timer interrupt it. See recount-kernels(7).
-#include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/native_system.hpp"
 #include "recount/error.hpp"
 
 #include <cerrno>

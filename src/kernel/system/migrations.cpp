@@ -1,7 +1,7 @@
 // `migrations`: migrates to another CPU and back. See recount-kernels(7).
+#include "kernel/provoked.hpp"
 #include "kernel/system/cpus.hpp"
 #include "kernel/system/native_system.hpp"
-#include "kernel/provoked.hpp"
 
 namespace recount::kernel {
 

@@ -1,8 +1,8 @@
 // `sharing`: two CPUs write one line in turn. See recount-kernels(7).
-#include "kernel/system/cpus.hpp"
 #include "kernel/blocks/helper.hpp"
-#include "kernel/system/native_share.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/cpus.hpp"
+#include "kernel/system/native_share.hpp"
 
 namespace recount::kernel {
 

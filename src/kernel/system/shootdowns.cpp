@@ -1,9 +1,9 @@
 // `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).
-#include "kernel/system/cpus.hpp"
 #include "kernel/blocks/helper.hpp"
 #include "kernel/memory.hpp"
-#include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/cpus.hpp"
+#include "kernel/system/native_system.hpp"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // `switches`: sleeps repeatedly. See recount-kernels(7).
-#include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/native_system.hpp"
 
 namespace recount::kernel {
 

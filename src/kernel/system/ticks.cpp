@@ -1,6 +1,6 @@
 // `ticks`: waits for the time stamp counter. See recount-kernels(7).
-#include "kernel/system/native_system.hpp"
 #include "kernel/provoked.hpp"
+#include "kernel/system/native_system.hpp"
 
 namespace recount::kernel {
 

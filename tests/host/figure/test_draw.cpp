@@ -193,7 +193,8 @@ BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
   BOOST_TEST(text.find("64 KiB") != std::string::npos);
   BOOST_TEST(text.find('\x1b') == std::string::npos);
   BOOST_TEST(count(text, "\n") <= 21U);
-  BOOST_TEST(draw_text(compose("access-time", timed_sweep()), {72, 20, true}).find('\x1b') != std::string::npos);
+  BOOST_TEST(draw_text(compose("access-time", timed_sweep()), {72, 20, true}).find('\x1b') !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(without_gnuplot_the_error_says_what_to_install) {

@@ -44,12 +44,14 @@ struct Seen {
     return sum;
   }
   [[nodiscard]] std::uint64_t in_function(const std::string& part) const {
-    return samples(By::function, [&](const ProfileRow& r) { return r.function.find(part) != std::string::npos; });
+    return samples(By::function,
+                   [&](const ProfileRow& r) { return r.function.find(part) != std::string::npos; });
   }
   [[nodiscard]] std::uint64_t at_line(const std::string& file, const std::string& comment) const {
     const int line = line_of(file, comment);
     BOOST_TEST(line != 0);
-    return samples(By::line, [&](const ProfileRow& r) { return r.file.ends_with("/" + file) && r.line == line; });
+    return samples(By::line,
+                   [&](const ProfileRow& r) { return r.file.ends_with("/" + file) && r.line == line; });
   }
 };
 

@@ -43,7 +43,7 @@ double value(const Slice& slice, const std::string& name) {
 }
 
 RunResult run_command(const Plan& p, const std::vector<std::string>& command, const Listener& listener = {},
-                  int repeat = 1, std::chrono::milliseconds interval = 0ms) {
+                      int repeat = 1, std::chrono::milliseconds interval = 0ms) {
   return run(p, {command, {}, repeat, interval}, listener);
 }
 

@@ -2,8 +2,8 @@
 #include "../../skip.hpp"
 #include "in_child.hpp"
 #include "obstacle.hpp"
-#include "witness/metric_events.hpp"
 #include "witness/counting.hpp"
+#include "witness/metric_events.hpp"
 #include "witness/nested.hpp"
 
 #include <recount/papi.hpp>

@@ -5,8 +5,8 @@
 #include "simulated_caches.hpp"
 
 #include "kernel/blocks/emit.hpp"
-#include "kernel/native.hpp"
 #include "kernel/matmul/native_matmul.hpp"
+#include "kernel/native.hpp"
 #include "kernel/system/native_share.hpp"
 #include "kernel/system/native_system.hpp"
 
@@ -24,7 +24,8 @@ Work work_of_block(const Measured& of, const void* context) {
   return block_work(*of.block, context);
 }
 
-// The loops that are written in C++ take so many instructions a step: as g++ 12.2 compiles them at -O2.
+// The loops that are written in C++ take this number of instructions per step, as compiled by g++ 12.2 at
+// -O2.
 Work work_of_chase(const Measured&, const void* context) {
   const auto& at = *static_cast<const native::Chase*>(context);
   auto& caches = SimulatedCaches::of_thread(SimulatedCaches::Side::data);

@@ -1,4 +1,4 @@
-// The simulated machine and what `run` was told to make of it, from the environment.
+// The simulated machine and the options of `run`, from the environment.
 #pragma once
 
 #include "machine.hpp"

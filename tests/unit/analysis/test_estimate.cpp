@@ -1,5 +1,5 @@
-#include "statistics/estimate.hpp"
 #include "base/random.hpp"
+#include "statistics/estimate.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(a_style_goes_with_each_line_of_a_cell) {
   Table t({{"a"}, {"b"}});
   t.add({own_controls("\033[31mone two three four five\033[0m"), "x"});
   BOOST_TEST(terminal_text(t.text(stdout, 20)) == "a                  b\n"
-                                   "\033[31mone two three\033[0m      x\n"
-                                   "\033[31mfour five\033[0m\n");
+                                                  "\033[31mone two three\033[0m      x\n"
+                                                  "\033[31mfour five\033[0m\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_width_is_that_of_COLUMNS_or_80) {

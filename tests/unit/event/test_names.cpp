@@ -1,5 +1,5 @@
-#include "event/domain.hpp"
 #include "base/glob.hpp"
+#include "event/domain.hpp"
 
 #include <boost/test/unit_test.hpp>
 

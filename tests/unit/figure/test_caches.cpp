@@ -1,10 +1,10 @@
 // The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
 // not on record is not drawn.
 #include "caches/infer/record.hpp"
+#include "caches/measure/study.hpp"
 #include "caches/view/figure.hpp"
 #include "plot/layout.hpp"
 #include "plot/terminal.hpp"
-#include "caches/measure/study.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // Small texts of /proc and /sys.
+#include "base/text.hpp"
 #include "host/cpuinfo.hpp"
 #include "host/permission.hpp"
-#include "base/text.hpp"
 
 #include <boost/test/unit_test.hpp>
 

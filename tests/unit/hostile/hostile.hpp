@@ -1,7 +1,6 @@
 // Hostile text in every string of a file, and what must hold of all that is made of it.
 #pragma once
 
-
 #include "base/json.hpp"
 #include <optional>
 #include <random>

@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
 
 BOOST_AUTO_TEST_CASE(every_simulated_kernel_has_a_time) {
   const auto seconds = [](const std::string& name, const result::Params& point, const std::string& witness) {
-    return sweep::model_seconds({{name, kernel::complete(kernel::find(name), point), 0, witness, {"PAPI_L1_DCM"}}},
-                         1);
+    return sweep::model_seconds(
+        {{name, kernel::complete(kernel::find(name), point), 0, witness, {"PAPI_L1_DCM"}}}, 1);
   };
   for (const char* name : {"stride", "chase", "scatter"}) {
     const auto of = [&](std::int64_t size) {

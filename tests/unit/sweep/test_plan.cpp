@@ -1,7 +1,7 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
-#include "sweep/condition.hpp"
 #include "host/cpu.hpp"
+#include "sweep/condition.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/session.hpp"
 
