@@ -9,10 +9,8 @@
 
 namespace recount::preset {
 namespace {
-using Kind = DiagnosticKind;
-
-constexpr std::size_t most_presets = 128;
-constexpr std::size_t most_user_events = 50;
+using Reported = DiagnosticKind;
+constexpr std::size_t most_presets = 128, most_user_events = 50;
 
 /// The state of PAPI between two rows.
 class Reader {
@@ -40,8 +38,8 @@ private:
   void describe(const Line& line, std::size_t at, Slot& slot);
   Slot* place_for(std::vector<Slot>& slots, const std::string& name);
   Slot* nested(const std::string& name);
-  Go rejected_row(Slot& slot, Kind kind, const Field& field, const Line& line);
-  void report(Kind kind, Place place, std::string preset, std::string text, Place other = {}) {
+  Go rejected_row(Slot& slot, Reported kind, const Field& field, const Line& line);
+  void report(Reported kind, Place place, std::string preset, std::string text, Place other = {}) {
     if (r_.on_diagnostic) r_.on_diagnostic({kind, place, std::move(preset), std::move(text), other});
   }
 
@@ -65,7 +63,7 @@ void Reader::read(const Document& document, bool user) {
     } else if (line.kind == Kind::preset) {
       if (getting_) go = preset_row(line, user);
     } else if (line.kind == Kind::other && r_.version != PapiVersion::v7_0 && matched_) {
-      report(Kind::table_ended, line.fields.front().place, {}, line.fields.front().text);
+      report(Reported::table_ended, line.fields.front().place, {}, line.fields.front().text);
       return;
     }
     if (go == Go::stop) return;
@@ -85,7 +83,7 @@ Reader::Go Reader::cpu_row(const Line& line) {
   if (std::sscanf(line.fields[2].text.c_str(), "%d", &type) == 1 && type == r_.type)
     getting_ = true;
   else
-    report(Kind::wrong_type, line.fields[2].place, {}, line.fields[2].text);
+    report(Reported::wrong_type, line.fields[2].place, {}, line.fields[2].text);
   return Go::on;
 }
 
@@ -101,7 +99,7 @@ Slot* Reader::place_for(std::vector<Slot>& slots, const std::string& name) {
 }
 
 /// A rejected row: PAPI frees the name, which crashes the process for PAPI's own, static names.
-Reader::Go Reader::rejected_row(Slot& slot, Kind kind, const Field& field, const Line& line) {
+Reader::Go Reader::rejected_row(Slot& slot, Reported kind, const Field& field, const Line& line) {
   report(kind, field.place, slot.symbol.value_or(""), field.text);
   if (slot.fixed) {
     out_.crashes = true;
@@ -119,15 +117,15 @@ Reader::Go Reader::preset_row(const Line& line, bool user) {
   if (f.size() < 2 || f[1].text.empty()) return Go::on;
   Slot* const place = place_for(user ? user_ : presets_, f[1].text);
   if (!place) {
-    report(Kind::no_room, f[1].place, f[1].text, f[1].text);
+    report(Reported::no_room, f[1].place, f[1].text, f[1].text);
     return Go::on;
   }
   Slot& slot = *place;
-  if (!slot.fixed && slot.count == 0 && !user) report(Kind::new_name, f[1].place, f[1].text, f[1].text);
-  if (f.size() < 3 || f[2].text.empty()) return rejected_row(slot, Kind::no_type, f[1], line);
+  if (!slot.fixed && slot.count == 0 && !user) report(Reported::new_name, f[1].place, f[1].text, f[1].text);
+  if (f.size() < 3 || f[2].text.empty()) return rejected_row(slot, Reported::no_type, f[1], line);
   const auto type = derived_named(f[2].text);
-  if (!type) return rejected_row(slot, Kind::unknown_type, f[2], line);
-  if (slot.count > 0) report(Kind::redefined, f[1].place, f[1].text, f[1].text, slot.place);
+  if (!type) return rejected_row(slot, Reported::unknown_type, f[2], line);
+  if (slot.count > 0) report(Reported::redefined, f[1].place, f[1].text, f[1].text, slot.place);
   slot.type = *type;
   slot.place = f[0].place;
   slot.half_read = false;
@@ -135,7 +133,7 @@ Reader::Go Reader::preset_row(const Line& line, bool user) {
   slot.written.clear();
   std::size_t at = 3;
   if (*type == Derived::postfix || *type == Derived::infix) {
-    if (f.size() < 4 || f[3].text.empty()) return rejected_row(slot, Kind::no_formula, f[2], line);
+    if (f.size() < 4 || f[3].text.empty()) return rejected_row(slot, Reported::no_formula, f[2], line);
     slot.written = f[3].text;
     slot.postfix = f[3].text;
     if (*type == Derived::infix) {
@@ -143,7 +141,7 @@ Reader::Go Reader::preset_row(const Line& line, bool user) {
       slot.type = Derived::postfix;
       slot.postfix = std::move(conversion.postfix);
       if (conversion.crashes || conversion.too_long) {
-        report(Kind::bad_infix, f[3].place, f[1].text, f[3].text);
+        report(Reported::bad_infix, f[3].place, f[1].text, f[3].text);
         out_.crashes = conversion.crashes;
         out_.crash = "an unmatched ) makes PAPI underflow its stack";
         if (conversion.too_long) out_.undefined = "the formula exceeds PAPI's buffer of 2048 bytes";
@@ -170,7 +168,7 @@ bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
     if (ended) break;
     if (!term(f[at], slot, index)) {
       slot.half_read = slot.count > 0;
-      report(slot.half_read ? Kind::half_read : Kind::unknown_term, f[at].place, name, f[at].text);
+      report(slot.half_read ? Reported::half_read : Reported::unknown_term, f[at].place, name, f[at].text);
       if (index < most_) slot.code[static_cast<std::size_t>(slot.count)] = -1;
       if (user) slot.symbol.reset();
       return false;
@@ -180,18 +178,18 @@ bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
   } while (slot.count < most_);
   if (index < most_) slot.code[static_cast<std::size_t>(slot.count)] = -1;
   if (index == 0) {
-    report(Kind::no_terms, f.back().place, name, f.back().text);
+    report(Reported::no_terms, f.back().place, name, f.back().text);
     if (user) slot.symbol.reset();
     return false;
   }
   if (index >= most_ && slot.count < most_ && slot.code[static_cast<std::size_t>(slot.count)] != -1)
     slot.undefined = "the list of native events has no end mark";
   if (slot.count > most_) slot.undefined = "more native events than PAPI can store";
-  if (!slot.undefined.empty()) report(Kind::undefined, f[1].place, name, slot.undefined);
+  if (!slot.undefined.empty()) report(Reported::undefined, f[1].place, name, slot.undefined);
   // Stopped by the number of terms, PAPI takes the next field as the name of a description, whatever it is;
   // stopped by the number of natives that nested presets brought, it takes the last term for that.
   if (!ended && at < f.size() && !is_description(f[at].text) && !f[at].text.empty())
-    report(Kind::dropped_terms, f[at].place, name, f[at].text);
+    report(Reported::dropped_terms, f[at].place, name, f[at].text);
   describe(line, !ended && index != most_ ? at - 1 : at, slot);
   return true;
 }
@@ -199,7 +197,8 @@ bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
 bool Reader::term(const Field& field, Slot& slot, int index) {
   if (Slot* const from = nested(field.text)) {
     const std::string name = slot.symbol.value_or("");
-    report(from->count > 0 ? Kind::nested : Kind::nested_unknown, field.place, name, field.text, from->place);
+    report(from->count > 0 ? Reported::nested : Reported::nested_unknown, field.place, name, field.text,
+           from->place);
     const int before = slot.count;
     nest(slot, *from, index, r_.version);
     if (!slot.undefined.empty() && out_.undefined.empty()) out_.undefined = slot.undefined;
@@ -233,7 +232,7 @@ bool Reader::native(const Field& field, Slot& slot) {
     if (known == Known::refused) refused_.insert(bare);
     if (known != Known::yes) return false;
   } else {
-    report(Kind::refused_twice, field.place, slot.symbol.value_or(""), field.text);
+    report(Reported::refused_twice, field.place, slot.symbol.value_or(""), field.text);
   }
   const auto here = static_cast<std::size_t>(slot.count);
   slot.code[here] = codes_.of(bare, field.text);
@@ -245,7 +244,7 @@ void Reader::describe(const Line& line, std::size_t at, Slot& slot) {
   const auto& f = line.fields;
   const std::string name = slot.symbol.value_or("");
   if (at < f.size() && f[at].text.empty()) {
-    if (at + 1 < f.size()) report(Kind::blank_field, f[at].place, name, f[at + 1].text);
+    if (at + 1 < f.size()) report(Reported::blank_field, f[at].place, name, f[at + 1].text);
     return;
   }
   for (; at + 1 < f.size(); at += 2) {
@@ -259,7 +258,7 @@ void Reader::describe(const Line& line, std::size_t at, Slot& slot) {
       slot.note = value;
     if (at + 2 < f.size() && f[at + 2].text.empty()) return;
     if (at + 2 < f.size() && !is_description(f[at + 2].text))
-      report(Kind::note_tail, f[at + 2].place, name, f[at + 2].text);
+      report(Reported::note_tail, f[at + 2].place, name, f[at + 2].text);
   }
 }
 
