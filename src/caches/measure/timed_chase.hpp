@@ -1,4 +1,4 @@
-// Timed pointer chases in short slices, with the core clock rate.
+// Timed pointer chases in brief slices, with the core clock rate.
 #pragma once
 
 #include <cstdint>
