@@ -1,4 +1,4 @@
-// Timed pointer chases in slices of 60 to 400 microseconds, with the core clock rate.
+// Timed pointer chases in brief slices, with the core clock rate.
 #pragma once
 
 #include <cstdint>

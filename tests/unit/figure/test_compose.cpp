@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(the_working_set_shows_stated_capacities_of_this_machine_onl
   const Sheet sheet = compose("working-set", timed_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels[0].marks.size() == 2U);
   BOOST_TEST(sheet.panels[0].marks[0].label == "L1d 32 KiB");
-  BOOST_TEST(said(sheet.caption, "as the system states them"));
+  BOOST_TEST(said(sheet.caption, "stated capacities"));
   auto described = missing_sweep();
   for (auto& o : described.observations)
     o.witness = "model:i7-9700";
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_point_without_a_value_breaks_the_line) {
   results.observations[2].reason = "lost";
   const Sheet sheet = compose("access-time", results, {});
   BOOST_TEST(std::isnan(sheet.panels[0].series[0].samples[2].y));
-  BOOST_TEST(said(sheet.warnings, "leave gaps (lost)"));
+  BOOST_TEST(said(sheet.warnings, "without a value (lost)"));
 }
 
 BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_in_the_caption) {

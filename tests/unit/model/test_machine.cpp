@@ -53,7 +53,7 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": "32K", "line": 48, "ways": 8)"), {"levels[0].line: must be a power of two"}},
     {one_level(R"("size": "32K", "line": 64, "ways": "half")"), {"levels[0].ways", "\"full\""}},
     {one_level(R"("size": "32K", "line": 64, "ways": 513)"), {"levels[0].ways: must be from 1 to", "512"}},
-    {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is no multiple"}},
+    {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is not a multiple"}},
     {one_level(R"("size": 192, "line": 64, "ways": 3, "policy": "plru")"), {"levels[0].policy: plru needs"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "latency": -4)"),
