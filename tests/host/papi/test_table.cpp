@@ -4,6 +4,7 @@
 #include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
+#include "user_events.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(derived_presets_count_real_events) {
 }
 
 BOOST_AUTO_TEST_CASE(a_user_event_counts) {
-  if (no_core_pmu()) return;
+  if (no_core_pmu() || test::no_user_events()) return;
   const Table table("EVENT,MY_FAULTS,DERIVED_ADD," + pf + "," + mf + "\n", "PAPI_USER_EVENTS_FILE");
   BOOST_TEST(count({"MY_FAULTS"}, 30) == "60 ");
 }
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_preset_follows_the_domain_of_its_set) {
 BOOST_AUTO_TEST_CASE(a_table_that_crashes_papi_is_survived_and_named) {
   if (no_core_pmu()) return;
   std::vector<std::string> rows{"PRESET,PAPI_TLB_IM,NONSENSE,perf::PAGE-FAULTS\n"};
-  if (PAPI_get_opt(PAPI_LIB_VERSION, nullptr) < PAPI_VERSION_NUMBER(7, 3, 0, 0)) // 7.3 survives this one
+  if (PAPI_get_opt(PAPI_LIB_VERSION, nullptr) < PAPI_VERSION_NUMBER(7, 2, 0, 0)) // 7.2 survives this one
     rows.emplace_back("PRESET,PAPI_TLB_IM,DERIVED_ADD,perf::PAGE-FAULTS,perf::NO-SUCH-EVENT\n");
   for (const std::string& row : rows) {
     const Table table(good + row);

@@ -101,6 +101,13 @@ BOOST_AUTO_TEST_CASE(random_tables_end_alike) {
     std::cerr << "SKIP: libpfm4 does not know this CPU, so PAPI loads no preset table here\n";
     return;
   }
+  if (PAPI_get_opt(PAPI_LIB_VERSION, nullptr) >= PAPI_VERSION_NUMBER(7, 2, 0, 0)) {
+    // check_derived_events (papi_preset.c) leaves base_name unset, which construct_qualified_event reads.
+    std::cerr
+        << "SKIP: PAPI_event_name_to_code of a preset that uses a preset crashes in PAPI 7.2 and fails in "
+           "later releases\n";
+    return;
+  }
   const int cases = setting("RECOUNT_CASES", 2000);
   const auto seed = static_cast<unsigned>(setting("RECOUNT_SEED", 1));
   preset::Natives natives(*pmu, version());
