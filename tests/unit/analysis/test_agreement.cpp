@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
   BOOST_TEST(has(judge(trial(always(1000), always(0))).causes.at(0), "domain"));
   Trial told = trial(always(1000), always(-1000));
   told.perf.other_value = "PAPI computes -1000 from the same counts";
-  BOOST_TEST(has(judge(told).causes.at(0), "otherwise than it is written"));
+  BOOST_TEST(has(judge(told).causes.at(0), "differently than written"));
 }
 
 BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(both_agree_and_the_code_does_something_else) {
   BOOST_TEST(!j.causes.empty());
   Trial none = trial(always(7), always(7), 0);
   BOOST_TEST((of(none) == Verdict::meaning_differs));
-  BOOST_TEST(has(judge(none).why, "nothing of the kind"));
+  BOOST_TEST(has(judge(none).why, "expected 0"));
   Trial bounded = trial(always(300), always(300));
   bounded.stated->below = 500;
   BOOST_TEST(judge(bounded).factor.value() == 0.6); // against the nearer bound

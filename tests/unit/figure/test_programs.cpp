@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(functions_stand_side_by_side_and_add_up_to_their_share) {
   };
   BOOST_TEST(has("1 hot: 80 %, 0.0 %"));
   BOOST_TEST(has("2 cold: 15 %, 100 %"));
-  BOOST_TEST(has("elsewhere: 5.0 %, 0.0 %"));
+  BOOST_TEST(has("other addresses: 5.0 %, 0.0 %"));
 }
 
 BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {

@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(pointers_that_would_overlap_are_refused) {
   const auto& kernel = kernel::find("visit");
   const result::Params close{{"count", std::int64_t{4}}, {"stride", std::int64_t{7}}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(kernel.bytes(close)), Error, [](const Error& e) {
-    return std::string(e.what()).find("lie 7 bytes apart") != std::string::npos;
+    return std::string(e.what()).find("are 7 bytes apart") != std::string::npos;
   });
   const result::Params far{{"count", std::int64_t{1} << 24}, {"stride", std::int64_t{1} << 44}};
   BOOST_CHECK_THROW(static_cast<void>(kernel.bytes(far)), Error);

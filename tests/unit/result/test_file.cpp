@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_refused_with_their_line_and_left_alone) {
   const std::string header = to_line(run("R")) + '\n';
   const std::pair<std::string, const char*> table[] = {
       {"a diary\nwithout end", ":1: is not JSON"},
-      {std::string("\0\0\0", 3), ":1: holds a NUL byte"},
-      {header + std::string("\0\n", 2), ":2: holds a NUL byte"},
+      {std::string("\0\0\0", 3), ":1: contains a NUL byte"},
+      {header + std::string("\0\n", 2), ":2: contains a NUL byte"},
       {header + "nonsense\n" + header, ":2: is not JSON"},
       {to_line(observation("R", 0)) + '\n', "a results file starts with a line of type run"},
       {header + to_line(observation("X", 0)) + '\n', ":2: no header line of run \"X\""},
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(cat_merges_files_and_says_what_is_there_twice) {
   BOOST_TEST(twice.runs.size() == 1U);
   BOOST_TEST(twice.observations.size() == 1U);
   BOOST_REQUIRE(twice.warnings.size() == 1U);
-  BOOST_TEST(holds(twice.warnings[0], "1 observations are there more than once"));
+  BOOST_TEST(holds(twice.warnings[0], "1 observations occur more than once"));
   put(both,
       to_line(run("B")) + '\n' + contents(a).substr(contents(a).find('\n') + 1) + to_line(run("A")) + '\n');
   BOOST_TEST(read(both).observations.size() == 1U); // sorted shards: a header may follow its lines
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(two_writers_do_not_share_a_file) {
   const std::string path = folder / "a";
   Writer first(path, Writer::Mode::create);
   first.write(run("R"));
-  BOOST_TEST(holds(complaint([&] { Writer(path, Writer::Mode::append); }), "another recount is writing"));
+  BOOST_TEST(holds(complaint([&] { Writer(path, Writer::Mode::append); }), "another recount writes to it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_at_its_limit_ends_with_a_whole_line) {

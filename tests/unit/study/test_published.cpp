@@ -76,14 +76,14 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
   refused("variant,n,l1_dcn\n", "unknown column \"l1_dcn\"");
   refused("variant,n,l1_dcn\n", "l1_dcm"); // the nearest
   refused(head + "simple,600,,0.2\n", "t.csv:3: has 4 fields, the header has 7");
-  refused(head + "simple,six,,,,1,\n", "\"six\" is no whole number");
-  refused(head + "simple,-600,,,,1,\n", "\"-600\" is no whole number");
+  refused(head + "simple,six,,,,1,\n", "\"six\" is not a whole number");
+  refused(head + "simple,-600,,,,1,\n", "\"-600\" is not a whole number");
   refused(head + "simple,2000000,,,,1,\n", "2000000 is over");
-  refused(head + "simpel,600,,,,1,\n", "\"simpel\" is no variant");
-  refused(head + "simple,600,,,,1.5,\n", "\"1.5\" is no count");
-  refused(head + "simple,600,,fast,,1,\n", "\"fast\" is no time");
-  refused(head + "simple,600,,nan,,1,\n", "\"nan\" is no time");
-  refused(head + ",600,,,,1,\n", "lacks its variant or its n");
+  refused(head + "simpel,600,,,,1,\n", "\"simpel\" is not a variant");
+  refused(head + "simple,600,,,,1.5,\n", "\"1.5\" is not a count");
+  refused(head + "simple,600,,fast,,1,\n", "\"fast\" is not a time");
+  refused(head + "simple,600,,nan,,1,\n", "\"nan\" is not a time");
+  refused(head + ",600,,,,1,\n", "has no variant or no n");
   BOOST_CHECK_THROW((void)parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "i7-9999"), Error);
   BOOST_CHECK_THROW((void)read_published("/no/such/table.csv"), Error);
 }
