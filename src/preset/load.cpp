@@ -10,8 +10,7 @@
 namespace recount::preset {
 namespace {
 
-constexpr std::size_t most_presets = 128;
-constexpr std::size_t most_user_events = 50;
+constexpr std::size_t most_presets = 128, most_user_events = 50;
 
 /// The state of PAPI between two rows.
 class Reader {
@@ -153,8 +152,7 @@ Reader::Go Reader::preset_row(const Line& line, bool user) {
     }
     at = 4;
   }
-  if (!terms(line, at, slot, user)) return Go::on;
-  if (user) ++user_count_;
+  if (terms(line, at, slot, user) && user) ++user_count_;
   return Go::on;
 }
 
@@ -237,8 +235,7 @@ bool Reader::native(const Field& field, Slot& slot) {
   } else {
     report(DiagnosticKind::refused_twice, field.place, slot.symbol.value_or(""), field.text);
   }
-  const auto here = static_cast<std::size_t>(slot.count);
-  slot.code[here] = codes_.of(bare, field.text);
+  slot.code[static_cast<std::size_t>(slot.count)] = codes_.of(bare, field.text);
   ++slot.count;
   return true;
 }
