@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
   BOOST_TEST(has(judge(trial(always(1000), always(0))).causes.at(0), "domain"));
   Trial told = trial(always(1000), always(-1000));
   told.perf.other_value = "PAPI computes -1000 from the same counts";
-  BOOST_TEST(has(judge(told).causes.at(0), "otherwise than it is written"));
+  BOOST_TEST(has(judge(told).causes.at(0), "differently than written"));
 }
 
 BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(both_agree_and_the_code_does_something_else) {
   BOOST_TEST(!j.causes.empty());
   Trial none = trial(always(7), always(7), 0);
   BOOST_TEST((of(none) == Verdict::meaning_differs));
-  BOOST_TEST(has(judge(none).why, "nothing of the kind"));
+  BOOST_TEST(has(judge(none).why, "expected 0"));
   Trial bounded = trial(always(300), always(300));
   bounded.stated->below = 500;
   BOOST_TEST(judge(bounded).factor.value() == 0.6); // against the nearer bound
@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(a_table_that_kills_papi_or_means_nothing) {
 BOOST_AUTO_TEST_CASE(causes_are_told_by_factor_and_preset) {
   BOOST_TEST(has(likely_causes("PAPI_FP_OPS", 0.25).at(0), "instructions are counted where operations"));
   BOOST_TEST(has(likely_causes("PAPI_TLB_DM", 2).at(0), "repeated"));
-  BOOST_TEST(has(likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetcher"));
+  BOOST_TEST(has(likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetches"));
   BOOST_TEST(has(likely_causes("PAPI_TOT_INS", 1.3).at(0), "micro-operations"));
-  BOOST_TEST(has(likely_causes("PAPI_BR_NTK", -0.5).at(0), "taken away twice"));
+  BOOST_TEST(has(likely_causes("PAPI_BR_NTK", -0.5).at(0), "subtracted twice"));
   BOOST_TEST(likely_causes("PAPI_TOT_INS", 1.3).size() == 2U);
   BOOST_TEST(likely_causes("PAPI_CA_SNP", 0.7).empty());
   BOOST_TEST(has(likely_causes("perf::CONTEXT-SWITCHES", 0).at(0), "kernel mode"));

@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(nested_presets_count_by_their_value) {
   const Both infix = both(inner + "PRESET,PAPI_TOT_INS,DERIVED_INFIX,N0-N1,PAPI_LD_INS,B\n");
   BOOST_TEST(infix.row.value == 1);
   const Both none = both("PRESET,PAPI_TOT_INS,DERIVED_ADD,A,PAPI_LD_INS\n");
-  BOOST_TEST(none.row.why == "its term PAPI_LD_INS is a preset without definition");
+  BOOST_TEST(none.row.why == "its term PAPI_LD_INS is an undefined preset");
   const Both itself =
       both("PRESET,PAPI_TOT_INS,NOT_DERIVED,A\nPRESET,PAPI_TOT_INS,DERIVED_ADD,PAPI_TOT_INS,A\n");
-  BOOST_TEST(itself.row.why == "its presets name one another");
+  BOOST_TEST(itself.row.why == "its presets refer to each other");
 }
 
 BOOST_AUTO_TEST_CASE(sums_of_multiples_are_linear) {

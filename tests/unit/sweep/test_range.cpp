@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(bad_ranges_are_refused_with_their_cause) {
       {"9000000000G", "\"9000000000G\" is not a whole number"},
       {"4K:4M", "has no step"},
       {"1:2:3:4", "has no step"},
-      {"8:4:x2", "8 is past 4"},
+      {"8:4:x2", "8 is greater than 4"},
       {"1:8:x1", "not a number above 1"},
       {"1:8:x", "not a number above 1"},
       {"1:8:xinf", "not a number above 1"},
