@@ -151,8 +151,7 @@ Reader::Go Reader::preset_row(const Line& line, bool user) {
     }
     at = 4;
   }
-  if (!terms(line, at, slot, user)) return Go::on;
-  if (user) ++user_count_;
+  if (terms(line, at, slot, user) && user) ++user_count_;
   return Go::on;
 }
 
@@ -234,8 +233,7 @@ bool Reader::native(const Field& field, Slot& slot) {
   } else {
     report(Reported::refused_twice, field.place, slot.symbol.value_or(""), field.text);
   }
-  const auto here = static_cast<std::size_t>(slot.count);
-  slot.code[here] = codes_.of(bare, field.text);
+  slot.code[static_cast<std::size_t>(slot.count)] = codes_.of(bare, field.text);
   ++slot.count;
   return true;
 }

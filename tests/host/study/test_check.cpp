@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(wrong_rows_are_told_by_kind) {
 
   const PresetVerdict infix = verdict_on("DERIVED_INFIX,N0-N1-N2," + pf + "," + pf + "," + pf);
   BOOST_TEST((infix.verdict == Verdict::mapping_differs), infix.why);
-  BOOST_TEST(has(infix.trials[0].judgement.causes.at(0), "otherwise than it is written"));
+  BOOST_TEST(has(infix.trials[0].judgement.causes.at(0), "differently than written"));
 
   const PresetVerdict zero = verdict_on("DERIVED_POSTFIX,N0|N1|N1|-|/|," + pf + "," + mf);
   BOOST_TEST((zero.verdict == Verdict::mapping_differs), zero.why);

@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(a_table_that_kills_papi_or_means_nothing) {
 BOOST_AUTO_TEST_CASE(causes_are_told_by_factor_and_preset) {
   BOOST_TEST(has(likely_causes("PAPI_FP_OPS", 0.25).at(0), "instructions are counted where operations"));
   BOOST_TEST(has(likely_causes("PAPI_TLB_DM", 2).at(0), "repeated"));
-  BOOST_TEST(has(likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetcher"));
+  BOOST_TEST(has(likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetches"));
   BOOST_TEST(has(likely_causes("PAPI_TOT_INS", 1.3).at(0), "micro-operations"));
-  BOOST_TEST(has(likely_causes("PAPI_BR_NTK", -0.5).at(0), "taken away twice"));
+  BOOST_TEST(has(likely_causes("PAPI_BR_NTK", -0.5).at(0), "subtracted twice"));
   BOOST_TEST(likely_causes("PAPI_TOT_INS", 1.3).size() == 2U);
   BOOST_TEST(likely_causes("PAPI_CA_SNP", 0.7).empty());
   BOOST_TEST(has(likely_causes("perf::CONTEXT-SWITCHES", 0).at(0), "kernel mode"));

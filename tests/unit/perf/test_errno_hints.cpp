@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   BOOST_TEST(
       holds(hint({Operation::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
 
-  BOOST_TEST(holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, EINVAL), "one event group with a, b"));
+  BOOST_TEST(
+      holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, EINVAL), "one event group with a, b"));
   BOOST_TEST(!holds(hint({Operation::open, event(), {}, {"a", "b"}, false}, EINVAL), "one event group"));
 
   Event watch = event(PERF_TYPE_BREAKPOINT);

@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(bad_axes_are_refused) {
   BOOST_TEST(holds(complaint([] { static_cast<void>(parse_axis(steps(), "how", "segv,")); }), "is none of"));
   Plan p = plan();
   p.axes = {parse_axis(steps(), "n", "1"), parse_axis(steps(), "m", "2,3")};
-  BOOST_TEST(holds(complaint([&] { static_cast<void>(expand(p, steps())); }), "no point of 2 can be executed"));
+  BOOST_TEST(
+      holds(complaint([&] { static_cast<void>(expand(p, steps())); }), "no point of 2 can be executed"));
   p.axes = {parse_axis(steps(), "n", "1:9999:1"), parse_axis(steps(), "m", "1:9999:1")};
   BOOST_TEST(holds(complaint([&] { static_cast<void>(expand(p, steps())); }), "more than 1000000 points"));
 }
