@@ -54,7 +54,7 @@ std::vector<std::string> why_none(const Inventory& inventory) {
     core = core || pmu.core();
   }
   if (!core)
-    reasons.push_back(fmt::format("Linux has no core PMU here: /sys/bus/event_source/devices holds {}",
+    reasons.push_back(fmt::format("Linux has no core PMU here: /sys/bus/event_source/devices contains {}",
                                   names.empty() ? "nothing" : names));
   if (inventory.presets.empty()) {
     const auto cpu =

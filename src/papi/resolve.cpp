@@ -17,7 +17,7 @@ std::string pmus_here() {
   std::string names;
   for (const auto& pmu : host::pmus())
     names += (names.empty() ? "" : ", ") + pmu.name;
-  return "/sys/bus/event_source/devices holds " + (names.empty() ? "nothing" : names);
+  return "/sys/bus/event_source/devices contains " + (names.empty() ? "nothing" : names);
 }
 
 bool core_pmu_here() {

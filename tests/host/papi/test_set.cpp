@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(several_sets_run_one_after_the_other) {
   one.start();
   const auto problem = problem_of([&] { two.start(); });
   BOOST_TEST(has(problem.cause, "PAPI_EISRUN"));
-  BOOST_TEST(has(problem.remedy, "one set of a component at a time"));
+  BOOST_TEST(has(problem.remedy, "one set per component"));
   one.stop();
 }
 
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(errors_tell_their_name) {
   BOOST_TEST(has(problem_of([&] { set.accumulate(total); }).cause, "PAPI_ENOTRUN"));
   set.start();
   BOOST_TEST(has(problem_of([&] { set.start(); }).cause, "PAPI_EISRUN"));
-  BOOST_TEST(has(problem_of([&] { set.read(std::span<long long>{}); }).cause, "room for 0"));
+  BOOST_TEST(has(problem_of([&] { set.read(std::span<long long>{}); }).cause, "holds 0 values"));
   set.stop();
 }
 
@@ -216,8 +216,8 @@ BOOST_AUTO_TEST_CASE(names_that_cannot_be_counted_say_why) {
   };
   BOOST_TEST(has(named({"PAPI_L1_DMC"}).remedy, "PAPI_L1_DCM"));
   BOOST_TEST(has(named({"perf::PAGE-FALTS"}).remedy + named({"perf::PAGE-FALTS"}).cause, "PAGE-FAULTS"));
-  BOOST_TEST(has(named({"msr/tsc/"}).cause, "libpfm4's names only"));
-  BOOST_TEST(has(named({"mem:0x1000/4:w"}).cause, "libpfm4's names only"));
+  BOOST_TEST(has(named({"msr/tsc/"}).cause, "libpfm4's event names only"));
+  BOOST_TEST(has(named({"mem:0x1000/4:w"}).cause, "libpfm4's event names only"));
   BOOST_TEST(has(named({}).cause, "no events"));
   BOOST_TEST(has(named({faults, faults}).cause, "twice"));
   BOOST_TEST(has(named({faults, faults}).cause, "PAPI_ECNFLCT"));

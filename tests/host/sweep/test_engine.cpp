@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_and_the_sweep_goes_on) {
 BOOST_AUTO_TEST_CASE(last_words_are_kept) {
   const Made made = make(plan("1:3:1", "2", "words"));
   check_only_two_failed(made, "SIGABRT");
-  check_only_two_failed(made, "it said: last words");
+  check_only_two_failed(made, "last message: last words");
 }
 
 BOOST_AUTO_TEST_CASE(an_exit_without_an_answer_is_a_failure) {
