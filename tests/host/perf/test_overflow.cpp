@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(threads_have_their_own) {
 
 BOOST_AUTO_TEST_CASE(wrong_use_is_told) {
   const auto nothing = [](const OverflowCall&) {};
-  BOOST_TEST(holds(message([&] { Overflow({}, nothing); }), "no event"));
+  BOOST_TEST(holds(message([&] { Overflow({}, nothing); }), "needs at least one event"));
   BOOST_TEST(holds(message([&] { Overflow({faults(0)}, nothing); }), "threshold of 0"));
   OverflowOptions options;
   options.pid = 1;

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(events_are_split_and_that_is_said) {
   BOOST_TEST((split.members()[1] == std::vector<std::size_t>{2}));
   BOOST_TEST_REQUIRE(split.notes().size() == 1U);
   BOOST_TEST(
-      holds(split.notes()[0], "does not fit into one group with perf::PAGE-FAULTS, perf::PAGE-FAULTS"));
+      holds(split.notes()[0], "does not fit into one event group with perf::PAGE-FAULTS, perf::PAGE-FAULTS"));
 }
 
 BOOST_AUTO_TEST_CASE(a_group_that_opens_but_never_runs_is_noticed) {
