@@ -17,8 +17,9 @@ private:
 };
 
 std::vector<Expectation> expected_switches(double n) {
-  // Other tasks may preempt it between sleeps.
-  return {{"perf::CONTEXT-SWITCHES", n, 0, n / 10 + 2, "1 per sleep"}};
+  // More: other tasks preempt it between sleeps. Fewer: a timer that expires before the task is switched out
+  // lets it run on (do_nanosleep() in kernel/time/hrtimer.c).
+  return {{"perf::CONTEXT-SWITCHES", n, n / 50 + 2, n / 10 + 2, "1 per sleep"}};
 }
 
 } // namespace

@@ -275,6 +275,7 @@ public:
     while (core + 1 < pmus.size() && !here(pmus[core], cpu_))
       ++core;
     const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
+    if (settings().virtual_time) passed_ = static_cast<std::uint64_t>(simulated);
     from_ = thread.clock_ns;
     thread.clock_ns += std::max(simulated, static_cast<double>(passed_));
     to_ = thread.clock_ns;

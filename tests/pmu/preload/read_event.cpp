@@ -37,6 +37,7 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
     slot.seen_running_ns = backing_ns;
     return slot.told_ns;
   }
+  if (settings().virtual_time) return slot.scheduled_ns;
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
@@ -111,6 +112,8 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
   const bool has_enabled = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
   const bool has_running = (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
   if (has_enabled && slot.dropped) words[word] = 0;
+  if (has_enabled && settings().virtual_time && !timing->foreign && !slot.dropped)
+    words[word] = timing->scheduled_ns + timing->unscheduled_ns;
   if (has_running) {
     std::uint64_t& time = words[word + (has_enabled ? 1 : 0)];
     time = running(*shared, *timing, time);

@@ -53,6 +53,8 @@ void option(Settings& s, const std::string& name, std::istringstream& words) {
     s.noise = value;
   else if (name == "mux_ms")
     s.mux_ns = 1e6 * value;
+  else if (name == "virtual_time")
+    s.virtual_time = value != 0;
   else if (name == "tick")
     s.tick = value;
   else if (name == "seed")
