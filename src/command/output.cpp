@@ -255,6 +255,16 @@ std::string brief(const std::string& reason) {
   return reason.substr(0, reason.find(';'));
 }
 
+std::string fix_of(const std::string& reason) {
+  if (brief(reason) != reason.substr(0, reason.find(';'))) return {};
+  std::size_t begin = reason.find("; ");
+  if (begin == std::string::npos) return {};
+  const std::size_t next = reason.find("; ", begin + 2);
+  const std::string part = reason.substr(begin + 2, next - begin - 2);
+  if (part.find(" = ") == std::string::npos) return reason.substr(begin + 2); // no setting
+  return next == std::string::npos ? "" : reason.substr(next + 2);
+}
+
 std::string error_text(const Error& error) {
   const Problem& p = error.problem();
   std::string text = paint(Style::bad, "recount:", stderr) + " " + one_line(p.subject) + ": ";

@@ -94,6 +94,8 @@ using analysis::format_bytes;
 /// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the first
 /// clause.
 [[nodiscard]] std::string brief(const std::string& reason);
+/// The fix that such a reason ends with ("CAUSE; SETTING = VALUE; FIX"); empty where brief() says it all.
+[[nodiscard]] std::string fix_of(const std::string& reason);
 
 /// "recount: SUBJECT: CAUSE (SETTING)", and "  fix: REMEDY" on a line of its own.
 [[nodiscard]] std::string error_text(const Error& error);

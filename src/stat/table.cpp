@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace recount::cli {
 namespace {
@@ -122,6 +123,7 @@ Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
 std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, const std::string& what,
                        std::FILE* stream) {
   std::map<std::string, std::string> missing, flags;
+  std::set<std::string> fixes;
   const auto note = [](auto& notes, const std::string& why, const std::string& name) {
     std::string& names = notes[why];
     names += (names.empty() ? "" : ", ") + name;
@@ -132,6 +134,7 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     for (const std::string& flag : s.flags)
       note(flags, flag, row.name);
     if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // printed for the event itself
+    if (!row.refused.empty()) fixes.insert(fix_of(row.refused));
     if (!row.refused.empty())
       note(missing, brief(row.refused),
            row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
@@ -146,6 +149,9 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
   if (!table.empty()) text += table.text(stream);
   add_notes(text, "not counted: ", missing, columns);
+  fixes.erase("");
+  for (const std::string& fix : fixes)
+    text += "  " + wrap("fix: " + fix, columns, 4) + "\n";
   add_notes(text, "", flags, columns);
   for (const std::string& n : plan.notes)
     text += "  " + wrap(n, columns, 4) + "\n";
