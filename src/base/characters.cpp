@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace recount::host {
+namespace recount::base {
 namespace {
 
 constexpr char32_t replacement = 0xFFFD;
@@ -90,4 +90,4 @@ std::string printable(std::string_view text) {
   return made;
 }
 
-} // namespace recount::host
+} // namespace recount::base

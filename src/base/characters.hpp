@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace recount::host {
+namespace recount::base {
 
 /// The next character of UTF-8 text, which is cut off it; U+FFFD where the bytes are none.
 [[nodiscard]] char32_t next_character(std::string_view& text);
@@ -20,4 +20,4 @@ void append_character(std::string& to, char32_t character);
 /// The same of the next character alone, which is cut off `text`.
 void append_printable(std::string& to, std::string_view& text);
 
-} // namespace recount::host
+} // namespace recount::base

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::base {
 
 std::string format_number(double value) {
   if (value == 0) return "0";
@@ -67,4 +67,4 @@ std::string format_witness(const std::string& witness) {
   return "counted by " + witness;
 }
 
-} // namespace recount::analysis
+} // namespace recount::base

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace recount::analysis {
+namespace recount::base {
 
 /// Four significant digits at least, no exponent: "0.1234", "27.11", "30880".
 [[nodiscard]] std::string format_number(double value);
@@ -29,4 +29,4 @@ namespace recount::analysis {
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
 [[nodiscard]] std::string format_witness(const std::string& witness);
 
-} // namespace recount::analysis
+} // namespace recount::base

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fnmatch.h>
 
-namespace recount::event {
+namespace recount::base {
 
 Pattern::Pattern(std::string_view word)
     : word_(word), glob_(word.find_first_of("*?[") != std::string_view::npos) {}
@@ -14,4 +14,4 @@ bool Pattern::matches(const std::string& text) const {
   return strcasestr(text.c_str(), word_.c_str()) != nullptr;
 }
 
-} // namespace recount::event
+} // namespace recount::base

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace recount::event {
+namespace recount::base {
 
 /// A search word: with any of * ? [ it is a pattern for the whole text (glob(7)), otherwise it may occur
 /// anywhere in it. Case is ignored. An empty word matches everything. Pure.
@@ -20,4 +20,4 @@ private:
   bool glob_;
 };
 
-} // namespace recount::event
+} // namespace recount::base

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace recount::event {
+namespace recount::base {
 
 /// A whole unsigned number, decimal or hexadecimal after 0x; none for anything else. Pure.
 [[nodiscard]] inline std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -18,4 +18,4 @@ namespace recount::event {
   return value;
 }
 
-} // namespace recount::event
+} // namespace recount::base

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace recount::host {
+namespace recount::base {
 namespace {
 namespace fs = std::filesystem;
 
@@ -76,4 +76,4 @@ void check_writable(const std::string& option, const std::string& path, Output h
     throw cannot_write(option + " " + path, error);
 }
 
-} // namespace recount::host
+} // namespace recount::base

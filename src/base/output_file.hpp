@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace recount::host {
+namespace recount::base {
 
 /// The error for a write that failed with this errno. A named file is bad_input; "-" is standard output, and
 /// unavailable. For ENOSPC, EDQUOT and EFBIG, the fix frees space.
@@ -21,4 +21,4 @@ enum class Output { appended, replaced };
 /// creates nor changes a file. "-" and an empty path are accepted.
 void check_writable(const std::string& option, const std::string& path, Output how);
 
-} // namespace recount::host
+} // namespace recount::base

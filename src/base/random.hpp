@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace recount::model {
+namespace recount::base {
 
 /// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): advances `state`, returns 64 bits.
 inline std::uint64_t next_random(std::uint64_t& state) {
@@ -19,4 +19,4 @@ inline std::uint64_t random_below(std::uint64_t& state, std::uint64_t n) {
   return static_cast<std::uint64_t>((Wide{next_random(state)} * n) >> 64);
 }
 
-} // namespace recount::model
+} // namespace recount::base

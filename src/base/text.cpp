@@ -8,7 +8,7 @@
 
 using namespace std::string_view_literals;
 
-namespace recount::host {
+namespace recount::base {
 namespace {
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -86,4 +86,4 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
-} // namespace recount::host
+} // namespace recount::base

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::host {
+namespace recount::base {
 
 /// What a descriptor holds up to its end. Nothing, with errno, when it cannot be read or holds more than
 /// `most` bytes (EFBIG).
@@ -25,4 +25,4 @@ std::vector<std::string_view> split(std::string&& text, char separator) = delete
 /// A list as the kernel writes sets of CPUs: "0-3,8" is 0 1 2 3 8. Empty when the text is no such list.
 [[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
 
-} // namespace recount::host
+} // namespace recount::base

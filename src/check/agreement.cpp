@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::check {
 namespace {
 
 /// A count as text, without decimals where it is whole.
@@ -20,9 +20,9 @@ std::string count_text(double value) {
 class Judge {
 public:
   explicit Judge(const Trial& trial) : trial_(trial) {
-    out_.perf = estimate(trial.perf.values);
-    out_.papi = estimate(trial.papi.values);
-    out_.difference = estimate(trial.differences);
+    out_.perf = statistics::estimate(trial.perf.values);
+    out_.papi = statistics::estimate(trial.papi.values);
+    out_.difference = statistics::estimate(trial.differences);
   }
 
   Judgement run() {
@@ -61,7 +61,9 @@ private:
     // No tolerance: where the code must cause at least one occurrence, 0 is wrong.
     const double least = trial_.stated->value - trial_.stated->below;
     if (least <= noise(trial_.perf) && least <= noise(trial_.papi)) return false;
-    const auto zero = [](const std::optional<Estimate>& e) { return !e || (e->low == 0 && e->high == 0); };
+    const auto zero = [](const std::optional<statistics::Estimate>& e) {
+      return !e || (e->low == 0 && e->high == 0);
+    };
     if (!zero(out_.perf) || !zero(out_.papi)) return false;
     return end(Verdict::dead, fmt::format("counts 0, expected {}", stated_text()));
   }
@@ -72,13 +74,13 @@ private:
     const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
     const double share = trial_.stated ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
     const double limit = share * larger + noise(trial_.perf) + noise(trial_.papi);
-    switch (held(*out_.difference, {-limit, limit})) {
-    case Held::inside: return false;
-    case Held::undecided:
+    switch (statistics::held(*out_.difference, {-limit, limit})) {
+    case statistics::Held::inside: return false;
+    case statistics::Held::undecided:
       return end(Verdict::unstable,
                  fmt::format("the difference of perf and PAPI varies from {} to {}",
                              count_text(out_.difference->low), count_text(out_.difference->high)));
-    case Held::outside: break;
+    case statistics::Held::outside: break;
     }
     if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
     if (!trial_.perf.other_value.empty())
@@ -103,11 +105,11 @@ private:
     for (const auto* const measured : {&trial_.perf, &trial_.papi}) {
       const auto& estimate = measured == &trial_.perf ? out_.perf : out_.papi;
       if (!estimate) continue;
-      const Held how = held(*estimate, band(*measured));
-      all_inside = all_inside && how == Held::inside;
-      all_outside = all_outside && how == Held::outside;
+      const statistics::Held how = statistics::held(*estimate, band(*measured));
+      all_inside = all_inside && how == statistics::Held::inside;
+      all_outside = all_outside && how == statistics::Held::outside;
     }
-    const Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
+    const statistics::Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
     if (all_inside)
       end(Verdict::agrees, fmt::format("{}, expected {}", count_text(counted.median), stated_text()));
     else if (all_outside)
@@ -117,7 +119,7 @@ private:
                                          count_text(counted.low), count_text(counted.high), stated_text()));
   }
 
-  void differs(const Estimate& counted) {
+  void differs(const statistics::Estimate& counted) {
     const Stated& stated = *trial_.stated;
     const double nearest =
         counted.median > stated.value ? stated.value + stated.above : stated.value - stated.below;
@@ -131,7 +133,7 @@ private:
                                               count_text(counted.median), *out_.factor, stated_text()));
   }
 
-  [[nodiscard]] Band band(const Measurement& measured) const {
+  [[nodiscard]] statistics::Band band(const Measurement& measured) const {
     const Stated& s = *trial_.stated;
     const double margin = trial_.tolerance * std::abs(s.value) + noise(measured);
     return {s.value - s.below - margin, s.value + s.above + margin};
@@ -162,7 +164,8 @@ bool Measurement::counted() const {
 double noise(const Measurement& measured) {
   double widest = 0;
   for (const auto& [nesting, counts] : measured.empty)
-    if (!counts.empty()) widest = std::max(widest, quantile(counts, 0.9) - quantile(counts, 0.1));
+    if (!counts.empty())
+      widest = std::max(widest, statistics::quantile(counts, 0.9) - statistics::quantile(counts, 0.1));
   return widest;
 }
 
@@ -170,7 +173,7 @@ std::optional<double> bias(const Measurement& measured) {
   std::optional<double> least;
   for (const auto& [nesting, counts] : measured.empty) {
     if (counts.empty()) continue;
-    const double middle = median(counts);
+    const double middle = statistics::median(counts);
     least = std::min(least.value_or(middle), middle);
   }
   return least;
@@ -180,4 +183,4 @@ Judgement judge(const Trial& trial) {
   return Judge(trial).run();
 }
 
-} // namespace recount::analysis
+} // namespace recount::check

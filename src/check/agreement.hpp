@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::check {
 
 /// Result of a comparison of the witnesses, in order of severity.
 enum class Verdict {
@@ -31,7 +31,7 @@ enum class Verdict {
 
 /// Counts of one preset at one point by one witness, one group per process.
 struct Measurement {
-  Groups values; ///< the count of an empty region is already subtracted
+  statistics::Groups values; ///< the count of an empty region is already subtracted
   /// What that was, by how the witnesses were nested ("inner", "outer", "apart").
   std::map<std::string, std::vector<double>> empty;
   std::string reason;      ///< why there are no values
@@ -58,7 +58,7 @@ struct Trial {
   std::optional<Stated> stated; ///< none: unknown, with the reason in `unstated`
   std::string unstated;
   Measurement perf, papi;
-  Groups differences; ///< perf - papi, pass by pass
+  statistics::Groups differences; ///< perf - papi, pass by pass
   bool apart = false; ///< measured in separate executions, since the counters do not suffice for both
 };
 
@@ -66,7 +66,7 @@ struct Trial {
 struct Judgement {
   Verdict verdict = Verdict::not_counted;
   std::string why; ///< a clause
-  std::optional<Estimate> perf, papi, difference;
+  std::optional<statistics::Estimate> perf, papi, difference;
   std::optional<double> factor;    ///< counted / stated, of what lies outside
   std::vector<std::string> causes; ///< likely ones, see causes.hpp
 };
@@ -82,4 +82,4 @@ inline constexpr double witness_tolerance = 0.01;
 /// What an empty region counts: the median of the nesting that counts least. None where it was not measured.
 [[nodiscard]] std::optional<double> bias(const Measurement& measured);
 
-} // namespace recount::analysis
+} // namespace recount::check

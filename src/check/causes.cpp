@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <charconv>
 
-namespace recount::analysis {
+namespace recount::check {
 namespace {
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  for (const auto word : host::split(text, ' '))
+  for (const auto word : base::split(text, ' '))
     if (!word.empty()) words.emplace_back(word);
   return words;
 }
@@ -31,19 +31,19 @@ double factor_in(std::string_view text, const std::string& where) {
   return value;
 }
 
-Band factors_in(const std::string& word, const std::string& where) {
+statistics::Band factors_in(const std::string& word, const std::string& where) {
   const std::size_t dots = word.find("..");
   if (dots == word.npos) throw malformed(where, "not a range of factors: '" + word + "'");
-  const Band band{factor_in(std::string_view(word).substr(0, dots), where),
-                  factor_in(std::string_view(word).substr(dots + 2), where)};
+  const statistics::Band band{factor_in(std::string_view(word).substr(0, dots), where),
+                              factor_in(std::string_view(word).substr(dots + 2), where)};
   if (!(band.low <= band.high)) throw malformed(where, "the range '" + word + "' is empty");
   return band;
 }
 
 Cause cause_in(std::string_view line, const std::string& where) {
-  const auto columns = host::split(line, '|');
+  const auto columns = base::split(line, '|');
   if (columns.size() != 3) throw malformed(where, "three columns, separated by |, are required");
-  Cause cause{words_of(columns[0]), {}, std::string(host::trim(columns[2]))};
+  Cause cause{words_of(columns[0]), {}, std::string(base::trim(columns[2]))};
   for (const auto& word : words_of(columns[1]))
     cause.factors.push_back(factors_in(word, where));
   if (cause.presets.empty() || cause.factors.empty() || cause.text.empty())
@@ -53,7 +53,7 @@ Cause cause_in(std::string_view line, const std::string& where) {
 
 /// A pattern without a wildcard is a whole name.
 bool names(const std::string& pattern, const std::string& preset) {
-  const event::Pattern glob(pattern);
+  const base::Pattern glob(pattern);
   return glob.glob() ? glob.matches(preset) : pattern == preset;
 }
 
@@ -62,9 +62,9 @@ bool names(const std::string& pattern, const std::string& preset) {
 std::vector<Cause> parse_causes(std::string_view text, const std::string& file) {
   std::vector<Cause> all;
   int number = 0;
-  for (const auto raw : host::split(text, '\n')) {
+  for (const auto raw : base::split(text, '\n')) {
     ++number;
-    const auto line = host::trim(raw);
+    const auto line = base::trim(raw);
     if (line.empty() || line.front() == '#') continue;
     all.push_back(cause_in(line, file + ":" + std::to_string(number)));
   }
@@ -82,8 +82,9 @@ std::vector<std::string> likely_causes(const std::string& preset, double factor,
   const std::string name = preset.starts_with("PAPI_") ? preset.substr(5) : preset;
   std::vector<std::string> likely;
   for (const Cause& cause : all) {
-    const bool fits = std::ranges::any_of(
-        cause.factors, [&](const Band& band) { return band.low <= factor && factor <= band.high; });
+    const bool fits = std::ranges::any_of(cause.factors, [&](const statistics::Band& band) {
+      return band.low <= factor && factor <= band.high;
+    });
     if (fits && std::ranges::any_of(cause.presets, [&](const auto& p) { return names(p, name); }) &&
         likely.size() < most)
       likely.push_back(cause.text);
@@ -91,4 +92,4 @@ std::vector<std::string> likely_causes(const std::string& preset, double factor,
   return likely;
 }
 
-} // namespace recount::analysis
+} // namespace recount::check

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::check {
 
 /// One row.
 struct Cause {
-  std::vector<std::string> presets; ///< patterns of names without "PAPI_"
-  std::vector<Band> factors;        ///< counted / expected
+  std::vector<std::string> presets;      ///< patterns of names without "PAPI_"
+  std::vector<statistics::Band> factors; ///< counted / expected
   std::string text;
 };
 
@@ -26,4 +26,4 @@ struct Cause {
 [[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor,
                                                      const std::vector<Cause>& all = causes());
 
-} // namespace recount::analysis
+} // namespace recount::check

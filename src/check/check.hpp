@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::check {
 
 struct CheckOptions {
   /// Presets (PAPI_L1_DCM, L1_DCM), events, or NAME=METRIC: NAME compared with the counts that kernels expect
@@ -49,7 +49,7 @@ struct Coverage {
 };
 
 struct Checked {
-  std::vector<analysis::PresetVerdict> verdicts; ///< one for each subject, in their order
+  std::vector<PresetVerdict> verdicts; ///< one for each subject, in their order
   Coverage coverage;
 };
 
@@ -57,4 +57,4 @@ struct Checked {
 [[nodiscard]] Checked conclude(const CheckPlan& plan, const CheckContext& context,
                                const CheckOptions& options, const result::Results& results);
 
-} // namespace recount::study
+} // namespace recount::check

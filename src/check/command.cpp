@@ -20,7 +20,7 @@
 #include <memory>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::check {
 namespace {
 
 struct CheckArguments {
@@ -39,33 +39,33 @@ std::optional<double> tolerance_of(const std::string& text) {
   return percent / 100;
 }
 
-study::CheckOptions options_of(const CheckArguments& a) {
-  study::CheckOptions options;
+CheckOptions options_of(const CheckArguments& a) {
+  CheckOptions options;
   options.asked = a.names;
   options.repeat = static_cast<int>(a.repeat);
   options.tolerance = tolerance_of(a.tolerance);
-  options.seed = parse_seed(a.seed);
+  options.seed = command::parse_seed(a.seed);
   return options;
 }
 
-sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan, std::uint64_t seed) {
+sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
   sweep::Batch batch;
   batch.jobs = plan.jobs;
-  batch.how.cpu = parse_cpu(a.cpu);
+  batch.how.cpu = command::parse_cpu(a.cpu);
   sweep::limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
   batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
-  batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
   batch.header.plan = plan.settings;
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
-    cli::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
-               batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
-  catch_stop_signals();
-  ProgressLine line(a.quiet, "check");
+    command::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
+                   batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
+  command::catch_stop_signals();
+  sweep::ProgressLine line(a.quiet, "check");
   sweep::Listener listener;
-  listener.stop = [] { return stop_signal() != 0; };
+  listener.stop = [] { return command::stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
   bool measured = false;
   listener.observation = [&](const result::Observation&) { measured = true; };
@@ -73,48 +73,48 @@ sweep::Ended conduct_check(const CheckArguments& a, const study::CheckPlan& plan
     auto ended = sweep::conduct(batch, listener);
     line.clear();
     if (ended.outcome.stopped)
-      tell_how_to_resume("check", batch.file, batch.header.command, !ended.results.observations.empty());
+      command::tell_how_to_resume("check", batch.file, batch.header.command,
+                                  !ended.results.observations.empty());
     return ended;
   } catch (const Error&) {
     line.clear();
-    tell_how_to_resume("check", batch.file, batch.header.command, measured);
+    command::tell_how_to_resume("check", batch.file, batch.header.command, measured);
     throw;
   }
 }
 
-int status_of(const study::Checked& checked) {
+int status_of(const Checked& checked) {
   const auto& all = checked.verdicts;
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
-  const bool any =
-      std::ranges::any_of(all, [](const auto& v) { return v.verdict != analysis::Verdict::not_counted; });
+  const bool any = std::ranges::any_of(all, [](const auto& v) { return v.verdict != Verdict::not_counted; });
   if (any) return 0;
-  cli::print(stderr, "recount check: nothing could be checked: see recount doctor\n");
+  command::print(stderr, "recount check: nothing could be checked: see recount doctor\n");
   return 3;
 }
 
 int execute_check(const CheckArguments& a) {
-  check_outputs(
+  command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
-  const TableExport tables(a.export_to);
-  const study::CheckOptions options = options_of(a);
+  const command::TableExport tables(a.export_to);
+  const CheckOptions options = options_of(a);
   if (!a.table.empty()) {
     preset::demand_rows(PresetTable::read(a.table));
     ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
   }
-  const study::CheckContext context = study::check_context();
-  const study::CheckPlan plan = study::plan_check(context, options);
+  const CheckContext context = check::check_context();
+  const CheckPlan plan = check::plan_check(context, options);
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
   if (ended.outcome.stopped) {
-    cli::print(stderr, "recount check: stopped\n");
-    return 128 + stop_signal();
+    command::print(stderr, "recount check: stopped\n");
+    return 128 + command::stop_signal();
   }
-  const study::Checked checked = study::conclude(plan, context, options, ended.results);
+  const Checked checked = check::conclude(plan, context, options, ended.results);
   if (a.json)
-    cli::print("{}", check_json(checked, context, ended));
+    command::print("{}", check_json(checked, context, ended));
   else if (a.output != "-")
-    cli::print("{}", check_table(checked, context, {a.all, line_width(), a.names.empty()}));
-  flush(stdout);
+    command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
+  command::flush(stdout);
   tables.write("recount check", check_tables(checked));
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
@@ -122,9 +122,9 @@ int execute_check(const CheckArguments& a) {
 
 } // namespace
 
-Command check_command() {
+command::Command check_command() {
   return {"check", "validate presets: compare perf, PAPI and expected counts",
-          [](Options& options) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
             const auto a = std::make_shared<CheckArguments>();
             options
                 .words("PRESET", a->names,
@@ -146,10 +146,10 @@ Command check_command() {
                 .flag("--resume", a->resume, "resume FILE: run only what is missing")
                 .flag("-a,--all", a->all, "list every preset that was not counted")
                 .flag("--json", a->json, "print one JSON object")
-                .text("--export", a->export_to, "FILE", export_help)
+                .text("--export", a->export_to, "FILE", command::export_help)
                 .flag("-q,--quiet", a->quiet, "print no progress");
             return [a] { return execute_check(*a); };
           }};
 }
 
-} // namespace recount::cli
+} // namespace recount::check

@@ -7,10 +7,8 @@
 #include <set>
 #include <tuple>
 
-namespace recount::study {
+namespace recount::check {
 namespace {
-
-using analysis::Trial;
 
 kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
   proof.tolerance = tolerance.value_or(proof.tolerance);
@@ -18,7 +16,7 @@ kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
 }
 
 /// Counts of each witness by kernel and point, for the relations between presets.
-std::vector<analysis::Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
+std::vector<Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
   std::set<std::string> themselves; // NAME=METRIC takes no part in the relations
   for (const Subject& s : subjects)
     if (s.as == s.name) themselves.insert(s.name);
@@ -32,10 +30,10 @@ std::vector<analysis::Counted> counted(const Index& index, const std::vector<Sub
       if (const auto value = result::as_double(o->value))
         places[{kernel, point, witness}][repetition][metric] = *value;
   }
-  std::vector<analysis::Counted> all;
+  std::vector<Counted> all;
   for (const auto& [place, passes] : places) {
     const auto& [kernel, point, witness] = place;
-    auto& one = all.emplace_back(analysis::Counted{kernel, point, witness, {}});
+    auto& one = all.emplace_back(Counted{kernel, point, witness, {}});
     int process = -1;
     for (const auto& [repetition, values] : passes) {
       if (process_of(repetition) != process) one.passes.emplace_back();
@@ -56,7 +54,7 @@ std::string why_untried(const Subject& subject, const CheckContext& context) {
                       subject.name + "=PRESET";
 }
 
-Coverage coverage(const CheckContext& context, const std::vector<analysis::PresetVerdict>& verdicts) {
+Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>& verdicts) {
   Coverage c;
   std::set<std::string> proven;
   for (const auto& proof : context.proofs)
@@ -65,7 +63,7 @@ Coverage coverage(const CheckContext& context, const std::vector<analysis::Prese
   c.provokable = c.standard - static_cast<int>(context.unprovable.size());
   c.proven = static_cast<int>(proven.size());
   c.counted = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
-    return proven.contains(v.preset) && v.verdict != analysis::Verdict::not_counted;
+    return proven.contains(v.preset) && v.verdict != Verdict::not_counted;
   }));
   return c;
 }
@@ -80,23 +78,22 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     for (const auto& proof : context.proofs)
       if (proof.preset == subject.as && subject.reason.empty())
         trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
-  std::vector<analysis::Broken> broken;
+  std::vector<Broken> broken;
   for (const auto& place : counted(index, plan.subjects))
-    for (auto& one : analysis::broken(place, context.identities, context.kind))
+    for (auto& one : check::broken(place, context.identities, context.kind))
       broken.push_back(std::move(one));
 
-  const auto judged = analysis::verdicts(trials, broken);
+  const auto judged = check::verdicts(trials, broken);
   Checked checked;
   for (const Subject& subject : plan.subjects) {
-    const auto found = std::ranges::find(judged, subject.name, &analysis::PresetVerdict::preset);
+    const auto found = std::ranges::find(judged, subject.name, &PresetVerdict::preset);
     if (found != judged.end())
       checked.verdicts.push_back(*found);
     else
-      checked.verdicts.push_back(
-          {subject.name, analysis::Verdict::not_counted, why_untried(subject, context), {}, {}});
+      checked.verdicts.push_back({subject.name, Verdict::not_counted, why_untried(subject, context), {}, {}});
   }
   checked.coverage = coverage(context, checked.verdicts);
   return checked;
 }
 
-} // namespace recount::study
+} // namespace recount::check

@@ -12,15 +12,15 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::check {
 namespace {
 
-using analysis::Estimate, analysis::PresetVerdict, analysis::Stated;
+using statistics::Estimate;
 
-std::optional<Share> share_of(const std::optional<Estimate>& counted, double stated) {
+std::optional<plot::Share> share_of(const std::optional<Estimate>& counted, double stated) {
   if (!counted) return {};
   const auto [low, high] = std::minmax({counted->low / stated, counted->high / stated});
-  return Share{counted->median / stated, low, high};
+  return plot::Share{counted->median / stated, low, high};
 }
 
 /// Without the prefix that all names share.
@@ -30,12 +30,12 @@ std::string short_name(const std::string& preset) {
   return preset;
 }
 
-std::optional<ShareRow> row_of(const PresetVerdict& verdict) {
+std::optional<plot::ShareRow> row_of(const PresetVerdict& verdict) {
   if (verdict.trials.empty()) return {};
   const auto& [trial, judgement] = verdict.trials.front();
   if (!trial.stated || trial.stated->value == 0 || (!judgement.perf && !judgement.papi)) return {};
   const Stated& s = *trial.stated;
-  ShareRow row;
+  plot::ShareRow row;
   row.label = short_name(verdict.preset);
   row.perf = share_of(judgement.perf, s.value);
   row.papi = share_of(judgement.papi, s.value);
@@ -48,15 +48,15 @@ std::optional<ShareRow> row_of(const PresetVerdict& verdict) {
 
 } // namespace
 
-Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result::Results& results) {
-  Sheet sheet;
+plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result::Results& results) {
+  plot::Sheet sheet;
   sheet.name = "agreement";
-  Panel panel;
+  plot::Panel panel;
   std::vector<std::string> left_out;
   for (const auto& verdict : verdicts) {
     if (auto row = row_of(verdict))
       panel.rows.push_back(std::move(*row));
-    else if (verdict.verdict != analysis::Verdict::not_counted)
+    else if (verdict.verdict != Verdict::not_counted)
       left_out.push_back(verdict.preset);
   }
   if (panel.rows.empty())
@@ -65,7 +65,7 @@ Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result
   panel.title = "counts of presets, relative to the expected counts";
   panel.x_title = "counted / expected";
   sheet.panels.push_back(std::move(panel));
-  sheet.caption = machine_names(results);
+  sheet.caption = plot::machine_names(results);
   sheet.caption.emplace_back("bars: 90 % confidence intervals");
   if (!left_out.empty())
     sheet.warnings.push_back(
@@ -73,14 +73,14 @@ Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result
   return sheet;
 }
 
-Figure agreement_figure() {
+plot::Figure agreement_figure() {
   return {{"agreement",
            "counts of each preset by perf and by PAPI, relative to the expected count of its kernel",
            "the results of recount check"},
           [](const auto& results, const auto&) {
-            return compose_agreement(study::verdicts_of(results), results);
+            return compose_agreement(check::verdicts_of(results), results);
           },
-          [](const auto& results, const auto&) { return study::is_check(results); }};
+          [](const auto& results, const auto&) { return check::is_check(results); }};
 }
 
-} // namespace recount::figure
+} // namespace recount::check

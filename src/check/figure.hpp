@@ -7,14 +7,14 @@
 
 #include <vector>
 
-namespace recount::figure {
+namespace recount::check {
 
 /// `results` for the caption. Throws recount::Error (bad_input) when there is no preset with a count and
 /// an expected count other than 0.
-[[nodiscard]] Sheet compose_agreement(const std::vector<analysis::PresetVerdict>& verdicts,
-                                      const result::Results& results);
+[[nodiscard]] plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts,
+                                            const result::Results& results);
 
 /// The figure "agreement" of the results of recount check.
-[[nodiscard]] Figure agreement_figure();
+[[nodiscard]] plot::Figure agreement_figure();
 
-} // namespace recount::figure
+} // namespace recount::check

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-namespace recount::study {
+namespace recount::check {
 namespace {
 
 /// Why perf cannot count the preset. A row without a value is no reason: PAPI may still count it.
@@ -87,4 +87,4 @@ CheckContext check_context() {
   return context;
 }
 
-} // namespace recount::study
+} // namespace recount::check

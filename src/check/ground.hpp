@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::check {
 
 /// A preset of the table in force, or a standard one.
 struct Candidate {
@@ -31,4 +31,4 @@ struct CheckContext {
 /// initialisation.
 [[nodiscard]] CheckContext check_context();
 
-} // namespace recount::study
+} // namespace recount::check

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 
-namespace recount::study {
+namespace recount::check {
 
 int process_of(int repetition) {
   static const int passes = witness::find("both").passes;
   return repetition / passes;
 }
 
-analysis::Measurement measurement(const Index::Series& series, const std::string& otherwise) {
-  analysis::Measurement out;
+Measurement measurement(const Index::Series& series, const std::string& otherwise) {
+  Measurement out;
   int process = -1;
   for (const auto& [repetition, o] : series) {
     if (const auto value = result::as_double(o->value)) {
@@ -34,8 +34,8 @@ analysis::Measurement measurement(const Index::Series& series, const std::string
   return out;
 }
 
-analysis::Groups differences(const Index::Series& perf, const Index::Series& papi) {
-  analysis::Groups groups;
+statistics::Groups differences(const Index::Series& perf, const Index::Series& papi) {
+  statistics::Groups groups;
   int process = -1;
   for (const auto& [repetition, o] : perf) {
     const auto other = papi.find(repetition);
@@ -53,4 +53,4 @@ bool apart(const Index::Series& series) {
   return std::ranges::any_of(series, [](const auto& one) { return one.second->nesting == "apart"; });
 }
 
-} // namespace recount::study
+} // namespace recount::check

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-namespace recount::study {
+namespace recount::check {
 
 /// The observations of a results file by kernel, point, metric and witness, each in the order of repetitions.
 class Index {
@@ -44,10 +44,10 @@ private:
 /// Which process made the observation of that number.
 [[nodiscard]] int process_of(int repetition);
 /// The measurement of a witness, its values by process; `otherwise` is the reason where there is none.
-[[nodiscard]] analysis::Measurement measurement(const Index::Series& series, const std::string& otherwise);
+[[nodiscard]] Measurement measurement(const Index::Series& series, const std::string& otherwise);
 /// perf - papi, pass by pass, by process.
-[[nodiscard]] analysis::Groups differences(const Index::Series& perf, const Index::Series& papi);
+[[nodiscard]] statistics::Groups differences(const Index::Series& perf, const Index::Series& papi);
 /// Whether perf and PAPI counted separate executions.
 [[nodiscard]] bool apart(const Index::Series& series);
 
-} // namespace recount::study
+} // namespace recount::check

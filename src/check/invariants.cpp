@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-namespace recount::analysis {
+namespace recount::check {
 namespace {
 
 /// The sum of presets in one pass; nothing where one of them was not counted.
@@ -22,7 +22,7 @@ std::optional<double> sum_in(const std::map<std::string, double>& pass,
 
 /// Both sides of a relation, over all passes in which each of its presets was counted.
 struct Sides {
-  Groups left, right, difference;
+  statistics::Groups left, right, difference;
 };
 
 Sides sides_of(const Counted& counted, const preset::Identity& identity) {
@@ -51,16 +51,17 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
   for (const auto& identity : identities) {
     if (identity.kind != preset::CpuKind::any && identity.kind != kind) continue;
     const Sides sides = sides_of(counted, identity);
-    const auto left = estimate(sides.left), right = estimate(sides.right),
-               difference = estimate(sides.difference);
+    const auto left = statistics::estimate(sides.left), right = statistics::estimate(sides.right),
+               difference = statistics::estimate(sides.difference);
     if (!left || !right || !difference) continue;
     const double larger = std::max(std::abs(left->median), std::abs(right->median));
     const double margin = std::max(invariant_tolerance * larger, stray_occurrences);
-    const Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin, margin};
-    if (held(*difference, allowed) == Held::outside)
+    const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
+                                   margin};
+    if (statistics::held(*difference, allowed) == statistics::Held::outside)
       found.push_back({identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference});
   }
   return found;
 }
 
-} // namespace recount::analysis
+} // namespace recount::check

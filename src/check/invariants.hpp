@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::check {
 
 /// What one witness counted of several presets while one kernel was executed at one point: pass by pass, a
 /// group for each process.
@@ -26,7 +26,7 @@ struct Broken {
   preset::Identity identity;
   std::string kernel, witness;
   result::Params point;
-  Estimate left, right, difference; ///< left - right, pass by pass
+  statistics::Estimate left, right, difference; ///< left - right, pass by pass
 };
 
 /// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
@@ -37,4 +37,4 @@ inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 50;
 [[nodiscard]] std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
                                          preset::CpuKind kind);
 
-} // namespace recount::analysis
+} // namespace recount::check

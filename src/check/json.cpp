@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 
-namespace recount::cli {
+namespace recount::check {
 namespace {
 
 Json point_json(const result::Params& params) {
@@ -12,25 +12,25 @@ Json point_json(const result::Params& params) {
   return object;
 }
 
-Json measurement_json(const analysis::Measurement& measured, const std::optional<analysis::Estimate>& e) {
+Json measurement_json(const Measurement& measured, const std::optional<statistics::Estimate>& e) {
   Json object{{"value", nullptr}, {"low", nullptr}, {"high", nullptr}, {"n", e ? e->n : 0}};
   if (e) {
     object["value"] = e->median;
     object["low"] = e->low;
     object["high"] = e->high;
   }
-  object["bias"] = or_null(analysis::bias(measured));
+  object["bias"] = or_null(check::bias(measured));
   if (!e) object["reason"] = measured.reason;
   return object;
 }
 
-Json stated_json(const analysis::Trial& trial) {
+Json stated_json(const Trial& trial) {
   if (!trial.stated) return {{"value", nullptr}, {"reason", trial.unstated}};
   const auto& s = *trial.stated;
   return {{"value", s.value}, {"low", s.value - s.below}, {"high", s.value + s.above}, {"form", s.form}};
 }
 
-Json trial_json(const analysis::Judged& judged) {
+Json trial_json(const Judged& judged) {
   const auto& [trial, judgement] = judged;
   Json object{{"kernel", trial.kernel}, {"params", point_json(trial.point)}};
   object["verdict"] = name_of(judgement.verdict);
@@ -45,14 +45,14 @@ Json trial_json(const analysis::Judged& judged) {
   return object;
 }
 
-Json broken_json(const analysis::Broken& broken) {
+Json broken_json(const Broken& broken) {
   return {{"relation", broken.identity.text},   {"why", broken.identity.why},
           {"witness", broken.witness},          {"kernel", broken.kernel},
           {"params", point_json(broken.point)}, {"left", broken.left.median},
           {"right", broken.right.median}};
 }
 
-Json verdict_json(const analysis::PresetVerdict& verdict) {
+Json verdict_json(const PresetVerdict& verdict) {
   Json object{{"preset", verdict.preset}, {"verdict", name_of(verdict.verdict)}, {"why", verdict.why}};
   // The values of the decisive trial are repeated next to the verdict.
   for (const char* key : {"perf", "papi", "model", "factor"})
@@ -70,8 +70,7 @@ Json verdict_json(const analysis::PresetVerdict& verdict) {
 
 } // namespace
 
-std::string check_json(const study::Checked& checked, const study::CheckContext& context,
-                       const sweep::Ended& ended) {
+std::string check_json(const Checked& checked, const CheckContext& context, const sweep::Ended& ended) {
   Json object{{"verdicts", Json::array()}};
   for (const auto& verdict : checked.verdicts)
     object["verdicts"].push_back(verdict_json(verdict));
@@ -90,4 +89,4 @@ std::string check_json(const study::Checked& checked, const study::CheckContext&
   return json_text("check", object);
 }
 
-} // namespace recount::cli
+} // namespace recount::check

@@ -14,7 +14,7 @@
 #include <fmt/ranges.h>
 #include <random>
 
-namespace recount::study {
+namespace recount::check {
 namespace {
 
 bool proven(const CheckContext& context, const std::string& metric) {
@@ -166,4 +166,4 @@ CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
   return plan;
 }
 
-} // namespace recount::study
+} // namespace recount::check

@@ -9,23 +9,23 @@
 #include <fmt/format.h>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::check {
 
-void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results) {
+void plot_check(const std::string& path, const Checked& checked, const result::Results& results) {
   if (path.empty()) return;
   if (std::ranges::all_of(checked.verdicts,
-                          [](const auto& v) { return v.verdict == analysis::Verdict::not_counted; })) {
-    cli::print(stderr, "recount check: no figure: nothing was counted\n");
+                          [](const auto& v) { return v.verdict == Verdict::not_counted; })) {
+    command::print(stderr, "recount check: no figure: nothing was counted\n");
     return;
   }
   if (path == "-") {
-    cli::print("{}", own_controls(figure::draw_text(figure::compose_agreement(checked.verdicts, results),
-                                                    terminal_size())));
+    command::print("{}", command::own_controls(plot::draw_text(
+                             check::compose_agreement(checked.verdicts, results), command::terminal_size())));
     return;
   }
-  figure::Options options;
-  options.targets = {{*figure::format_of(path), path}};
-  tell_drawn("agreement", figure::draw(figure::compose_agreement(checked.verdicts, results), options));
+  plot::Options options;
+  options.targets = {{*plot::format_of(path), path}};
+  command::tell_drawn("agreement", plot::draw(check::compose_agreement(checked.verdicts, results), options));
 }
 
-} // namespace recount::cli
+} // namespace recount::check

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::check {
 
 /// Draws it; "-" is text on stdout. Throws Error as figure::draw() does. With nothing to draw
 /// it prints a note on stderr.
-void plot_check(const std::string& path, const study::Checked& checked, const result::Results& results);
+void plot_check(const std::string& path, const Checked& checked, const result::Results& results);
 
-} // namespace recount::cli
+} // namespace recount::check

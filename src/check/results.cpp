@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-namespace recount::study {
+namespace recount::check {
 namespace {
 
 constexpr const char* setting = "check";
@@ -59,14 +59,14 @@ bool is_check(const result::Results& results) noexcept {
   return std::ranges::any_of(results.runs, [](const auto& run) { return run.plan.contains(setting); });
 }
 
-std::vector<analysis::PresetVerdict> verdicts_of(const result::Results& results) {
+std::vector<PresetVerdict> verdicts_of(const result::Results& results) {
   const Index index(results);
   std::set<std::tuple<std::size_t, std::string, std::string, result::Params>> seen;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
     if (witness != "model") seen.insert({rank(metric), metric, kernel, point});
   }
-  std::vector<analysis::Trial> trials;
+  std::vector<Trial> trials;
   for (const auto& [order, metric, name, point] : seen) {
     const kernel::Kernel* const kernel = kernel_named(name);
     if (!kernel) continue;
@@ -79,7 +79,7 @@ std::vector<analysis::PresetVerdict> verdicts_of(const result::Results& results)
     } catch (const Error&) { // a point that is none of the kernel's: another recount's, or made up
     }
   }
-  return analysis::verdicts(trials, {});
+  return check::verdicts(trials, {});
 }
 
-} // namespace recount::study
+} // namespace recount::check

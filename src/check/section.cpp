@@ -1,15 +1,15 @@
 #include "check/section.hpp"
 
-namespace recount::report {
+namespace recount::check {
 
-Section check_section() {
-  return {"presets", [](const Material& material) {
-            std::vector<Block> blocks;
-            for (const Part& part : material.parts)
+document::Section check_section() {
+  return {"presets", [](const document::Material& material) {
+            std::vector<document::Block> blocks;
+            for (const document::Part& part : material.parts)
               if (auto picture = material.gallery.add("agreement", part))
                 blocks.emplace_back(std::move(*picture));
-            return under("Validation of presets", std::move(blocks));
+            return document::under("Validation of presets", std::move(blocks));
           }};
 }
 
-} // namespace recount::report
+} // namespace recount::check

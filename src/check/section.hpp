@@ -3,8 +3,8 @@
 
 #include "document/section.hpp"
 
-namespace recount::report {
+namespace recount::check {
 
-[[nodiscard]] Section check_section();
+[[nodiscard]] document::Section check_section();
 
-} // namespace recount::report
+} // namespace recount::check

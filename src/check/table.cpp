@@ -9,10 +9,10 @@
 #include <fmt/ranges.h>
 #include <map>
 
-namespace recount::cli {
+namespace recount::check {
 namespace {
 
-using analysis::Estimate, analysis::Judged, analysis::PresetVerdict, analysis::Stated, analysis::Verdict;
+using statistics::Estimate;
 
 std::string count_of(double value) {
   if (std::abs(value) < 1e12 && (std::floor(value) == value || std::abs(value) >= 1000))
@@ -37,21 +37,21 @@ std::string ratio_of(const Judged& j) {
 }
 
 std::string empty_of(const Judged& j) {
-  const auto text = [](const analysis::Measurement& measured) {
-    const auto bias = analysis::bias(measured);
+  const auto text = [](const Measurement& measured) {
+    const auto bias = check::bias(measured);
     return bias ? count_of(*bias) : std::string("-");
   };
   return text(j.trial.perf) + ", " + text(j.trial.papi);
 }
 
-Style style_of(Verdict verdict) {
-  if (verdict == Verdict::agrees) return Style::good;
-  if (verdict == Verdict::not_counted) return Style::faint;
-  return verdict == Verdict::unstable ? Style::warning : Style::bad;
+command::Style style_of(Verdict verdict) {
+  if (verdict == Verdict::agrees) return command::Style::good;
+  if (verdict == Verdict::not_counted) return command::Style::faint;
+  return verdict == Verdict::unstable ? command::Style::warning : command::Style::bad;
 }
 
 std::string painted(Verdict verdict) {
-  return paint(style_of(verdict), std::string(name_of(verdict)));
+  return command::paint(style_of(verdict), std::string(name_of(verdict)));
 }
 
 std::string place_of(const Judged& j) {
@@ -59,7 +59,7 @@ std::string place_of(const Judged& j) {
   return j.trial.kernel + (point.empty() ? "" : " ") + point;
 }
 
-void add_row(Table& table, const PresetVerdict& v) {
+void add_row(command::Table& table, const PresetVerdict& v) {
   if (v.trials.empty()) {
     table.add({painted(v.verdict), v.preset});
     return;
@@ -82,7 +82,7 @@ std::size_t executions(const Judged& j) {
 }
 
 void add_lines(std::string& text, const std::string& line, std::size_t columns) {
-  text += "    " + wrap(line, columns, 8) + "\n";
+  text += "    " + command::wrap(line, columns, 8) + "\n";
 }
 
 /// One kernel's evidence.
@@ -105,7 +105,7 @@ std::string evidence(const Judged& j, std::size_t columns) {
 /// What is wrong with one preset, with the evidence of at most two kernels.
 std::string details(const PresetVerdict& v, std::size_t columns) {
   constexpr std::size_t most = 2;
-  std::string text = paint(Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
+  std::string text = command::paint(command::Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
   std::vector<std::string> causes;
   std::size_t bad = 0;
   for (const Judged& j : v.trials) {
@@ -119,7 +119,7 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
   for (const auto& relation : v.broken)
-    add_lines(text, fmt::format("{} ({})", analysis::describe(relation), relation.identity.why), columns);
+    add_lines(text, fmt::format("{} ({})", check::describe(relation), relation.identity.why), columns);
   return text;
 }
 
@@ -140,12 +140,12 @@ std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckT
     const bool whole = how.all || names.size() <= few;
     const std::string who = whole ? fmt::format("{}", fmt::join(names, ", "))
                                   : fmt::format("{} and {} others", names.front(), names.size() - 1);
-    text += "  " + wrap(who + ": " + why, how.columns, 6) + "\n";
+    text += "  " + command::wrap(who + ": " + why, how.columns, 6) + "\n";
   }
-  return text.empty() ? text : paint(Style::strong, "Not counted") + "\n" + text;
+  return text.empty() ? text : command::paint(command::Style::strong, "Not counted") + "\n" + text;
 }
 
-std::string tally_text(const study::Checked& checked) {
+std::string tally_text(const Checked& checked) {
   std::map<Verdict, int> numbers;
   for (const auto& v : checked.verdicts)
     ++numbers[v.verdict];
@@ -169,18 +169,18 @@ std::string short_point(const std::string& kernel, const result::Params& point) 
   return result::describe(some);
 }
 
-std::vector<Table> check_tables(const study::Checked& checked) {
-  using Align = Table::Align;
-  Table table({{"verdict"},
-               {"preset"},
-               {"perf", Align::right},
-               {"PAPI", Align::right},
-               {"expected", Align::right},
-               {"ratio", Align::right},
-               {"empty", Align::right},
-               {"kernel"}},
-              "Verdicts");
-  Table missing({{"preset"}, {"reason"}}, "Not counted");
+std::vector<command::Table> check_tables(const Checked& checked) {
+  using Align = command::Table::Align;
+  command::Table table({{"verdict"},
+                        {"preset"},
+                        {"perf", Align::right},
+                        {"PAPI", Align::right},
+                        {"expected", Align::right},
+                        {"ratio", Align::right},
+                        {"empty", Align::right},
+                        {"kernel"}},
+                       "Verdicts");
+  command::Table missing({{"preset"}, {"reason"}}, "Not counted");
   for (const auto& v : checked.verdicts)
     if (v.verdict == Verdict::not_counted)
       missing.add({v.preset, v.why});
@@ -189,9 +189,8 @@ std::vector<Table> check_tables(const study::Checked& checked) {
   return {table, missing};
 }
 
-std::string check_table(const study::Checked& checked, const study::CheckContext& context,
-                        const CheckText& how) {
-  const Table table = check_tables(checked).front();
+std::string check_table(const Checked& checked, const CheckContext& context, const CheckText& how) {
+  const command::Table table = check_tables(checked).front();
   std::string wrong;
   for (const auto& v : checked.verdicts) {
     if (!sound(v.verdict)) wrong += "\n" + details(v, how.columns);
@@ -201,14 +200,14 @@ std::string check_table(const study::Checked& checked, const study::CheckContext
   if (const std::string rest = not_counted(checked.verdicts, how); !rest.empty())
     text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
-    text += "\n" + wrap(note, how.columns, 0) + "\n";
+    text += "\n" + command::wrap(note, how.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
     tally += fmt::format(
         " Of {} standard presets, user code can trigger {} with a known count; kernels here verify {} of "
         "them, {} were counted.",
         c.standard, c.provokable, c.proven, c.counted);
-  return text + "\n" + wrap(tally, how.columns, 0) + "\n";
+  return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
 }
 
-} // namespace recount::cli
+} // namespace recount::check

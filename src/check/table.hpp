@@ -7,10 +7,10 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::check {
 
 /// What --export writes: the verdicts, and what was not counted with the reason.
-[[nodiscard]] std::vector<Table> check_tables(const study::Checked& checked);
+[[nodiscard]] std::vector<command::Table> check_tables(const Checked& checked);
 
 struct CheckText {
   bool all = false; ///< list every preset that was not counted
@@ -19,14 +19,14 @@ struct CheckText {
 };
 
 /// One row per preset, the evidence of what is wrong, what was not counted by reason, and the coverage.
-[[nodiscard]] std::string check_table(const study::Checked& checked, const study::CheckContext& context,
+[[nodiscard]] std::string check_table(const Checked& checked, const CheckContext& context,
                                       const CheckText& how);
 
 /// One object, as recount-check(1) documents it.
-[[nodiscard]] std::string check_json(const study::Checked& checked, const study::CheckContext& context,
+[[nodiscard]] std::string check_json(const Checked& checked, const CheckContext& context,
                                      const sweep::Ended& ended);
 
 /// The point without what is the kernel's default anyway: "pages=1000".
 [[nodiscard]] std::string short_point(const std::string& kernel, const result::Params& point);
 
-} // namespace recount::cli
+} // namespace recount::check

@@ -1,9 +1,7 @@
 #include "check/trial.hpp"
 
-namespace recount::study {
+namespace recount::check {
 namespace {
-
-using analysis::Stated, analysis::Trial;
 
 void state(Trial& trial, const kernel::Proof& proof, const Index& index) {
   for (const auto& known : proof.kernel->expected(proof.point))
@@ -42,4 +40,4 @@ Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Inde
   return t;
 }
 
-} // namespace recount::study
+} // namespace recount::check

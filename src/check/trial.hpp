@@ -6,11 +6,10 @@
 
 #include <string>
 
-namespace recount::study {
+namespace recount::check {
 
 /// The counts of the metric by the witnesses at the point of the proof, and the expected count of its kernel
 /// for proof.preset: in closed form, else from the simulation in the results.
-[[nodiscard]] analysis::Trial trial_of(const std::string& metric, const kernel::Proof& proof,
-                                       const Index& index);
+[[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
 
-} // namespace recount::study
+} // namespace recount::check

@@ -6,7 +6,7 @@
 #include <functional>
 #include <iterator>
 
-namespace recount::analysis {
+namespace recount::check {
 namespace {
 
 PresetVerdict& of_preset(std::vector<PresetVerdict>& all, const std::string& preset) {
@@ -71,4 +71,4 @@ std::string describe(const Broken& relation) {
                      relation.left.median, relation.right.median, relation.witness, relation.kernel);
 }
 
-} // namespace recount::analysis
+} // namespace recount::check

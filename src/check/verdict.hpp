@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::check {
 
 /// A trial and its judgement.
 struct Judged {
@@ -34,4 +34,4 @@ struct PresetVerdict {
 /// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
 [[nodiscard]] std::string describe(const Broken& relation);
 
-} // namespace recount::analysis
+} // namespace recount::check

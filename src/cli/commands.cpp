@@ -1,32 +1,67 @@
 #include "cli/tables.hpp"
 
+// Each command is defined in the folder of its feature.
+namespace recount {
+namespace caches {
+command::Command caches_command();
+command::Command caches_worker_command(); ///< hidden: measures for recount caches
+} // namespace caches
+namespace check {
+command::Command check_command();
+}
+namespace cost {
+command::Command cost_command();
+}
+namespace doctor {
+command::Command doctor_command();
+}
+namespace lint {
+command::Command lint_command();
+}
+namespace matmul {
+command::Command matmul_command();
+}
+namespace profile {
+command::Command profile_command();
+}
+namespace stat {
+command::Command stat_command();
+}
+namespace sweep {
+/// `figures`: what its --plot may draw; must outlive the command.
+command::Command sweep_command(const std::vector<plot::Figure>& figures);
+command::Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
+} // namespace sweep
+namespace watch {
+command::Command watch_command();
+}
+} // namespace recount
+
 namespace recount::cli {
 
-// Each is defined in the folder of its feature.
-Command doctor_command();
-Command events_command();
-Command presets_command();
-Command lint_command();
-Command check_command();
-Command caches_command();
-Command caches_worker_command(); ///< hidden: measures for recount caches
-/// `figures`: what its --plot may draw; must outlive the command.
-Command sweep_command(const std::vector<figure::Figure>& figures);
-Command stat_command();
-Command run_point_command(); ///< hidden: serves one run of a sweep in a fresh process
-Command plot_command();
-Command profile_command();
-Command watch_command();
-Command matmul_command();
-Command report_command();
-Command cost_command();
+command::Command events_command();
+command::Command plot_command();
+command::Command presets_command();
+command::Command report_command();
 
-std::vector<Command> commands() {
+std::vector<command::Command> commands() {
   return {
-      doctor_command(),         events_command(),    lint_command(),          presets_command(),
-      check_command(),          caches_command(),    caches_worker_command(), stat_command(),
-      sweep_command(figures()), run_point_command(), plot_command(),          cost_command(),
-      profile_command(),        watch_command(),     matmul_command(),        report_command(),
+      doctor::doctor_command(),
+      events_command(),
+      lint::lint_command(),
+      presets_command(),
+      check::check_command(),
+      caches::caches_command(),
+      caches::caches_worker_command(),
+      stat::stat_command(),
+      sweep::sweep_command(figures()),
+      sweep::run_point_command(),
+      plot_command(),
+      cost::cost_command(),
+      profile::profile_command(),
+      watch::watch_command(),
+      matmul::matmul_command(),
+      report_command(),
   };
 }
 

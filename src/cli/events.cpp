@@ -101,15 +101,17 @@ std::string alias_text(const Folded& one) {
 /// The event with everything about it.
 void print_details(const Folded& named) {
   const Listed& one = named.event;
-  cli::print("{}", paint(Style::strong, one.name));
-  if (one.event) cli::print("  {}", paint(Style::faint, code(one.event->attr)));
-  cli::print("\n    {}\n", wrap(one.prose, line_width(), 4));
+  command::print("{}", command::paint(command::Style::strong, one.name));
+  if (one.event) command::print("  {}", command::paint(command::Style::faint, code(one.event->attr)));
+  command::print("\n    {}\n", command::wrap(one.prose, command::line_width(), 4));
   if (const auto aliases = alias_text(named); !aliases.empty())
-    cli::print("    {}\n", wrap("also: " + aliases, line_width(), 4));
+    command::print("    {}\n", command::wrap("also: " + aliases, command::line_width(), 4));
   else if (!one.equivalent.empty())
-    cli::print("    the same as {}\n", one.equivalent);
+    command::print("    the same as {}\n", one.equivalent);
   if (!one.reason.empty())
-    cli::print("    {}\n", wrap(paint(Style::warning, "not countable here: " + one.reason), line_width(), 6));
+    command::print("    {}\n",
+                   command::wrap(command::paint(command::Style::warning, "not countable here: " + one.reason),
+                                 command::line_width(), 6));
   std::string modifiers;
   for (const auto& attribute : one.attributes) {
     if (attribute.modifier) {
@@ -118,21 +120,21 @@ void print_details(const Folded& named) {
     }
     const std::string line =
         fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
-    cli::print("      {}\n", wrap(line, line_width(), 8));
+    command::print("      {}\n", command::wrap(line, command::line_width(), 8));
   }
-  if (!modifiers.empty()) cli::print("    modifiers:{}\n", modifiers);
+  if (!modifiers.empty()) command::print("    modifiers:{}\n", modifiers);
 }
 
 void print_short(const std::vector<Folded>& events, bool all) {
-  Table table({{"event"}, {"description"}});
+  command::Table table({{"event"}, {"description"}});
   for (const auto& [one, aliases] : events)
     if (all || one.reason.empty())
       table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
-  if (!table.empty()) cli::print("{}", table.text());
+  if (!table.empty()) command::print("{}", table.text());
 }
 
-Table events_table(const std::vector<Folded>& events) {
-  Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
+command::Table events_table(const std::vector<Folded>& events) {
+  command::Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
   for (const Folded& one : events)
     table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason});
   return table;
@@ -144,17 +146,17 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
   for (const auto& [one, aliases] : events) {
     if (one.reason.empty()) continue;
     auto at = std::find_if(reasons.begin(), reasons.end(),
-                           [&](const auto& r) { return r.first == brief(one.reason); });
+                           [&](const auto& r) { return r.first == command::brief(one.reason); });
     if (at == reasons.end())
-      reasons.emplace_back(brief(one.reason), 1);
+      reasons.emplace_back(command::brief(one.reason), 1);
     else
       ++at->second;
   }
   for (const auto& [reason, number] : reasons)
-    cli::print(stderr, "{}\n",
-               wrap(fmt::format("recount: {} not countable ({}){}", number, reason,
-                                all ? "" : "; list them with -a"),
-                    line_width(stderr), 2));
+    command::print(stderr, "{}\n",
+                   command::wrap(fmt::format("recount: {} not countable ({}){}", number, reason,
+                                             all ? "" : "; list them with -a"),
+                                 command::line_width(stderr), 2));
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& asked) {
@@ -172,7 +174,7 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
 int list(const EventsArguments& asked) {
   const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
   const auto events = event::list({pattern, asked.pmu}, event::pmus());
-  const TableExport file(asked.export_to);
+  const command::TableExport file(asked.export_to);
   const auto rows = folded(events);
   file.write("recount events", {events_table(rows)});
   if (events.empty() && !pattern.empty()) nothing_found(asked);
@@ -180,7 +182,7 @@ int list(const EventsArguments& asked) {
     Json json{{"events", Json::array()}};
     for (const Listed& one : events)
       json["events"].push_back(to_json(one));
-    cli::print("{}", json_text("events", json));
+    command::print("{}", json_text("events", json));
     return 0;
   }
   const bool all = asked.all || !asked.pmu.empty() || !pattern.empty();
@@ -219,13 +221,13 @@ int encode_name(const EventsArguments& asked) {
       json["events"].push_back(one);
       continue;
     }
-    cli::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
-               paint(Style::strong, event.name), event.pmu, code(event.attr), show(domain(event)),
-               problem ? "no: " + problem->cause : "yes");
-    if (problem && !problem->setting.empty()) cli::print("  setting {}\n", problem->setting);
-    if (problem && !problem->remedy.empty()) cli::print("  fix     {}\n", problem->remedy);
+    command::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
+                   command::paint(command::Style::strong, event.name), event.pmu, code(event.attr),
+                   show(domain(event)), problem ? "no: " + problem->cause : "yes");
+    if (problem && !problem->setting.empty()) command::print("  setting {}\n", problem->setting);
+    if (problem && !problem->remedy.empty()) command::print("  fix     {}\n", problem->remedy);
   }
-  if (asked.json) cli::print("{}", json_text("encoding", json));
+  if (asked.json) command::print("{}", json_text("encoding", json));
   return 0;
 }
 
@@ -239,8 +241,8 @@ int run_events(const EventsArguments& asked) {
 
 } // namespace
 
-Command events_command() {
-  return {"events", "list and search countable events", [](Options& options) {
+command::Command events_command() {
+  return {"events", "list and search countable events", [](command::Options& options) {
             const auto asked = std::make_shared<EventsArguments>();
             options.words("PATTERN", asked->patterns,
                           "search for this word, or for whole names that match this glob");
@@ -251,7 +253,7 @@ Command events_command() {
                          "print the encoding of one event and whether it opens");
             options.flag("-a,--all", asked->all, "also list events that cannot be counted here");
             options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", export_help);
+            options.text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return run_events(*asked); };
           }};
 }

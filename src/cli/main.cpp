@@ -21,14 +21,13 @@
 
 namespace {
 using namespace recount;
-using namespace recount::cli;
 
 std::string usage() {
   std::string text =
       "usage: recount COMMAND [options]\n"
       "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
       "results.\n\ncommands:\n";
-  for (const auto& command : commands()) {
+  for (const auto& command : cli::commands()) {
     if (!command.hidden) text += fmt::format("  {:<10} {}\n", command.name, command.prose);
   }
   return text +
@@ -42,23 +41,23 @@ bool transparent = false;
 int dispatch(std::vector<std::string> words) {
   if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty()) {
-    cli::print(stderr, "{}", usage());
+    command::print(stderr, "{}", usage());
     return 2;
   }
   const std::string& name = words[0];
   if (name == "--help" || name == "-h" || name == "help") {
-    cli::print("{}", usage());
+    command::print("{}", usage());
     return 0;
   }
   if (name == "--version") {
-    cli::print("recount {}\n", RECOUNT_VERSION);
+    command::print("recount {}\n", RECOUNT_VERSION);
     return 0;
   }
   std::vector<std::string> names;
-  for (const auto& command : commands()) {
+  for (const auto& command : cli::commands()) {
     if (command.name == name) {
       transparent = command.transparent;
-      return run(command, std::span(words).subspan(1));
+      return command::run(command, std::span(words).subspan(1));
     }
     if (!command.hidden) names.push_back(command.name);
   }
@@ -85,7 +84,7 @@ int status_of(const Error& error) {
 /// error.
 void complain(const std::string& text) {
   try {
-    cli::print(stderr, "{}", text);
+    command::print(stderr, "{}", text);
   } catch (const std::system_error&) {
   }
 }
@@ -107,11 +106,11 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes must be an error of write(2)
   try {
     const int status = dispatch({argv + 1, argv + argc});
-    const int error = failed_output();
+    const int error = command::failed_output();
     return error == 0 ? status : failure_of_output({error, std::generic_category()});
   } catch (const Error& e) {
-    flush(stdout);
-    complain(error_text(e));
+    command::flush(stdout);
+    complain(command::error_text(e));
     return status_of(e);
   } catch (const std::bad_alloc&) {
     complain("recount: not enough memory\n");

@@ -39,11 +39,11 @@ double parse_width(const std::string& text) {
 }
 
 /// The files that -o and --format ask for together.
-std::vector<figure::Target> targets(const Settings& s) {
-  const auto named = figure::format_of(s.output);
-  std::vector<figure::Format> formats;
-  for (const auto& name : list_words(s.formats))
-    formats.push_back(figure::parse_format(name));
+std::vector<plot::Target> targets(const Settings& s) {
+  const auto named = plot::format_of(s.output);
+  std::vector<plot::Format> formats;
+  for (const auto& name : command::list_words(s.formats))
+    formats.push_back(plot::parse_format(name));
   if (s.output.empty()) return {};
   if (formats.empty()) {
     if (!named)
@@ -52,21 +52,21 @@ std::vector<figure::Target> targets(const Settings& s) {
     return {{*named, s.output}};
   }
   if (formats.size() == 1) return {{formats[0], s.output}};
-  std::vector<figure::Target> list;
+  std::vector<plot::Target> list;
   for (const auto format : formats)
-    list.push_back({format, format == named ? s.output : figure::with_suffix(s.output, format)});
+    list.push_back({format, format == named ? s.output : plot::with_suffix(s.output, format)});
   return list;
 }
 
 void list_figures() {
   for (const auto& [entry, compose, suits] : figures())
-    cli::print("{:<20}{}\n{:<20}{}\n", entry.name, wrap(entry.prose, line_width(), 20), "",
-               wrap("needs " + entry.needs, line_width(), 20));
+    command::print("{:<20}{}\n{:<20}{}\n", entry.name, command::wrap(entry.prose, command::line_width(), 20),
+                   "", command::wrap("needs " + entry.needs, command::line_width(), 20));
 }
 
 void warn(const std::vector<std::string>& warnings) {
   for (const auto& text : warnings)
-    cli::print(stderr, "recount plot: warning: {}\n", text);
+    command::print(stderr, "recount plot: warning: {}\n", text);
 }
 
 int execute_plot(const Settings& s) {
@@ -76,39 +76,40 @@ int execute_plot(const Settings& s) {
   }
   if (s.files.empty())
     throw bad_input("plot", "no results file given", "recount plot FILE, or recount plot --list");
-  figure::Options options;
+  plot::Options options;
   if (!s.width.empty()) options.width = parse_width(s.width);
   if (!s.script.empty()) options.script = s.script;
   options.targets = targets(s);
   for (const auto& target : options.targets)
-    host::check_writable("-o", target.path, host::Output::replaced);
-  host::check_writable("--script", s.script, host::Output::replaced);
+    base::check_writable("-o", target.path, base::Output::replaced);
+  base::check_writable("--script", s.script, base::Output::replaced);
   const auto results = result::read(s.files);
   warn(results.warnings);
   std::vector<std::string> unmatched;
-  const auto choice = figure::resolve({list_words(s.metrics), list_words(s.witnesses)}, results, unmatched);
+  const auto choice =
+      plot::resolve({command::list_words(s.metrics), command::list_words(s.witnesses)}, results, unmatched);
   warn(unmatched);
   const auto& figure =
-      s.figure.empty() ? figure::suitable(figures(), results, choice) : figure::find(figures(), s.figure);
+      s.figure.empty() ? plot::suitable(figures(), results, choice) : plot::find(figures(), s.figure);
   const auto sheet = figure.compose(results, choice);
   const bool text = options.targets.empty() && s.script.empty();
   if (text) {
-    if (!s.formats.empty() && list_words(s.formats) != std::vector<std::string>{"dumb"})
+    if (!s.formats.empty() && command::list_words(s.formats) != std::vector<std::string>{"dumb"})
       throw bad_input("--format", "no output file given", "add -o FILE");
-    cli::print("{}", own_controls(figure::draw_text(sheet, terminal_size())));
+    command::print("{}", command::own_controls(plot::draw_text(sheet, command::terminal_size())));
     return 0;
   }
-  const auto drawn = figure::draw(sheet, options);
+  const auto drawn = plot::draw(sheet, options);
   warn(drawn.warnings);
   for (const auto& file : drawn.files)
-    cli::print(stderr, "{}: {}\n", sheet.name, file);
+    command::print(stderr, "{}: {}\n", sheet.name, file);
   return 0;
 }
 } // namespace
 
-Command plot_command() {
+command::Command plot_command() {
   return {
-      "plot", "draw figures from results", [](Options& o) -> std::function<int()> {
+      "plot", "draw figures from results", [](command::Options& o) -> std::function<int()> {
         auto s = std::make_shared<Settings>();
         o.words("FILE", s->files, "results files, merged")
             .text("--figure", s->figure, "NAME",

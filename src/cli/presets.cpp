@@ -46,26 +46,31 @@ Json to_json(const PresetListing& listing) {
 }
 
 void details(const PresetListing& listing, const PresetLine& p) {
-  cli::print("{}  {}\n", paint(Style::strong, p.name), p.prose);
+  command::print("{}  {}\n", command::paint(command::Style::strong, p.name), p.prose);
   if (!p.reason.empty())
-    cli::print("    {}\n", paint(Style::warning, wrap("unavailable: " + p.reason, line_width(), 4)));
+    command::print("    {}\n",
+                   command::paint(command::Style::warning,
+                                  command::wrap("unavailable: " + p.reason, command::line_width(), 4)));
   if (p.terms.empty()) return;
-  cli::print("    {}\n",
-             wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type, listing.table, p.line),
-                  line_width(), 8));
+  command::print("    {}\n", command::wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
+                                                       listing.table, p.line),
+                                           command::line_width(), 8));
   for (std::size_t i = 0; i < p.terms.size(); ++i) {
     const PresetTermLine& t = p.terms[i];
-    cli::print("      N{} {}  {}\n         {}\n", i, t.name, paint(Style::faint, t.code),
-               wrap(t.prose, line_width(), 9));
+    command::print("      N{} {}  {}\n         {}\n", i, t.name,
+                   command::paint(command::Style::faint, t.code),
+                   command::wrap(t.prose, command::line_width(), 9));
     if (!t.reason.empty())
-      cli::print("         {}\n", paint(Style::warning, "cannot be opened here: " + t.reason));
+      command::print("         {}\n",
+                     command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
   }
-  if (p.counters > 0) cli::print("    needs {} of {} counters\n", p.counters, p.available);
-  if (!p.note.empty()) cli::print("    note: {}\n", wrap(p.note, line_width(), 8));
+  if (p.counters > 0) command::print("    needs {} of {} counters\n", p.counters, p.available);
+  if (!p.note.empty()) command::print("    note: {}\n", command::wrap(p.note, command::line_width(), 8));
 }
 
-Table presets_table(const PresetListing& listing, bool all) {
-  Table table({{"preset"}, {"derived"}, {"formula, or why it is unavailable"}}, "Presets of " + listing.cpu);
+command::Table presets_table(const PresetListing& listing, bool all) {
+  command::Table table({{"preset"}, {"derived"}, {"formula, or why it is unavailable"}},
+                       "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
     if (const bool there = p.reason.empty(); there || all || !p.terms.empty())
       table.add({p.name, p.type, there ? p.formula : "unavailable: " + p.reason});
@@ -73,22 +78,23 @@ Table presets_table(const PresetListing& listing, bool all) {
 }
 
 void overview(const PresetListing& listing, bool all) {
-  const Table table = presets_table(listing, all);
+  const command::Table table = presets_table(listing, all);
   const auto missing = static_cast<std::size_t>(
       std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
-  if (!table.empty()) cli::print("{}\n", table.text());
-  cli::print("{}\n",
-             wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
-                              listing.presets.size(), listing.cpu, listing.table,
-                              all || missing == 0 ? "" : "; -a lists the others with the reason"),
-                  line_width(), 2));
+  if (!table.empty()) command::print("{}\n", table.text());
+  command::print(
+      "{}\n",
+      command::wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
+                                listing.presets.size(), listing.cpu, listing.table,
+                                all || missing == 0 ? "" : "; -a lists the others with the reason"),
+                    command::line_width(), 2));
 }
 
 int show(const PresetListing& listing, const PresetsArguments& asked) {
   if (!listing.remark.empty())
-    cli::print(stderr, "recount: {}\n", wrap(listing.remark, line_width(stderr), 9));
+    command::print(stderr, "recount: {}\n", command::wrap(listing.remark, command::line_width(stderr), 9));
   if (asked.json) {
-    cli::print("{}", json_text("presets", to_json(listing)));
+    command::print("{}", json_text("presets", to_json(listing)));
     return 0;
   }
   if (asked.names.empty()) {
@@ -105,7 +111,7 @@ int show(const PresetListing& listing, const PresetsArguments& asked) {
 }
 
 int execute_presets(const PresetsArguments& asked) {
-  const TableExport file(asked.export_to);
+  const command::TableExport file(asked.export_to);
   PapiVersion version = PapiVersion::v7_0;
   if (asked.papi == "7.3")
     version = PapiVersion::v7_3;
@@ -135,9 +141,9 @@ int execute_presets(const PresetsArguments& asked) {
 
 } // namespace
 
-Command presets_command() {
+command::Command presets_command() {
   return {"presets", "list presets with formula and terms, or why they are unavailable",
-          [](Options& options) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
             const auto asked = std::make_shared<PresetsArguments>();
             options.words("PRESET", asked->names, "show only these presets, with all terms")
                 .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
@@ -147,7 +153,7 @@ Command presets_command() {
                       "read the table as this PAPI does: 7.0 (default) or 7.3")
                 .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
                 .flag("--json", asked->json, "print one JSON object")
-                .text("--export", asked->export_to, "FILE", export_help);
+                .text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return execute_presets(*asked); };
           }};
 }

@@ -26,7 +26,7 @@ int write_report(const ReportArguments& a) {
                     "or recount caches -o FILE");
   if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
   std::vector<report::Format> formats;
-  for (const auto& name : list_words(a.formats))
+  for (const auto& name : command::list_words(a.formats))
     formats.push_back(report::parse_format(name));
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto results = result::read(a.files);
@@ -34,17 +34,17 @@ int write_report(const ReportArguments& a) {
       report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder,
       formats);
   for (const auto& warning : published.warnings)
-    cli::print(stderr, "recount report: warning: {}\n", warning);
+    command::print(stderr, "recount report: warning: {}\n", warning);
   for (const auto& file : published.files)
-    cli::print("{}\n", file);
+    command::print("{}\n", file);
   return 0;
 }
 
 } // namespace
 
-Command report_command() {
+command::Command report_command() {
   return {"report", "write a report with tables, figures and conclusions",
-          [](Options& options) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
             auto a = std::make_shared<ReportArguments>();
             options.words("FILE", a->files, "results files, of this machine or of others")
                 .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")

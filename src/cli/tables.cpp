@@ -11,22 +11,22 @@
 
 namespace recount::cli {
 
-const std::vector<figure::Figure>& figures() {
-  static const std::vector<figure::Figure> all = [] {
-    std::vector<figure::Figure> list{figure::agreement_figure(), figure::trace_figure(),
-                                     figure::profile_figure()};
-    for (auto&& feature : {figure::caches_figures(), figure::product_figures(), figure::curve_figures()})
+const std::vector<plot::Figure>& figures() {
+  static const std::vector<plot::Figure> all = [] {
+    std::vector<plot::Figure> list{check::agreement_figure(), watch::trace_figure(),
+                                   profile::profile_figure()};
+    for (auto&& feature : {caches::caches_figures(), matmul::product_figures(), plot::curve_figures()})
       list.insert(list.end(), feature.begin(), feature.end());
     return list;
   }();
   return all;
 }
 
-const std::vector<report::Section>& sections() {
-  static const std::vector<report::Section> all = [] {
-    std::vector<report::Section> list{report::check_section(), report::caches_section(),
-                                      report::sweeps_section()};
-    for (auto&& section : report::product_sections())
+const std::vector<document::Section>& sections() {
+  static const std::vector<document::Section> all = [] {
+    std::vector<document::Section> list{check::check_section(), caches::caches_section(),
+                                        caches::sweeps_section()};
+    for (auto&& section : matmul::product_sections())
       list.push_back(section);
     return list;
   }();

@@ -10,10 +10,10 @@
 namespace recount::cli {
 
 /// All commands, in the order of recount(1).
-[[nodiscard]] std::vector<Command> commands();
+[[nodiscard]] std::vector<command::Command> commands();
 /// All figures, in the order in which the one that suits some results is looked for.
-[[nodiscard]] const std::vector<figure::Figure>& figures();
+[[nodiscard]] const std::vector<plot::Figure>& figures();
 /// The sections of a report, in its order.
-[[nodiscard]] const std::vector<report::Section>& sections();
+[[nodiscard]] const std::vector<document::Section>& sections();
 
 } // namespace recount::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// Declares options of one subcommand; a thin front of CLI11 that keeps its headers out of the commands.
 /// Every bound variable must outlive the parse.
@@ -62,4 +62,4 @@ struct Command {
 /// do not parse. Returns the exit status.
 int run(const Command& command, std::span<const std::string> arguments);
 
-} // namespace recount::cli
+} // namespace recount::command

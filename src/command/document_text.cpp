@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
-Table printed(const report::Table& table) {
+Table printed(const document::Table& table) {
   std::vector<Table::Column> columns;
   for (const auto& column : table.columns)
     columns.push_back({column.head, column.number ? Table::Align::right : Table::Align::left});
@@ -19,22 +19,22 @@ class TextWriter {
 public:
   explicit TextWriter(std::size_t columns) : columns_(columns) {}
 
-  void operator()(const report::Heading& heading) {
+  void operator()(const document::Heading& heading) {
     text_ += "\n" + paint(Style::strong, wrap(heading.text, columns_, 0)) + "\n";
     if (heading.level == 1) text_ += std::string(std::min(width(heading.text), columns_), '=') + "\n";
   }
-  void operator()(const report::Paragraph& paragraph) { text_ += wrap(paragraph.text, columns_, 0) + "\n"; }
-  void operator()(const report::List& list) {
+  void operator()(const document::Paragraph& paragraph) { text_ += wrap(paragraph.text, columns_, 0) + "\n"; }
+  void operator()(const document::List& list) {
     for (const auto& item : list.items)
       text_ += "  - " + wrap(item, columns_, 4) + "\n";
   }
-  void operator()(const report::Table& table) {
+  void operator()(const document::Table& table) {
     text_ += "\n" + wrap(table.caption, columns_, 0) + "\n" + printed(table).text(stdout, columns_);
     for (const auto& note : table.notes)
       text_ += "  " + wrap(note, columns_, 2) + "\n";
   }
-  void operator()(const report::Code& code) { text_ += "  " + code.text + "\n"; }
-  void operator()(const report::Picture&) {}
+  void operator()(const document::Code& code) { text_ += "  " + code.text + "\n"; }
+  void operator()(const document::Picture&) {}
 
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
@@ -45,18 +45,18 @@ private:
 
 } // namespace
 
-std::vector<Table> tables_of(const std::vector<report::Block>& blocks) {
+std::vector<Table> tables_of(const std::vector<document::Block>& blocks) {
   std::vector<Table> tables;
   for (const auto& block : blocks)
-    if (const auto* table = std::get_if<report::Table>(&block)) tables.push_back(printed(*table));
+    if (const auto* table = std::get_if<document::Table>(&block)) tables.push_back(printed(*table));
   return tables;
 }
 
-std::string document_text(const std::vector<report::Block>& blocks, std::size_t columns) {
+std::string document_text(const std::vector<document::Block>& blocks, std::size_t columns) {
   TextWriter writer(columns);
   for (const auto& block : blocks)
     std::visit(writer, block);
   return std::move(writer).text();
 }
 
-} // namespace recount::cli
+} // namespace recount::command

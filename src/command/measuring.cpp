@@ -12,7 +12,7 @@
 #include <random>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
 volatile std::sig_atomic_t stopped_by = 0;
@@ -47,7 +47,7 @@ std::optional<int> parse_cpu(const std::string& text) {
 std::vector<std::string> list_words(const std::vector<std::string>& lists) {
   std::vector<std::string> words;
   for (const auto& list : lists)
-    for (const auto word : host::split(list, ','))
+    for (const auto word : base::split(list, ','))
       if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
         words.emplace_back(word);
   return words;
@@ -67,9 +67,9 @@ std::string without_text(const std::map<std::string, std::string>& left_out) {
 }
 
 std::vector<std::string> command_line() {
-  const std::string text = host::read_file("/proc/self/cmdline").value_or("");
+  const std::string text = base::read_file("/proc/self/cmdline").value_or("");
   std::vector<std::string> words;
-  for (const auto word : host::split(text, '\0'))
+  for (const auto word : base::split(text, '\0'))
     words.emplace_back(word);
   if (!words.empty() && words.back().empty()) words.pop_back();
   return words;
@@ -87,4 +87,4 @@ int stop_signal() {
   return stopped_by;
 }
 
-} // namespace recount::cli
+} // namespace recount::command

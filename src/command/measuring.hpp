@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// --seed; a random one when empty. Throws Error (bad_input), as the others do.
 [[nodiscard]] std::uint64_t parse_seed(const std::string& text);
@@ -28,4 +28,4 @@ void catch_stop_signals();
 /// The number of the one that came; 0: none did.
 [[nodiscard]] int stop_signal();
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -13,7 +13,7 @@
 #include <memory>
 #include <regex>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 CLI::App& app(void* pointer) {
   return *static_cast<CLI::App*>(pointer);
@@ -210,7 +210,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   const auto action = command.declare(options);
   if (options.topic_ && !arguments.empty()) {
     if (const auto topic = help_topic_of(arguments); !topic.empty()) {
-      cli::print("{}", options.topic_(topic));
+      command::print("{}", options.topic_(topic));
       return 0;
     }
   }
@@ -224,7 +224,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   try {
     parser.parse(kept);
   } catch (const CLI::CallForHelp&) {
-    cli::print("{}", parser.help());
+    command::print("{}", parser.help());
     return 0;
   } catch (const CLI::ExtrasError&) {
     throw_unexpected(parser, command);
@@ -235,4 +235,4 @@ int run(const Command& command, std::span<const std::string> arguments) {
   return action();
 }
 
-} // namespace recount::cli
+} // namespace recount::command

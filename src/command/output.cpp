@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 int first_failure = 0; ///< errno of stdout
 } // namespace
@@ -276,4 +276,4 @@ std::string error_text(const Error& error) {
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// Writes out what `stream` has buffered. A failure is remembered for failed_output(): what is left to do,
 /// such as a figure in a file, is still done.
@@ -76,8 +76,6 @@ private:
 /// Width on a terminal: code points, since what is printed here has no wide or combining characters.
 [[nodiscard]] std::size_t width(const std::string& text);
 
-using analysis::format_bytes;
-
 /// "1,234,567.5": groups the digits before the point of a decimal number; any other text as it is.
 [[nodiscard]] std::string grouped(std::string number);
 
@@ -100,4 +98,4 @@ using analysis::format_bytes;
 /// "recount: SUBJECT: CAUSE (SETTING)", and "  fix: REMEDY" on a line of its own.
 [[nodiscard]] std::string error_text(const Error& error);
 
-} // namespace recount::cli
+} // namespace recount::command

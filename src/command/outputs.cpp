@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
 void check_standard_output(const Outputs& o) {
@@ -37,8 +37,8 @@ void check_outputs(const Outputs& o) {
   std::vector<std::filesystem::path> seen;
   for (const auto& [option, path] : files) {
     if (path.empty() || path == "-") continue;
-    using host::Output;
-    host::check_writable(option, path, option == "--plot" ? Output::replaced : Output::appended);
+    using base::Output;
+    base::check_writable(option, path, option == "--plot" ? Output::replaced : Output::appended);
     std::error_code error;
     auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
     if (std::filesystem::is_character_file(place, error)) continue; // /dev/null takes everything
@@ -53,8 +53,8 @@ void tell_how_to_resume(const std::string& command, const std::string& file, std
                         bool measured) {
   if (!measured || file.empty() || file == "-") return;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
-  cli::print(stderr, "recount {}: the results so far are in {}; resume with\n  {}\n", command, file,
-             kernel::quoted(words));
+  command::print(stderr, "recount {}: the results so far are in {}; resume with\n  {}\n", command, file,
+                 kernel::quoted(words));
 }
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// The options of one command that name output; an empty path is an option that was not given.
 struct Outputs {
@@ -27,4 +27,4 @@ void check_outputs(const Outputs& outputs);
 void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
                         bool measured);
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -5,30 +5,30 @@
 #include <fmt/format.h>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::command {
 
 void check_plot(const std::string& path, Dash dash) {
   if (path.empty()) return;
   const bool text = path == "-" && dash == Dash::text;
-  const auto format = text ? figure::Format::dumb : figure::format_of(path);
+  const auto format = text ? plot::Format::dumb : plot::format_of(path);
   if (!format)
     throw bad_input("--plot " + path, "unknown figure format",
                     std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
                         (dash == Dash::text ? "; or - for the terminal" : ""));
-  figure::check_drawable(*format);
+  plot::check_drawable(*format);
 }
 
-void tell_drawn(const std::string& figure, const figure::Drawn& drawn) {
+void tell_drawn(const std::string& figure, const plot::Drawn& drawn) {
   for (const auto& text : drawn.warnings)
-    cli::print(stderr, "recount: warning: {}\n", text);
+    command::print(stderr, "recount: warning: {}\n", text);
   for (const auto& file : drawn.files)
-    cli::print(stderr, "{}: {}\n", figure, file);
+    command::print(stderr, "{}: {}\n", figure, file);
 }
 
-void draw_to(const std::string& path, const figure::Sheet& sheet) {
-  figure::Options options;
-  options.targets = {{*figure::format_of(path), path}};
-  tell_drawn(sheet.name, figure::draw(sheet, options));
+void draw_to(const std::string& path, const plot::Sheet& sheet) {
+  plot::Options options;
+  options.targets = {{*plot::format_of(path), path}};
+  tell_drawn(sheet.name, plot::draw(sheet, options));
 }
 
-} // namespace recount::cli
+} // namespace recount::command

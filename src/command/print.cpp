@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
 constexpr std::string_view sequence = "\033[", end_of_style = "\033[0m";
@@ -52,7 +52,7 @@ std::string terminal_text(std::string_view text) {
       out += text.front();
       text.remove_prefix(1);
     } else {
-      host::append_printable(out, text);
+      base::append_printable(out, text);
     }
   }
   return out;
@@ -62,7 +62,7 @@ std::string one_line(std::string_view text) {
   std::string out;
   while (true) {
     const auto at = text.find(mark());
-    out += host::printable(text.substr(0, at));
+    out += base::printable(text.substr(0, at));
     if (at == text.npos) return out;
     const std::size_t kept =
         mark().size() + (at + mark().size() < text.size() && moves_back(text[at + mark().size()]) ? 1 : 0);
@@ -71,4 +71,4 @@ std::string one_line(std::string_view text) {
   }
 }
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// Terminal controls of this program: "\033[...", "\r" and "\f" in `text` get a mark that is drawn at random
 /// for each process, so that terminal_text() tells them from those in its input. For literals, and for what
@@ -33,7 +33,7 @@ void print(std::FILE* stream, fmt::format_string<Arguments...> pattern, Argument
 }
 template <class... Arguments>
 void print(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
-  cli::print(stdout, pattern, std::forward<Arguments>(arguments)...);
+  command::print(stdout, pattern, std::forward<Arguments>(arguments)...);
 }
 
-} // namespace recount::cli
+} // namespace recount::command

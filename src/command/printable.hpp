@@ -6,9 +6,7 @@
 
 #include <string>
 
-namespace recount::cli {
-
-using host::printable;
+namespace recount::command {
 
 /// At most so wide, cut in the middle, since names differ at both ends.
 [[nodiscard]] inline std::string shortened(const std::string& text, std::size_t most) {
@@ -24,4 +22,4 @@ using host::printable;
   return text.substr(0, head) + "…" + text.substr(tail);
 }
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <memory>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
 void write_file(const std::string& path, const std::string& text) {
-  if (!host::write_file(path, text)) throw host::cannot_write(path, errno);
+  if (!base::write_file(path, text)) throw base::cannot_write(path, errno);
 }
 
 /// Without style and indentation.
@@ -61,8 +61,8 @@ std::string in_file_name(const std::string& title) {
   return name;
 }
 
-report::Table for_report(const Table& table) {
-  report::Table made{table.title(), {}, {}};
+document::Table for_report(const Table& table) {
+  document::Table made{table.title(), {}, {}};
   for (const auto& column : table.columns())
     made.columns.push_back({column.head, column.align == Table::Align::right});
   for (const auto& row : table.rows()) {
@@ -79,12 +79,12 @@ TableExport::TableExport(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   if (!path_.ends_with(".csv") && !path_.ends_with(".md"))
     throw bad_input("--export " + path_, "the suffix is neither .csv nor .md", "--export tables.csv");
-  host::check_writable("--export", path_, host::Output::replaced);
+  base::check_writable("--export", path_, base::Output::replaced);
 }
 
 void TableExport::write(const std::string& title, const std::vector<Table>& tables) const {
   if (path_.empty()) return;
-  report::Document document{title, {}, {}};
+  document::Document document{title, {}, {}};
   std::string text; // of the first table
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables[i];
@@ -100,7 +100,7 @@ void TableExport::write(const std::string& title, const std::vector<Table>& tabl
                  csv_text(table));
     }
   }
-  write_file(path_, path_.ends_with(".md") ? report::to_markdown(document) : text);
+  write_file(path_, path_.ends_with(".md") ? document::to_markdown(document) : text);
 }
 
 std::string csv_text(const Table& table) {
@@ -121,4 +121,4 @@ std::string csv_text(const Table& table) {
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::command

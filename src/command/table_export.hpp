@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// The help of --export, the same in all commands.
 inline constexpr const char* export_help = "also write the tables as CSV or Markdown, by the suffix of FILE";
@@ -29,4 +29,4 @@ private:
 /// As RFC 4180 defines it, but with "\n" at line ends.
 [[nodiscard]] std::string csv_text(const Table& table);
 
-} // namespace recount::cli
+} // namespace recount::command

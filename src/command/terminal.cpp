@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 // Reached from signal handlers.
 termios settings_before, settings_raw;
@@ -118,12 +118,12 @@ void Terminal::flush() {
   }
 }
 
-figure::TextSize Terminal::size() const {
-  figure::TextSize size{80, 24, colour(stderr)};
+plot::TextSize Terminal::size() const {
+  plot::TextSize size{80, 24, colour(stderr)};
   winsize window{};
   if (::ioctl(out_.get(), TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0)
     size.columns = window.ws_col, size.rows = window.ws_row;
   return size;
 }
 
-} // namespace recount::cli
+} // namespace recount::command

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::command {
 
 /// Keys arrive one by one and are not echoed while it lives; Ctrl-C and Ctrl-Z do what they always do, and
 /// the settings are put back before the latter stops us. Writing never waits: what a stalled terminal does
@@ -33,7 +33,7 @@ public:
   [[nodiscard]] bool busy() const noexcept { return !pending_.empty(); } ///< it has not taken everything yet
   [[nodiscard]] bool gone() const noexcept { return gone_; } ///< hung up: nothing is written any more
   void hang_up() noexcept { gone_ = true; }
-  [[nodiscard]] figure::TextSize size() const;
+  [[nodiscard]] plot::TextSize size() const;
 
 private:
   void flush();
@@ -42,4 +42,4 @@ private:
   std::string pending_;
 };
 
-} // namespace recount::cli
+} // namespace recount::command

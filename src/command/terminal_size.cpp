@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::command {
 namespace {
 
 long variable(const char* name, long fallback) {
@@ -15,8 +15,8 @@ long variable(const char* name, long fallback) {
 
 } // namespace
 
-figure::TextSize terminal_size() {
-  figure::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
+plot::TextSize terminal_size() {
+  plot::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
   winsize window{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {
     size.columns = window.ws_col;
@@ -27,4 +27,4 @@ figure::TextSize terminal_size() {
   return size;
 }
 
-} // namespace recount::cli
+} // namespace recount::command

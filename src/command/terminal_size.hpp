@@ -3,10 +3,10 @@
 
 #include "plot/figure.hpp"
 
-namespace recount::cli {
+namespace recount::command {
 
 /// That of stdout, else COLUMNS and LINES, else 80 by 24; in colour where stdout is a terminal and NO_COLOR
 /// is not set.
-[[nodiscard]] figure::TextSize terminal_size();
+[[nodiscard]] plot::TextSize terminal_size();
 
-} // namespace recount::cli
+} // namespace recount::command

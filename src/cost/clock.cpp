@@ -5,7 +5,7 @@
 #include <ctime>
 #include <limits>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 std::uint64_t now_ns(void* /*context*/) {
@@ -78,4 +78,4 @@ std::optional<double> clock_counts_instructions() {
   return a;
 }
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace recount::study {
+namespace recount::cost {
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds.
 [[nodiscard]] Probe clock_probe() noexcept;
@@ -15,4 +15,4 @@ namespace recount::study {
 /// architecture is not known.
 [[nodiscard]] std::optional<double> clock_counts_instructions();
 
-} // namespace recount::study
+} // namespace recount::cost

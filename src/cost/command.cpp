@@ -16,11 +16,9 @@
 #include <functional>
 #include <memory>
 
-namespace recount::cli {
+namespace recount::cost {
 namespace {
 
-using study::Cost;
-using study::Costs;
 struct CostArguments {
   std::vector<std::string> events;
   std::string sizes, domain = "user", export_to;
@@ -31,14 +29,14 @@ struct CostArguments {
 std::vector<std::string> words_of(const std::vector<std::string>& lists) {
   std::vector<std::string> words;
   for (const auto& list : lists)
-    for (const auto word : host::split(list, ','))
+    for (const auto word : base::split(list, ','))
       words.emplace_back(word);
   return words;
 }
 
 std::vector<std::size_t> sizes_of(const std::string& list) {
   std::vector<std::size_t> sizes;
-  for (const auto word : host::split(list, ',')) {
+  for (const auto word : base::split(list, ',')) {
     std::size_t size = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
     if (error != std::errc() || end != word.data() + word.size() || size == 0 || size > 16)
@@ -50,12 +48,12 @@ std::vector<std::size_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
-study::CostOptions options_of(const CostArguments& asked) {
-  study::CostOptions options;
-  options.domain = parse_domain(asked.domain);
+CostOptions options_of(const CostArguments& asked) {
+  CostOptions options;
+  options.domain = stat::parse_domain(asked.domain);
   options.visits = static_cast<int>(asked.repeat);
   options.events = words_of(asked.events);
-  if (options.events.empty()) options.events = study::cost_events(options.domain);
+  if (options.events.empty()) options.events = cost::cost_events(options.domain);
   if (options.events.empty())
     throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
                       "recount doctor");
@@ -86,16 +84,16 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
   return lines;
 }
 
-std::vector<Table::Column> columns(const std::vector<std::size_t>& sizes) {
-  std::vector<Table::Column> heads{{"operation"}, {"route"}};
+std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
+  std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
   for (const std::size_t size : sizes)
-    heads.push_back({fmt::format("{} event{}", size, size == 1 ? "" : "s"), Table::Align::right});
+    heads.push_back({fmt::format("{} event{}", size, size == 1 ? "" : "s"), command::Table::Align::right});
   return heads;
 }
 
-Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes, const std::string& title,
-                   const Value& value) {
-  Table table(columns(sizes), title);
+command::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes,
+                            const std::string& title, const Value& value) {
+  command::Table table(columns(sizes), title);
   std::string last;
   for (const auto& [operation, route] : lines_of(costs)) {
     std::vector<std::string> cells{operation == last ? "" : operation, route};
@@ -113,15 +111,15 @@ Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes, co
 }
 
 /// Cost of this library relative to PAPI.
-Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
-  Table table(columns(sizes), "Relative to PAPI (1: equal)");
+command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
+  command::Table table(columns(sizes), "Relative to PAPI (1: equal)");
   for (const auto& [operation, route] : lines_of(costs)) {
-    if (route != study::route_recount && route != study::route_user && route != study::route_value) continue;
+    if (route != cost::route_recount && route != cost::route_user && route != cost::route_value) continue;
     std::vector<std::string> cells{operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
       const auto ours = value_at(costs, operation, route, size, value);
-      const auto papi = value_at(costs, operation, study::route_papi, size, value);
+      const auto papi = value_at(costs, operation, cost::route_papi, size, value);
       cells.push_back(ours && papi && *papi > 0 ? fmt::format("{:.2f}", *ours / *papi) : "-");
       any = any || cells.back() != "-";
     }
@@ -134,14 +132,15 @@ Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, co
 void print_missing(const Costs& costs) {
   std::vector<std::string> said;
   for (const auto& m : costs.missing) {
-    const std::string line = wrap(fmt::format("{}: {}", m.route, m.reason), line_width(), 2);
+    const std::string line =
+        command::wrap(fmt::format("{}: {}", m.route, m.reason), command::line_width(), 2);
     if (std::find(said.begin(), said.end(), line) != said.end()) continue;
-    cli::print("{}\n", line);
+    command::print("{}\n", line);
     said.push_back(line);
   }
 }
 
-std::vector<Table> cost_tables(const Costs& costs, const study::CostOptions& options) {
+std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& options) {
   const Value ns = [](const Cost& c) { return std::optional(c.ns); };
   const Value all = [](const Cost& c) { return c.instructions; };
   const Value user = [](const Cost& c) { return c.user_instructions; };
@@ -154,14 +153,19 @@ std::vector<Table> cost_tables(const Costs& costs, const study::CostOptions& opt
           ratios_table(costs, options.sizes, exact ? all : ns)};
 }
 
-void print(const Costs& costs, const std::vector<Table>& tables) {
-  cli::print("{}\n\n", wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), line_width(), 8));
-  for (const Table& table : tables)
+void print(const Costs& costs, const std::vector<command::Table>& tables) {
+  command::print("{}\n\n", command::wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")),
+                                         command::line_width(), 8));
+  for (const command::Table& table : tables)
     if (!table.empty())
-      cli::print("{}\n\n{}\n", paint(Style::strong, wrap(table.title(), line_width(), 0)), table.text());
+      command::print(
+          "{}\n\n{}\n",
+          command::paint(command::Style::strong, command::wrap(table.title(), command::line_width(), 0)),
+          table.text());
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
-    cli::print("{}\n", wrap("user-mode instructions: " + costs.no_user_instructions, line_width(), 2));
+    command::print("{}\n", command::wrap("user-mode instructions: " + costs.no_user_instructions,
+                                         command::line_width(), 2));
 }
 
 void print_cost_json(const Costs& costs) {
@@ -181,13 +185,14 @@ void print_cost_json(const Costs& costs) {
                  {"no_user_instructions", costs.no_user_instructions},
                  {"costs", rows},
                  {"missing", missing}};
-  cli::print("{}", json_text("cost", all));
+  command::print("{}", json_text("cost", all));
 }
 
 } // namespace
 
-Command cost_command() {
-  return {"cost", "measure the overhead of start, read and stop for each interface", [](Options& options) {
+command::Command cost_command() {
+  return {"cost", "measure the overhead of start, read and stop for each interface",
+          [](command::Options& options) {
             const auto asked = std::make_shared<CostArguments>();
             options.list("-e,--event", asked->events, "LIST",
                          "count these events (default: the first four that can be counted)");
@@ -197,11 +202,11 @@ Command cost_command() {
             options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
                            {1, 1000});
             options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", export_help);
+            options.text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] {
               const auto how = options_of(*asked);
-              const TableExport file(asked->export_to);
-              const Costs costs = study::measure_costs(how);
+              const command::TableExport file(asked->export_to);
+              const Costs costs = cost::measure_costs(how);
               const auto tables = cost_tables(costs, how);
               asked->json ? print_cost_json(costs) : print(costs, tables);
               file.write("recount cost", tables);
@@ -210,4 +215,4 @@ Command cost_command() {
           }};
 }
 
-} // namespace recount::cli
+} // namespace recount::cost

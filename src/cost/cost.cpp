@@ -12,7 +12,7 @@
 #include <array>
 #include <map>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 /// In the order in which they are worth counting; those of the core PMU first.
@@ -56,14 +56,14 @@ struct EmptyOperation {
   double repeated, single;
   EmptyOperation(const Probe& probe, int batch) {
     const auto none = [] {};
-    const Step r = study::repeated("", none, none, none), s = study::single("", none, none, none);
+    const Step r = cost::repeated("", none, none, none), s = cost::single("", none, none, none);
     std::vector<double> a, b;
     for (int i = 0; i < 9; ++i) {
       a.push_back(r.measure(probe, batch));
       b.push_back(s.measure(probe, batch));
     }
-    repeated = analysis::median(a);
-    single = analysis::median(b);
+    repeated = statistics::median(a);
+    single = statistics::median(b);
   }
 };
 
@@ -127,11 +127,11 @@ std::vector<Cost> table(const Samples& times, const Samples& user, std::optional
         const Key key{operation, route.name, size};
         const auto found = times.find(key);
         if (found == times.end() || found->second.empty()) continue;
-        const auto all = analysis::summarise(found->second);
+        const auto all = statistics::summarise(found->second);
         Cost cost{operation, route.name, size, all.median, all.p10, all.p90, {}, {}};
         if (ns_per_instruction) cost.instructions = all.median / *ns_per_instruction;
         if (const auto it = user.find(key); it != user.end() && !it->second.empty())
-          cost.user_instructions = analysis::median(it->second);
+          cost.user_instructions = statistics::median(it->second);
         rows.push_back(std::move(cost));
       }
     }
@@ -191,4 +191,4 @@ Costs measure_costs(const CostOptions& options) {
   return costs;
 }
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::cost {
 
 /// Repetitions. A visit reopens the events of an interface, so that state left by one does not favour
 /// another; a batch is timed as one.
@@ -57,4 +57,4 @@ inline constexpr const char *route_perf = "perf", *route_flag = "perf, group fla
                             *route_recount = "recount", *route_papi = "PAPI",
                             *route_user = "recount user-space", *route_value = "recount user-space, no times";
 
-} // namespace recount::study
+} // namespace recount::cost

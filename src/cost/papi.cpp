@@ -11,7 +11,7 @@
 
 #include <optional>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 class PapiRoute : public Route {
@@ -69,4 +69,4 @@ std::unique_ptr<Route> open_papi(const std::vector<std::string>& names, Domain d
   return std::make_unique<PapiRoute>(names, domain);
 }
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 constexpr std::size_t most = 16; // events of a group here
@@ -107,4 +107,4 @@ std::unique_ptr<Route> open_perf_flag(const std::vector<std::string>& names, Dom
   return std::make_unique<RawRoute>(names, domain, true);
 }
 
-} // namespace recount::study
+} // namespace recount::cost

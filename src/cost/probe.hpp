@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace recount::study {
+namespace recount::cost {
 
 /// Something that grows while code runs: nanoseconds, or instructions.
 struct Probe {
@@ -66,4 +66,4 @@ Step single(std::string name, Before before, Operation operation, After after) {
           }};
 }
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 std::vector<Event> encoded(const std::vector<std::string>& names, Domain domain) {
@@ -61,4 +61,4 @@ std::unique_ptr<Route> open_recount(const std::vector<std::string>& names, Domai
   return std::make_unique<GroupRoute>(names, domain);
 }
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::cost {
 
 /// The names of the operations, so that the same thing has the same name on every route. "read", "reset" and
 /// "read and reset" find the events counting; the last is from zero to values delivered.
@@ -44,4 +44,4 @@ std::unique_ptr<Route> open_papi(const std::vector<std::string>& names, Domain d
 std::unique_ptr<Route> open_user_reads(const std::vector<std::string>& names, Domain domain);
 std::unique_ptr<Route> open_user_values(const std::vector<std::string>& names, Domain domain);
 
-} // namespace recount::study
+} // namespace recount::cost

@@ -4,7 +4,7 @@
 #include <recount/error.hpp>
 #include <recount/user_read.hpp>
 
-namespace recount::study {
+namespace recount::cost {
 namespace {
 
 /// class UserRead, one for each event.
@@ -63,4 +63,4 @@ std::unique_ptr<Route> open_user_values(const std::vector<std::string>& names, D
   return std::make_unique<UserReadRoute>(names, domain, false);
 }
 
-} // namespace recount::study
+} // namespace recount::cost

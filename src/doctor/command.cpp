@@ -8,18 +8,18 @@
 #include <fmt/format.h>
 #include <memory>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
-Style style_of(State state) {
+command::Style style_of(State state) {
   switch (state) {
-  case State::works: return Style::good;
-  case State::limited: return Style::warning;
-  case State::missing: return Style::bad;
+  case State::works: return command::Style::good;
+  case State::limited: return command::Style::warning;
+  case State::missing: return command::Style::bad;
   case State::note: break;
   }
-  return Style::faint;
+  return command::Style::faint;
 }
 
 void print(const std::vector<Area>& areas) {
@@ -27,19 +27,20 @@ void print(const std::vector<Area>& areas) {
   constexpr std::size_t summary_margin = 14;
   for (const auto& line : summary_of(areas)) {
     const std::string head = line.substr(0, summary_margin);
-    cli::print("{}{}\n", paint(Style::strong, head),
-               wrap(line.substr(summary_margin), line_width(), summary_margin));
+    command::print("{}{}\n", command::paint(command::Style::strong, head),
+                   command::wrap(line.substr(summary_margin), command::line_width(), summary_margin));
   }
-  cli::print("\n");
+  command::print("\n");
   for (const auto& area : areas) {
-    cli::print("{}\n", paint(Style::strong, area.name));
+    command::print("{}\n", command::paint(command::Style::strong, area.name));
     for (const auto& f : area.findings) {
       const std::string mark = fmt::format("{:<7}", name_of(f.state));
-      cli::print("  {}  {}\n", paint(style_of(f.state), mark),
-                 wrap(f.subject + ": " + f.text, line_width(), margin));
+      command::print("  {}  {}\n", command::paint(style_of(f.state), mark),
+                     command::wrap(f.subject + ": " + f.text, command::line_width(), margin));
       if (!f.remedy.empty())
-        cli::print("{:{}}{}\n", "", margin,
-                   wrap(paint(Style::strong, "fix:") + " " + f.remedy, line_width(), margin));
+        command::print("{:{}}{}\n", "", margin,
+                       command::wrap(command::paint(command::Style::strong, "fix:") + " " + f.remedy,
+                                     command::line_width(), margin));
     }
   }
 }
@@ -74,11 +75,11 @@ void print_json(const std::vector<Area>& areas) {
                           {"remedy", f.remedy}});
   }
   const Json all{{"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
-  cli::print("{}", json_text("doctor", all));
+  command::print("{}", json_text("doctor", all));
 }
 
-Table findings_table(const std::vector<Area>& areas) {
-  Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
+command::Table findings_table(const std::vector<Area>& areas) {
+  command::Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
   for (const auto& area : areas)
     for (const auto& f : area.findings)
       table.add({area.name, f.subject, name_of(f.state), f.text, f.remedy});
@@ -91,10 +92,10 @@ int answer_for(const std::string& command, bool json) {
   const Readiness got =
       readiness_of(command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
   if (json)
-    cli::print("{}",
-               json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
+    command::print("{}",
+                   json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
   else
-    cli::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
+    command::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
   return got.ready ? 0 : 3;
 }
 
@@ -105,7 +106,7 @@ struct DoctorArguments {
 
 int execute_doctor(const DoctorArguments& asked) {
   if (!asked.command.empty()) return answer_for(asked.command, asked.json);
-  const TableExport file(asked.export_to);
+  const command::TableExport file(asked.export_to);
   // The trials fork, which is safest while nothing has started threads.
   const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(),
                                 examine_papi(),    examine_figures(),  examine_witnesses()};
@@ -125,16 +126,16 @@ std::string name_of(State state) {
   return "note";
 }
 
-Command doctor_command() {
-  return {"doctor", "show what can be counted on this machine, and why not", [](Options& options) {
+command::Command doctor_command() {
+  return {"doctor", "show what can be counted on this machine, and why not", [](command::Options& options) {
             const auto asked = std::make_shared<DoctorArguments>();
             options.text("--for", asked->command, "COMMAND",
                          "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
                          "sweep, caches, check, profile");
             options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", export_help);
+            options.text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return execute_doctor(*asked); };
           }};
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
@@ -169,4 +169,4 @@ Area examine_counting() {
       {pmu, other_pmus(all), software_events(), tsc(all), breakpoints(), user_reads(core), watchdog(core)}};
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::doctor {
 
 struct Finding {
   enum class State {
@@ -48,4 +48,4 @@ void check_readiness_name(const std::string& command);
 [[nodiscard]] Area examine_figures();
 [[nodiscard]] Area examine_witnesses();
 
-} // namespace recount::cli
+} // namespace recount::doctor

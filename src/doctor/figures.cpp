@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 using namespace std::chrono_literals;
@@ -23,11 +23,11 @@ Finding gnuplot() {
     const auto version = process::capture({.argv = {"gnuplot", "--version"}}, {}, 10s);
     const auto got =
         process::capture({.argv = {"gnuplot", "-e", "set print '-'; print GPVAL_TERMINALS"}}, {}, 10s);
-    const auto have = host::split(host::trim(got.out), ' ');
+    const auto have = base::split(base::trim(got.out), ' ');
     std::vector<std::string> present, absent;
     for (const std::string wanted : {"pdfcairo", "svg", "pngcairo", "tikz", "cairolatex", "dumb"})
       (std::find(have.begin(), have.end(), wanted) != have.end() ? present : absent).push_back(wanted);
-    const std::string name(host::trim(version.out));
+    const std::string name(base::trim(version.out));
     if (absent.empty())
       return {State::works, "gnuplot", fmt::format("{} with {}", name, fmt::join(present, ", ")), {}};
     return {State::limited, "gnuplot", fmt::format("{} lacks {}", name, fmt::join(absent, ", ")), remedy};
@@ -43,9 +43,9 @@ Finding font() {
             "sudo apt-get install fontconfig"};
   try {
     const auto got = process::capture({.argv = {"fc-match", "-f", "%{family[0]}", wanted}}, {}, 10s);
-    if (host::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed", {}};
+    if (base::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed", {}};
     return {State::limited, "font",
-            fmt::format("{} is not installed; figures use {}", wanted, host::trim(got.out)), remedy};
+            fmt::format("{} is not installed; figures use {}", wanted, base::trim(got.out)), remedy};
   } catch (const Error& e) {
     return {State::limited, "font", e.problem().cause, remedy};
   }
@@ -56,4 +56,4 @@ Area examine_figures() {
   return {"Figures", {gnuplot(), font()}};
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 #include <time.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
@@ -39,7 +39,7 @@ std::string show(const host::Cache& c) {
   const std::string ways = c.ways < 0    ? "fully associative"
                            : c.ways == 0 ? "associativity unknown"
                                          : fmt::format("{} ways", c.ways);
-  return fmt::format("{} {}, {}, {} B lines{}", c.name(), format_bytes(c.size), ways, c.line,
+  return fmt::format("{} {}, {}, {} B lines{}", c.name(), base::format_bytes(c.size), ways, c.line,
                      c.shared_by > 1 ? fmt::format(", shared by {} CPUs", c.shared_by) : "");
 }
 
@@ -67,11 +67,11 @@ double clock_cost_ns() {
 
 Finding clock() {
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
-  const std::string source = host::read_line(folder + "current_clocksource").value_or("unknown");
+  const std::string source = base::read_line(folder + "current_clocksource").value_or("unknown");
   const double cost = clock_cost_ns();
   const std::string text = fmt::format("clock source {}, {:.0f} ns per reading", source, cost);
   if (cost < 200) return {State::works, "clock", text, {}};
-  const std::string available = host::read_line(folder + "available_clocksource").value_or("");
+  const std::string available = base::read_line(folder + "available_clocksource").value_or("");
   const bool tsc = available.find("tsc") != std::string::npos;
   return {State::limited, "clock", text + ", as slow as a system call",
           tsc ? "echo tsc | sudo tee " + folder + "current_clocksource" : ""};
@@ -90,12 +90,14 @@ Finding governor() {
 Finding memory() {
   const auto group = host::cgroup();
   const std::string limit =
-      group.memory_limit ? fmt::format(", control group limit {}", format_bytes(*group.memory_limit)) : "";
+      group.memory_limit ? fmt::format(", control group limit {}", base::format_bytes(*group.memory_limit))
+                         : "";
   return {State::note,
           "memory",
-          fmt::format("{} installed, {} available{}, page size {}", format_bytes(host::this_machine().memory),
-                      format_bytes(host::memory_available()), limit,
-                      format_bytes(host::this_machine().page_size)),
+          fmt::format("{} installed, {} available{}, page size {}",
+                      base::format_bytes(host::this_machine().memory),
+                      base::format_bytes(host::memory_available()), limit,
+                      base::format_bytes(host::this_machine().page_size)),
           {}};
 }
 
@@ -125,4 +127,4 @@ Area examine_machine() {
   return area;
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

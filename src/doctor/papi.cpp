@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
@@ -72,4 +72,4 @@ Area examine_papi() {
   return area;
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

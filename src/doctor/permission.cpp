@@ -14,7 +14,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 using State = Finding::State;
 using namespace std::chrono_literals;
@@ -111,4 +111,4 @@ Area examine_permission() {
   return area;
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 namespace {
 
 using State = Finding::State;
@@ -146,4 +146,4 @@ Readiness readiness_of(const std::string& command, const std::vector<Area>& area
   return {false, "unknown"};
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

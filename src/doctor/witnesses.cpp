@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::doctor {
 
 Area examine_witnesses() {
   Area area{"Witnesses", {}};
@@ -28,4 +28,4 @@ Area examine_witnesses() {
   return area;
 }
 
-} // namespace recount::cli
+} // namespace recount::doctor

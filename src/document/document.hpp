@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-namespace recount::report {
+namespace recount::document {
 
 struct Heading {
   std::string text;
@@ -66,4 +66,4 @@ inline std::vector<Block> under(const std::string& title, std::vector<Block> blo
   return made;
 }
 
-} // namespace recount::report
+} // namespace recount::document

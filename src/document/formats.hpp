@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace recount::report {
+namespace recount::document {
 
 /// CommonMark with the tables of GitHub; pictures are NAME.svg in the same folder.
 [[nodiscard]] std::string to_markdown(const Document& document);
@@ -26,8 +26,4 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// An SVG for a place among others in a page: no XML declaration, and every name in it begins with `prefix`.
 [[nodiscard]] std::string inlined(std::string_view svg, const std::string& prefix);
 
-using host::append_character;
-using host::is_control;
-using host::next_character;
-
-} // namespace recount::report
+} // namespace recount::document

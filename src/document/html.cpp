@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace recount::report {
+namespace recount::document {
 namespace {
 
 constexpr const char* page_style = R"(
@@ -40,7 +40,7 @@ std::string html_text(std::string_view text) {
   bool raised = false;
   char32_t before = 0;
   while (!text.empty()) {
-    const char32_t c = next_character(text);
+    const char32_t c = base::next_character(text);
     const bool digit = c >= '0' && c <= '9';
     if (raised && !digit) {
       out += "</sup>";
@@ -50,7 +50,7 @@ std::string html_text(std::string_view text) {
     if (c == '^' && base && !text.empty() && text[0] >= '0' && text[0] <= '9') {
       out += "<sup>";
       raised = true;
-    } else if (is_control(c)) {
+    } else if (base::is_control(c)) {
       out += ' ';
     } else if (c == '<') {
       out += "&lt;";
@@ -63,7 +63,7 @@ std::string html_text(std::string_view text) {
     } else if (c == '\'') {
       out += "&#39;";
     } else {
-      append_character(out, c);
+      base::append_character(out, c);
     }
     before = c;
   }
@@ -195,4 +195,4 @@ std::string to_html(const Document& document, const Svg& svg) {
   return Html(document, svg).text();
 }
 
-} // namespace recount::report
+} // namespace recount::document

@@ -7,7 +7,7 @@
 #include <array>
 #include <sstream>
 
-namespace recount::report {
+namespace recount::document {
 namespace {
 
 constexpr const char* preamble = R"(\documentclass[a4paper,11pt]{article}
@@ -88,10 +88,10 @@ void append_latex(std::string& out, char32_t c) {
   const auto* const sign = std::ranges::find(sign_rows, c, &SignRow::character);
   if (sign != sign_rows.end())
     out += sign->tex;
-  else if (is_control(c))
+  else if (base::is_control(c))
     out += ' ';
   else if ((c >= 0x20 && c < 0x7F) || (c >= 0xC0 && c <= 0xFF && c != 0xF7))
-    append_character(out, c); // the letters of Latin-1 are in every font of T1
+    base::append_character(out, c); // the letters of Latin-1 are in every font of T1
   else
     out += fmt::format("\\texttt{{U+{:04X}}}", static_cast<unsigned long>(c));
 }
@@ -100,7 +100,7 @@ std::string latex_text(std::string_view text) {
   std::string out;
   char32_t before = 0;
   while (!text.empty()) {
-    const char32_t c = next_character(text);
+    const char32_t c = base::next_character(text);
     const bool base = (before >= '0' && before <= '9') || before == 'n';
     before = c;
     if (c == '^' && base && !text.empty() && text[0] >= '0' && text[0] <= '9') {
@@ -219,4 +219,4 @@ std::string to_latex(const Document& document) {
   return Latex(document).text();
 }
 
-} // namespace recount::report
+} // namespace recount::document

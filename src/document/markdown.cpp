@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::document {
 namespace {
 
 bool is_word(char32_t c) {
@@ -18,11 +18,11 @@ std::string markdown_text(std::string_view text) {
   std::string out;
   char32_t before = 0;
   while (!text.empty()) {
-    const char32_t c = next_character(text);
+    const char32_t c = base::next_character(text);
     const bool within_word =
         c == '_' && is_word(before) && !text.empty() && is_word(static_cast<unsigned char>(text[0]));
     before = c;
-    if (is_control(c)) {
+    if (base::is_control(c)) {
       out += ' ';
       continue;
     }
@@ -32,7 +32,7 @@ std::string markdown_text(std::string_view text) {
       continue;
     }
     if (c < 0x80 && signs.find(static_cast<char>(c)) != signs.npos && !within_word) out += '\\';
-    append_character(out, c);
+    base::append_character(out, c);
   }
   return out;
 }
@@ -61,8 +61,8 @@ std::string fence_of(const std::string& text) {
 std::string plain_line(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const char32_t c = next_character(text);
-    append_character(out, is_control(c) ? U' ' : c);
+    const char32_t c = base::next_character(text);
+    base::append_character(out, base::is_control(c) ? U' ' : c);
   }
   return out;
 }
@@ -124,4 +124,4 @@ std::string to_markdown(const Document& document) {
   return Markdown(document).text();
 }
 
-} // namespace recount::report
+} // namespace recount::document

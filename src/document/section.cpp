@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <map>
 
-namespace recount::report {
+namespace recount::document {
 namespace {
 
 std::string machine_of_run(const result::Run& run) {
@@ -54,8 +54,8 @@ Part only(const Part& part, const std::function<bool(const result::Observation&)
 }
 
 std::optional<Picture> Gallery::add(const std::string& figure, const Part& part) {
-  const auto& entry = figure::find(figures_, figure);
-  std::optional<figure::Sheet> sheet;
+  const auto& entry = plot::find(figures_, figure);
+  std::optional<plot::Sheet> sheet;
   try {
     sheet = entry.compose(*part.results, {});
   } catch (const Error& error) {
@@ -79,4 +79,4 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
   return picture;
 }
 
-} // namespace recount::report
+} // namespace recount::document

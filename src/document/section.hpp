@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::report {
+namespace recount::document {
 
 /// The results of one machine, or of one published table.
 struct Part {
@@ -27,14 +27,14 @@ struct Part {
 /// A picture of the document, to be drawn.
 struct RequestedPicture {
   std::string name; ///< as in Picture
-  figure::Sheet sheet;
+  plot::Sheet sheet;
 };
 
 /// Collects the pictures of a document.
 class Gallery {
 public:
   /// `figures`: those to choose from; must outlive it.
-  explicit Gallery(const std::vector<figure::Figure>& figures) : figures_(figures) {}
+  explicit Gallery(const std::vector<plot::Figure>& figures) : figures_(figures) {}
   /// A figure of a part's results under a unique name, with a caption: contents, machine,
   /// witness, and meaning of the band. Nothing where the results lack its data.
   std::optional<Picture> add(const std::string& figure, const Part& part);
@@ -43,7 +43,7 @@ public:
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
-  const std::vector<figure::Figure>& figures_;
+  const std::vector<plot::Figure>& figures_;
   std::vector<RequestedPicture> wanted_;
   std::vector<std::string> warnings_;
 };
@@ -66,4 +66,4 @@ struct Section {
   bool appendix = false;                                                 ///< placed after all other sections
 };
 
-} // namespace recount::report
+} // namespace recount::document

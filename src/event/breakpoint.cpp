@@ -42,13 +42,13 @@ Event encode_breakpoint(const std::string& name, Domain fallback) {
   }
   std::uint64_t length = access == HW_BREAKPOINT_X ? sizeof(long) : unsigned{HW_BREAKPOINT_LEN_4};
   if (const auto slash = text.find('/'); slash != std::string_view::npos) {
-    const auto given = parse_number(text.substr(slash + 1));
+    const auto given = base::parse_number(text.substr(slash + 1));
     if (!given || (*given != 1 && *given != 2 && *given != 4 && *given != 8))
       throw bad_input(name, "invalid breakpoint length: " + std::string(text.substr(slash + 1)), usage);
     length = *given;
     text = text.substr(0, slash);
   }
-  const auto address = parse_number(text);
+  const auto address = base::parse_number(text);
   if (!address) throw bad_input(name, "no address: \"" + std::string(text) + "\"", usage);
 
   Event event;

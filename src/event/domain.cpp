@@ -39,7 +39,7 @@ Modified for_libpfm(std::string_view name) {
   const auto start = prefix == std::string_view::npos ? 0 : prefix + 2;
   out.name = name.substr(0, start);
   bool first = true;
-  for (std::string_view part : host::split(name.substr(start), ':')) {
+  for (std::string_view part : base::split(name.substr(start), ':')) {
     if (!first) out.name += ':';
     const auto key = part.substr(0, part.find('='));
     const bool letters = !first && (parse_domain(key) || key == "h");

@@ -12,8 +12,8 @@ namespace {
 
 Format::Range parse_range(std::string_view text, const std::string& subject) {
   const auto dash = text.find('-');
-  const auto first = parse_number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1));
+  const auto first = base::parse_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : base::parse_number(text.substr(dash + 1));
   if (!first || !last || *last > 63 || *first > *last)
     throw bad_input(subject, fmt::format("sysfs gives an invalid bit range \"{}\"", text));
   return {static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
@@ -45,7 +45,7 @@ Format parse_format(std::string_view text, const std::string& subject) {
     format.word = 2;
   else if (word != "config")
     throw unavailable(subject, fmt::format("uses perf_event_attr.{}, which this build does not know", word));
-  for (const auto part : host::split(text.substr(colon + 1), ','))
+  for (const auto part : base::split(text.substr(colon + 1), ','))
     format.ranges.push_back(parse_range(part, subject));
   return format;
 }

@@ -90,7 +90,7 @@ private:
     return true;
   }
 
-  Pattern pattern_;
+  base::Pattern pattern_;
   const std::vector<host::Pmu>& pmus_;
   bool core_pmu_;
 };
@@ -119,7 +119,7 @@ std::vector<Source> sources(const std::vector<host::Pmu>& pmus) {
 }
 
 std::vector<Listed> list(const Search& search, const std::vector<host::Pmu>& pmus) {
-  const Pattern wanted(search.pmu);
+  const base::Pattern wanted(search.pmu);
   const auto asked = [&](const std::string& name, bool here) {
     if (search.pmu.empty()) return here;
     return wanted.glob() ? wanted.matches(name) : name == search.pmu;

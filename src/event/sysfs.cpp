@@ -24,23 +24,23 @@ struct Builder {
   perf_event_attr& attr;
 
   void terms(std::string_view list, bool aliases) {
-    for (const std::string_view part : host::split(list, ',')) {
-      const std::string_view trimmed = host::trim(part);
+    for (const std::string_view part : base::split(list, ',')) {
+      const std::string_view trimmed = base::trim(part);
       if (!trimmed.empty()) term(trimmed, aliases);
     }
   }
 
   void term(std::string_view text, bool aliases) {
     const auto equals = text.find('=');
-    const std::string key(host::trim(text.substr(0, equals)));
+    const std::string key(base::trim(text.substr(0, equals)));
     const bool bare = equals == std::string_view::npos;
     if (bare && aliases && pmu.events.contains(key)) return terms(pmu.events.at(key), false);
     if (bare && aliases && set_generic(key)) return;
     std::uint64_t value = 1;
     if (!bare) {
-      const auto given = host::trim(text.substr(equals + 1));
+      const auto given = base::trim(text.substr(equals + 1));
       if (given == "?") return; // the user's own term, later in the list, must fill it
-      const auto number = parse_number(given);
+      const auto number = base::parse_number(given);
       if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is not a number", key, given));
       value = *number;
     }
@@ -84,10 +84,10 @@ struct Builder {
 
 /// A bare event whose own terms hold "core=?" needs those from the user.
 void check_parameters(const host::Pmu& pmu, std::string_view list, const std::string& name) {
-  for (const auto part : host::split(list, ',')) {
-    const auto alias = pmu.events.find(std::string(host::trim(part)));
+  for (const auto part : base::split(list, ',')) {
+    const auto alias = pmu.events.find(std::string(base::trim(part)));
     if (alias == pmu.events.end()) continue;
-    for (const auto term : host::split(alias->second, ',')) {
+    for (const auto term : base::split(alias->second, ',')) {
       if (!term.ends_with("=?")) continue;
       const std::string key(term.substr(0, term.size() - 1));
       if (list.find(key) == std::string_view::npos)

@@ -17,7 +17,7 @@ void tighten(std::optional<T>& limit, std::optional<T> other) {
 }
 
 std::optional<std::int64_t> field(const std::string& path, const std::string& key) {
-  std::istringstream lines(read_file(path).value_or(""));
+  std::istringstream lines(base::read_file(path).value_or(""));
   std::string name;
   std::int64_t value = 0;
   while (lines >> name >> value) {
@@ -27,15 +27,15 @@ std::optional<std::int64_t> field(const std::string& path, const std::string& ke
 }
 
 void read_memory(Cgroup& group, const std::string& limit_file, const std::string& usage_file) {
-  const auto limit = read_number(limit_file);
+  const auto limit = base::read_number(limit_file);
   if (!limit || *limit >= no_limit || (group.memory_limit && *group.memory_limit <= *limit)) return;
   group.memory_limit = *limit;
-  if (const auto used = read_number(usage_file)) group.memory_used = *used;
+  if (const auto used = base::read_number(usage_file)) group.memory_used = *used;
 }
 
 void read_v2(Cgroup& group, const std::string& folder) {
   read_memory(group, folder + "/memory.max", folder + "/memory.current");
-  std::istringstream cpu(read_file(folder + "/cpu.max").value_or(""));
+  std::istringstream cpu(base::read_file(folder + "/cpu.max").value_or(""));
   double quota = 0, period = 0;
   if (cpu >> quota >> period && period > 0) tighten(group.cpus, std::optional(quota / period));
   const auto periods = field(folder + "/cpu.stat", "nr_throttled");
@@ -45,8 +45,8 @@ void read_v2(Cgroup& group, const std::string& folder) {
 }
 
 void read_v1_cpu(Cgroup& group, const std::string& folder) {
-  const auto quota = read_number(folder + "/cpu.cfs_quota_us");
-  const auto period = read_number(folder + "/cpu.cfs_period_us");
+  const auto quota = base::read_number(folder + "/cpu.cfs_quota_us");
+  const auto period = base::read_number(folder + "/cpu.cfs_period_us");
   if (quota && period && *quota > 0 && *period > 0)
     tighten(group.cpus, std::optional(static_cast<double>(*quota) / static_cast<double>(*period)));
   const auto periods = field(folder + "/cpu.stat", "nr_throttled");
@@ -71,11 +71,11 @@ void upwards(const std::string& root, std::string path, Visit visit) {
 
 Cgroup cgroup(const std::string& root, const std::string& membership) {
   Cgroup group;
-  for (const auto line : split(membership, '\n')) { // "ID:controllers:path"
-    const auto fields = split(line, ':');
+  for (const auto line : base::split(membership, '\n')) { // "ID:controllers:path"
+    const auto fields = base::split(line, ':');
     if (fields.size() < 3) continue;
     const std::string path(line.substr(fields[0].size() + fields[1].size() + 2));
-    const auto names = split(fields[1], ',');
+    const auto names = base::split(fields[1], ',');
     const auto has = [&](std::string_view name) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };
@@ -93,13 +93,13 @@ Cgroup cgroup(const std::string& root, const std::string& membership) {
 }
 
 Cgroup cgroup() {
-  return cgroup("/sys/fs/cgroup", read_file("/proc/self/cgroup").value_or(""));
+  return cgroup("/sys/fs/cgroup", base::read_file("/proc/self/cgroup").value_or(""));
 }
 
 std::int64_t memory_available() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
-  const std::string info = read_file("/proc/meminfo").value_or("");
-  for (const auto line : split(info, '\n')) {
+  const std::string info = base::read_file("/proc/meminfo").value_or("");
+  for (const auto line : base::split(info, '\n')) {
     constexpr std::string_view key = "MemAvailable:";
     if (line.starts_with(key)) available = std::stoll(std::string(line.substr(key.size()))) * 1024;
   }

@@ -17,7 +17,7 @@ int best_cpu(const std::vector<Candidate>& candidates) {
 
 std::vector<Candidate> candidates() {
   const std::string root = "/sys/devices/system/cpu/";
-  const auto isolated = parse_cpu_list(read_line(root + "isolated").value_or(""));
+  const auto isolated = base::parse_cpu_list(base::read_line(root + "isolated").value_or(""));
   std::vector<Candidate> all;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -25,8 +25,8 @@ std::vector<Candidate> candidates() {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(static_cast<unsigned>(cpu), &allowed)) continue;
     const std::string folder = root + "cpu" + std::to_string(cpu) + "/";
-    auto capacity = read_number(folder + "cpu_capacity");
-    if (!capacity) capacity = read_number(folder + "cpufreq/cpuinfo_max_freq");
+    auto capacity = base::read_number(folder + "cpu_capacity");
+    if (!capacity) capacity = base::read_number(folder + "cpufreq/cpuinfo_max_freq");
     all.push_back({cpu, std::find(isolated.begin(), isolated.end(), cpu) != isolated.end(),
                    static_cast<long>(capacity.value_or(0))});
   }

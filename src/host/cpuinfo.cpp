@@ -10,13 +10,13 @@ namespace recount::host {
 namespace {
 std::map<std::string, std::string> first_block(std::string_view text) {
   std::map<std::string, std::string> fields;
-  for (const auto line : split(text, '\n')) {
+  for (const auto line : base::split(text, '\n')) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) {
       if (fields.contains("model name") || fields.contains("CPU part")) break; // the next CPU begins
       continue;
     }
-    fields.try_emplace(std::string(trim(line.substr(0, colon))), trim(line.substr(colon + 1)));
+    fields.try_emplace(std::string(base::trim(line.substr(0, colon))), base::trim(line.substr(colon + 1)));
   }
   return fields;
 }
@@ -81,7 +81,7 @@ Cpu parse_cpuinfo(std::string_view cpuinfo) {
   cpu.model = as_int(fields, "model");
   cpu.stepping = as_int(fields, "stepping");
   const std::string flags = as_text(fields, "flags");
-  for (const auto flag : split(flags, ' '))
+  for (const auto flag : base::split(flags, ' '))
     cpu.hypervisor |= flag == "hypervisor";
   return cpu;
 }

@@ -24,8 +24,8 @@ struct Times {
 std::map<int, Times> cpu_times() {
   const std::int64_t tick_ns = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
   std::map<int, Times> all;
-  const std::string stat = read_file("/proc/stat").value_or("");
-  for (const auto line : split(stat, '\n')) {
+  const std::string stat = base::read_file("/proc/stat").value_or("");
+  for (const auto line : base::split(stat, '\n')) {
     if (!line.starts_with("cpu") || line.size() < 4 || line[3] < '0' || line[3] > '9') continue;
     std::istringstream fields{std::string(line.substr(3))};
     int cpu = -1;
@@ -67,8 +67,8 @@ Disturbance disturbance() {
   }
   now.throttled_ns = cgroup().throttled_ns;
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(now.cpu);
-  now.thermal_events = read_number(folder + "/thermal_throttle/core_throttle_count");
-  now.frequency_khz = read_number(folder + "/cpufreq/scaling_cur_freq");
+  now.thermal_events = base::read_number(folder + "/thermal_throttle/core_throttle_count");
+  now.frequency_khz = base::read_number(folder + "/cpufreq/scaling_cur_freq");
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
   now.involuntary_switches = usage.ru_nivcsw;

@@ -15,11 +15,11 @@ namespace {
 
 std::vector<int> allowed_cpus() {
   std::vector<int> cpus;
-  const auto status = read_file("/proc/self/status");
+  const auto status = base::read_file("/proc/self/status");
   if (!status) return cpus;
-  for (const auto line : split(*status, '\n')) {
+  for (const auto line : base::split(*status, '\n')) {
     constexpr std::string_view key = "Cpus_allowed_list:";
-    if (line.starts_with(key)) cpus = parse_cpu_list(line.substr(key.size()));
+    if (line.starts_with(key)) cpus = base::parse_cpu_list(line.substr(key.size()));
   }
   return cpus;
 }
@@ -33,7 +33,7 @@ std::string cpuid_hypervisor() {
   std::memcpy(text, &ebx, 4);
   std::memcpy(text + 4, &ecx, 4);
   std::memcpy(text + 8, &edx, 4);
-  const std::string_view signature = trim(std::string_view(text, std::strlen(text)));
+  const std::string_view signature = base::trim(std::string_view(text, std::strlen(text)));
   if (signature == "KVMKVMKVM") return "KVM";
   if (signature == "VMwareVMware") return "VMware";
   if (signature == "Microsoft Hv") return "Hyper-V";
@@ -46,22 +46,22 @@ std::string cpuid_hypervisor() {
 
 std::string hypervisor(const Cpu& cpu) {
   if (cpu.hypervisor) return cpuid_hypervisor();
-  if (const auto type = read_line("/sys/hypervisor/type")) return *type;
-  if (const auto tree = read_line("/proc/device-tree/hypervisor/compatible")) return *tree;
+  if (const auto type = base::read_line("/sys/hypervisor/type")) return *type;
+  if (const auto tree = base::read_line("/proc/device-tree/hypervisor/compatible")) return *tree;
   // Arm guests show no flag; the firmware's name of the machine is what is left.
-  const std::string product = read_line("/sys/class/dmi/id/product_name").value_or("");
-  const std::string vendor = read_line("/sys/class/dmi/id/sys_vendor").value_or("");
+  const std::string product = base::read_line("/sys/class/dmi/id/product_name").value_or("");
+  const std::string vendor = base::read_line("/sys/class/dmi/id/sys_vendor").value_or("");
   if (vendor == "QEMU" || product.find("KVM") != std::string::npos) return "QEMU";
-  return read_line("/proc/device-tree/model").value_or("") == "linux,dummy-virt" ? "QEMU" : "";
+  return base::read_line("/proc/device-tree/model").value_or("") == "linux,dummy-virt" ? "QEMU" : "";
 }
 
 std::string distribution() {
-  const auto text = read_file("/etc/os-release");
+  const auto text = base::read_file("/etc/os-release");
   if (!text) return {};
-  for (auto line : split(*text, '\n')) {
+  for (auto line : base::split(*text, '\n')) {
     constexpr std::string_view key = "PRETTY_NAME=";
     if (!line.starts_with(key)) continue;
-    line = trim(line.substr(key.size()));
+    line = base::trim(line.substr(key.size()));
     if (line.size() >= 2 && line.front() == '"') line = line.substr(1, line.size() - 2);
     return std::string(line);
   }
@@ -70,7 +70,7 @@ std::string distribution() {
 
 Machine read_machine() {
   Machine m;
-  m.cpu = parse_cpuinfo(read_file("/proc/cpuinfo").value_or(""));
+  m.cpu = parse_cpuinfo(base::read_file("/proc/cpuinfo").value_or(""));
   utsname names{};
   ::uname(&names);
   m.architecture = names.machine;
@@ -85,8 +85,9 @@ Machine read_machine() {
   const int first = m.allowed_cpus.empty() ? 0 : m.allowed_cpus.front();
   m.caches = caches_of(first);
   m.threads_per_core = 1 + static_cast<int>(smt_siblings(first).size());
-  m.governor = read_line("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
-                   .value_or("");
+  m.governor =
+      base::read_line("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
+          .value_or("");
   m.hypervisor = hypervisor(m.cpu);
   return m;
 }

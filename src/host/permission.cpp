@@ -10,8 +10,8 @@ namespace recount::host {
 namespace {
 std::string container() {
   if (const char* name = std::getenv("container"); name && *name) return name;
-  const std::string init = read_file("/proc/1/environ").value_or("");
-  for (const auto variable : split(init, '\0')) {
+  const std::string init = base::read_file("/proc/1/environ").value_or("");
+  for (const auto variable : base::split(init, '\0')) {
     constexpr std::string_view key = "container=";
     if (variable.starts_with(key) && variable.size() > key.size())
       return std::string(variable.substr(key.size()));
@@ -23,11 +23,11 @@ std::string container() {
 } // namespace
 
 void parse_status(const std::string& status, Permission& into) {
-  for (const auto line : split(status, '\n')) {
+  for (const auto line : base::split(status, '\n')) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     const auto key = line.substr(0, colon);
-    const std::string value(trim(line.substr(colon + 1)));
+    const std::string value(base::trim(line.substr(colon + 1)));
     if (key == "Seccomp") into.seccomp = std::atoi(value.c_str());
     if (key != "CapEff") continue;
     const std::uint64_t effective = std::strtoull(value.c_str(), nullptr, 16);
@@ -40,7 +40,7 @@ Permission permission() {
   Permission p;
   p.root = ::geteuid() == 0;
   p.container = container();
-  parse_status(read_file("/proc/self/status").value_or(""), p);
+  parse_status(base::read_file("/proc/self/status").value_or(""), p);
   return p;
 }
 

@@ -12,7 +12,7 @@ std::map<std::string, std::string> read_folder(const fs::path& folder) {
   std::map<std::string, std::string> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (auto text = read_line(entry.path().string())) files[entry.path().filename().string()] = *text;
+    if (auto text = base::read_line(entry.path().string())) files[entry.path().filename().string()] = *text;
   }
   return files;
 }
@@ -35,7 +35,7 @@ std::map<std::string, std::string> take_suffix(std::map<std::string, std::string
 Pmu read_pmu(const fs::path& folder) {
   Pmu pmu;
   pmu.name = folder.filename().string();
-  pmu.type = static_cast<std::uint32_t>(read_number((folder / "type").string()).value_or(0));
+  pmu.type = static_cast<std::uint32_t>(base::read_number((folder / "type").string()).value_or(0));
   pmu.formats = read_folder(folder / "format");
   pmu.events = read_folder(folder / "events");
   pmu.caps = read_folder(folder / "caps");
@@ -43,8 +43,9 @@ Pmu read_pmu(const fs::path& folder) {
   pmu.scales = take_suffix(pmu.events, ".scale");
   take_suffix(pmu.events, ".snapshot");
   take_suffix(pmu.events, ".per-pkg");
-  if (const auto list = read_line((folder / "cpus").string())) pmu.cpus = parse_cpu_list(*list);
-  if (const auto list = read_line((folder / "cpumask").string())) pmu.cpumask = parse_cpu_list(*list);
+  if (const auto list = base::read_line((folder / "cpus").string())) pmu.cpus = base::parse_cpu_list(*list);
+  if (const auto list = base::read_line((folder / "cpumask").string()))
+    pmu.cpumask = base::parse_cpu_list(*list);
   return pmu;
 }
 } // namespace

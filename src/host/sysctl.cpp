@@ -12,10 +12,10 @@ std::string path_of(std::string name) {
 } // namespace
 
 std::optional<std::string> sysctl(const std::string& name) {
-  return read_line(path_of(name));
+  return base::read_line(path_of(name));
 }
 std::optional<long long> sysctl_number(const std::string& name) {
-  return read_number(path_of(name));
+  return base::read_number(path_of(name));
 }
 std::string show_setting(const std::string& name) {
   return name + " = " + sysctl(name).value_or("(not there)");

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 struct Allowance {
@@ -15,7 +15,7 @@ struct Allowance {
 };
 
 std::string word(std::string_view& text) {
-  text = trim_blanks(text);
+  text = preset::trim_blanks(text);
   const std::size_t end = std::min(text.find_first_of(" \t\r"), text.size());
   const std::string found(text.substr(0, end));
   text.remove_prefix(end);
@@ -23,32 +23,32 @@ std::string word(std::string_view& text) {
 }
 
 /// The last line of the block whose CPU row is lines[at].
-int block_end(const Document& table, std::size_t at) {
+int block_end(const preset::Document& table, std::size_t at) {
   bool rows = false;
   int last = table.lines[at].number;
   for (; at < table.lines.size(); ++at) {
-    if (table.lines[at].kind == Kind::cpu && rows) return last;
-    rows = rows || table.lines[at].kind == Kind::preset;
+    if (table.lines[at].kind == preset::Kind::cpu && rows) return last;
+    rows = rows || table.lines[at].kind == preset::Kind::preset;
     last = table.lines[at].number;
   }
   return last;
 }
 
-std::vector<Allowance> allowances(const Document& table) {
+std::vector<Allowance> allowances(const preset::Document& table) {
   std::vector<Allowance> found;
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
-    if (table.lines[i].kind != Kind::comment) continue;
+    if (table.lines[i].kind != preset::Kind::comment) continue;
     std::string_view text = table.lines[i].comment;
     if (word(text) != "recount:" || word(text) != "allow") continue;
     Allowance allowance{word(text), {}, table.lines[i].number};
     allowance.reason = word(text);
     std::size_t next = i + 1;
     while (next < table.lines.size() &&
-           (table.lines[next].kind == Kind::comment || table.lines[next].kind == Kind::blank))
+           (table.lines[next].kind == preset::Kind::comment || table.lines[next].kind == preset::Kind::blank))
       ++next;
     if (next < table.lines.size()) {
       allowance.from = table.lines[next].number;
-      allowance.to = table.lines[next].kind == Kind::cpu ? block_end(table, next) : allowance.from;
+      allowance.to = table.lines[next].kind == preset::Kind::cpu ? block_end(table, next) : allowance.from;
     }
     found.push_back(std::move(allowance));
   }
@@ -57,7 +57,7 @@ std::vector<Allowance> allowances(const Document& table) {
 
 } // namespace
 
-void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>& findings) {
+void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings) {
   auto allowed = allowances(table);
   for (Finding& finding : findings)
     std::erase_if(finding.places, [&](const Place& place) {
@@ -80,4 +80,4 @@ void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>
   }
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

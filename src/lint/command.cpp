@@ -15,10 +15,8 @@
 #include <memory>
 #include <ranges>
 
-namespace recount::cli {
+namespace recount::lint {
 namespace {
-
-using namespace recount::preset;
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
@@ -47,8 +45,9 @@ std::vector<std::string> installed_tables() {
   return found;
 }
 
-std::vector<Identity> read_identities(const std::string& path) {
-  return parse_identities(read_file(path, "name a table of identities, see recount-identities(7)"), path);
+std::vector<preset::Identity> read_identities(const std::string& path) {
+  return preset::parse_identities(
+      preset::read_file(path, "name a table of identities, see recount-identities(7)"), path);
 }
 
 void check_rules(const std::vector<std::string>& wanted) {
@@ -59,19 +58,23 @@ void check_rules(const std::vector<std::string>& wanted) {
           base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "see recount-lint(1)"));
 }
 
-void keep_rules(std::vector<preset::Finding>& findings, const std::vector<std::string>& wanted) {
+void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& wanted) {
   if (!wanted.empty())
-    std::erase_if(findings, [&](const preset::Finding& f) {
-      return std::ranges::find(wanted, f.rule->id) == wanted.end();
-    });
+    std::erase_if(findings,
+                  [&](const Finding& f) { return std::ranges::find(wanted, f.rule->id) == wanted.end(); });
 }
 
-Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
-  Table table(
-      {{"severity"}, {"rule"}, {"file"}, {"line", Table::Align::right}, {"CPUs"}, {"presets"}, {"message"}},
-      "Findings");
+command::Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
+  command::Table table({{"severity"},
+                        {"rule"},
+                        {"file"},
+                        {"line", command::Table::Align::right},
+                        {"CPUs"},
+                        {"presets"},
+                        {"message"}},
+                       "Findings");
   for (const auto& [path, result] : results)
-    for (const preset::Finding& f : result.findings)
+    for (const Finding& f : result.findings)
       table.add({std::string(name_of(f.rule->severity)), std::string(f.rule->id), path,
                  std::to_string(f.places.front().line), fmt::format("{}", fmt::join(f.cpus, " ")),
                  fmt::format("{}", fmt::join(f.presets, " ")), f.message});
@@ -83,45 +86,45 @@ int execute_lint(const LintArguments& asked) {
     throw bad_input("--json", "cannot be combined with --annotations", "choose one");
   check_rules(asked.rules);
   LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
-  std::vector<Identity> identities;
+  std::vector<preset::Identity> identities;
   if (!asked.identities.empty()) {
     identities = read_identities(asked.identities);
     options.identities = &identities;
   }
-  const TableExport file(asked.export_to);
+  const command::TableExport file(asked.export_to);
   bool wrong = false;
   std::vector<std::pair<std::string, LintResult>> results;
   for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
     const PresetTable table = PresetTable::read(path);
-    demand_rows(table);
+    preset::demand_rows(table);
     LintResult result = lint(table, options);
     keep_rules(result.findings, asked.rules);
-    wrong = wrong || std::ranges::any_of(result.findings, [](const preset::Finding& f) {
+    wrong = wrong || std::ranges::any_of(result.findings, [](const Finding& f) {
               return f.rule->severity == Severity::error;
             });
     results.emplace_back(path, std::move(result));
   }
   file.write("recount lint", {findings_table(results)});
   ReportOptions report;
-  report.columns = static_cast<int>(line_width());
+  report.columns = static_cast<int>(command::line_width());
   report.notes = asked.all || !asked.rules.empty();
   if (report.notes) report.most = 0;
-  if (asked.json) cli::print("{}", as_json(results));
+  if (asked.json) command::print("{}", as_json(results));
   for (std::size_t i = 0; i < results.size() && !asked.json; ++i) {
     const auto& [path, result] = results[i];
     if (asked.annotations)
-      cli::print("{}", as_annotations(path, result));
+      command::print("{}", as_annotations(path, result));
     else
-      cli::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+      command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
   }
   return wrong ? 1 : 0;
 }
 
 } // namespace
 
-Command lint_command() {
+command::Command lint_command() {
   return {"lint", "check preset tables for all CPUs, without hardware",
-          [](Options& options) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
             const auto asked = std::make_shared<LintArguments>();
             options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
                 .text("--pmu", asked->pmu, "NAME",
@@ -134,9 +137,9 @@ Command lint_command() {
                 .flag("-a,--all", asked->all, "print all findings, including notes")
                 .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
                 .flag("--json", asked->json, "print one JSON object")
-                .text("--export", asked->export_to, "FILE", export_help);
+                .text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return execute_lint(*asked); };
           }};
 }
 
-} // namespace recount::cli
+} // namespace recount::lint

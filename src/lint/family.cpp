@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 using formula::Linear;
@@ -23,7 +23,7 @@ Cache cache_of(const std::string& name) {
 /// Whether two presets may well count the same: what misses one level is what reaches the next; an
 /// instruction that loads is a read of the first level; and the identities of one preset on either side.
 bool may_be_equal(const std::string& one, const std::string& other) {
-  for (const Identity& identity : identities())
+  for (const preset::Identity& identity : preset::identities())
     if (!identity.at_most && identity.left.size() == 1 && identity.right.size() == 1 &&
         ((identity.left[0] == one && identity.right[0] == other) ||
          (identity.left[0] == other && identity.right[0] == one)))
@@ -47,7 +47,7 @@ bool may_be_equal(const std::string& one, const std::string& other) {
          (side(a) == side(b) || side(a) == 'T' || side(b) == 'T');
 }
 
-std::string text(const CpuView& view, const Quotient& q) {
+std::string text(const preset::CpuView& view, const Quotient& q) {
   const auto form = formula::linear(q);
   return form ? formula::to_text(*form, view.names) : "the same formula";
 }
@@ -60,7 +60,7 @@ std::string listed(const std::vector<std::string>& words) {
 }
 
 /// All presets of one meaning are one finding, unless each two of them may be equal.
-void same_formula(const CpuView& view, Findings& findings) {
+void same_formula(const preset::CpuView& view, Findings& findings) {
   std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
   for (const auto& [name, q] : view.meanings)
     groups[{q.over, q.under}].push_back(name);
@@ -79,13 +79,13 @@ void same_formula(const CpuView& view, Findings& findings) {
   }
 }
 
-void counters(const CpuView& view, Findings& findings) {
+void counters(const preset::CpuView& view, Findings& findings) {
   if (!view.core || view.core->counters <= 0) return;
   const int available = view.core->counters + view.core->fixed_counters;
   for (const Preset& preset : view.loaded.presets) {
     std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
     for (const PresetNative& native : preset.natives)
-      if (const Native& code = view.natives->of(native.name); code.pmu == view.core->name)
+      if (const preset::Native& code = view.natives->of(native.name); code.pmu == view.core->name)
         distinct.insert(native.code);
     if (static_cast<int>(distinct.size()) <= available) continue;
     findings.add_here(
@@ -96,7 +96,7 @@ void counters(const CpuView& view, Findings& findings) {
 
 /// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. Each bit of a unit mask
 /// counts its own share, where the masks overlap in no bit but those that all of them have.
-void cancel_masks(const CpuView& view, Linear& form) {
+void cancel_masks(const preset::CpuView& view, Linear& form) {
   constexpr std::uint64_t field = 0xff00;
   struct Group {
     std::uint64_t plus = 0, minus = 0, common = field;
@@ -107,7 +107,7 @@ void cancel_masks(const CpuView& view, Linear& form) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Group> groups;
   for (const auto& [v, c] : form.of) {
     if (v < 0) continue;
-    const Native& code = view.codes[static_cast<std::size_t>(v)];
+    const preset::Native& code = view.codes[static_cast<std::size_t>(v)];
     if (!code.ok() || code.config1 != 0 || code.type != 4) continue; // PERF_TYPE_RAW
     Group& g = groups[{code.type, code.config & ~field}];
     g.common &= code.config;
@@ -128,7 +128,7 @@ void cancel_masks(const CpuView& view, Linear& form) {
 }
 
 /// The two halves of right - left: what the left side has beyond the right one, and the other way round.
-std::pair<std::string, std::string> halves(const CpuView& view, const Linear& difference) {
+std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
   Linear left;
   Linear right;
   for (const auto& [v, c] : difference.of)
@@ -138,7 +138,7 @@ std::pair<std::string, std::string> halves(const CpuView& view, const Linear& di
   return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
 }
 
-void relation(const CpuView& view, const Identity& identity, Findings& findings) {
+void relation(const preset::CpuView& view, const preset::Identity& identity, Findings& findings) {
   const auto left = view.sum(identity.left);
   const auto right = view.sum(identity.right);
   if (!left || !right || formula::equal(*left, *right).value_or(true)) return;
@@ -174,14 +174,16 @@ void relation(const CpuView& view, const Identity& identity, Findings& findings)
 
 } // namespace
 
-void check_family(const CpuView& view, Findings& findings) {
+void check_family(const preset::CpuView& view, Findings& findings) {
   same_formula(view, findings);
   counters(view, findings);
 }
 
-void check_identities(const CpuView& view, const std::vector<Identity>& identities, Findings& findings) {
-  for (const Identity& identity : identities)
-    if (identity.kind == CpuKind::any || identity.kind == view.kind) relation(view, identity, findings);
+void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
+                      Findings& findings) {
+  for (const preset::Identity& identity : identities)
+    if (identity.kind == preset::CpuKind::any || identity.kind == view.kind)
+      relation(view, identity, findings);
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

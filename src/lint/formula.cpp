@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 using formula::Linear;
@@ -15,10 +15,11 @@ using formula::Quotient;
 /// One preset on one CPU, with what each check needs.
 class Checker {
 public:
-  Checker(const CpuView& view, const Preset& preset, const Document& table, Findings& findings)
+  Checker(const preset::CpuView& view, const Preset& preset, const preset::Document& table,
+          Findings& findings)
       : view_(view),
         preset_(preset),
-        line_(line_at(table, preset.place)),
+        line_(preset::line_at(table, preset.place)),
         findings_(findings),
         variables_(view.variables(preset)) {}
 
@@ -47,9 +48,9 @@ private:
                        std::move(suggestion));
   }
   bool has_nested() const {
-    return std::ranges::any_of(view_.diagnostics, [&](const Diagnostic& diagnostic) {
-      return (diagnostic.kind == DiagnosticKind::nested ||
-              diagnostic.kind == DiagnosticKind::nested_unknown) &&
+    return std::ranges::any_of(view_.diagnostics, [&](const preset::Diagnostic& diagnostic) {
+      return (diagnostic.kind == preset::DiagnosticKind::nested ||
+              diagnostic.kind == preset::DiagnosticKind::nested_unknown) &&
              diagnostic.place.line == preset_.place.line;
     });
   }
@@ -143,8 +144,8 @@ private:
   }
   /// A unit mask that includes the other's: its count cannot be the smaller one.
   bool includes(formula::Variable whole, formula::Variable part) const {
-    const Native& a = view_.codes[static_cast<std::size_t>(whole)];
-    const Native& b = view_.codes[static_cast<std::size_t>(part)];
+    const preset::Native& a = view_.codes[static_cast<std::size_t>(whole)];
+    const preset::Native& b = view_.codes[static_cast<std::size_t>(part)];
     constexpr std::uint64_t mask = 0xff00;
     return a.ok() && b.ok() && a.type == b.type && (a.config & ~mask) == (b.config & ~mask) &&
            (a.config & b.config & mask) == (b.config & mask);
@@ -174,12 +175,12 @@ private:
     std::vector<Quotient> operands;
     for (std::size_t i = has_formula ? 4 : 3; i < line_->fields.size(); ++i) {
       const std::string& term = line_->fields[i].text;
-      if (term.empty() || is_description(term)) break;
+      if (term.empty() || preset::is_description(term)) break;
       operands.push_back(operand(term));
     }
     const std::string formula =
         *type == Derived::infix ? formula::infix_to_postfix(preset_.written).postfix : preset_.written;
-    const auto meant = meaning(*type, formula, operands);
+    const auto meant = preset::meaning(*type, formula, operands);
     const auto made = view_.meanings.find(preset_.name);
     if (!meant) return;
     if (made != view_.meanings.end() && formula::equal(*meant, made->second).value_or(true)) return;
@@ -199,18 +200,18 @@ private:
     return formula::variable(static_cast<formula::Variable>(view_.names.size())); // PAPI dropped the term
   }
 
-  const CpuView& view_;
+  const preset::CpuView& view_;
   const Preset& preset_;
-  const Line* line_;
+  const preset::Line* line_;
   Findings& findings_;
   std::vector<formula::Variable> variables_;
 };
 
 } // namespace
 
-void check_formulas(const CpuView& view, const Document& table, Findings& findings) {
+void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings) {
   for (const Preset& preset : view.loaded.presets)
     Checker(view, preset, table, findings).run();
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 bool impossible_name(const std::string& cpu) {
@@ -16,33 +16,34 @@ bool impossible_name(const std::string& cpu) {
 void choose(std::vector<std::string>& cpus, const PresetTable& table, const std::string& asked) {
   if (asked.empty()) return;
   const auto all = cpus;
-  std::erase_if(cpus, [&](const std::string& cpu) { return !same_word(cpu, asked); });
+  std::erase_if(cpus, [&](const std::string& cpu) { return !preset::same_word(cpu, asked); });
   if (cpus.empty()) throw bad_input(asked, "no such CPU in " + table.name(), base::did_you_mean(asked, all));
 }
 
 /// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,
 /// and better, with the encodings at hand.
-bool covered(const CpuView& view, const std::set<int>& known_rows) {
+bool covered(const preset::CpuView& view, const std::set<int>& known_rows) {
   return !view.core && std::ranges::all_of(view.loaded.presets, [&](const Preset& preset) {
     return known_rows.contains(preset.place.line);
   });
 }
 
 /// CPU names of PAPI before libpfm4, in rows without another name.
-void check_obsolete(const Document& table, const std::vector<CpuView>& views, const std::set<int>& known_rows,
-                    Findings& findings) {
-  for (const CpuView& view : views) {
+void check_obsolete(const preset::Document& table, const std::vector<preset::CpuView>& views,
+                    const std::set<int>& known_rows, Findings& findings) {
+  for (const preset::CpuView& view : views) {
     if (!impossible_name(view.cpu) || covered(view, known_rows)) continue;
-    for (const Line& line : table.lines)
-      if (line.kind == Kind::cpu && line.fields.size() > 1 && same_word(line.fields[1].text, view.cpu))
+    for (const preset::Line& line : table.lines)
+      if (line.kind == preset::Kind::cpu && line.fields.size() > 1 &&
+          preset::same_word(line.fields[1].text, view.cpu))
         findings.add("unknown-cpu", {}, {line.fields[1].place, {}, view.cpu},
                      "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
   }
 }
 
-int presets_in_force(const std::vector<CpuView>& views) {
+int presets_in_force(const std::vector<preset::CpuView>& views) {
   std::size_t count = 0;
-  for (const CpuView& view : views)
+  for (const preset::CpuView& view : views)
     if (view.core) count += view.loaded.presets.size();
   return static_cast<int>(count);
 }
@@ -52,13 +53,13 @@ int presets_in_force(const std::vector<CpuView>& views) {
 LintResult lint(const PresetTable& table, const LintOptions& options) {
   LintResult result;
   Findings findings;
-  const Document& document = table.document();
+  const preset::Document& document = table.document();
   auto cpus = table.cpus();
   choose(cpus, table, options.cpu);
-  std::vector<CpuView> views;
+  std::vector<preset::CpuView> views;
   for (const std::string& cpu : cpus) {
-    const event::pfm::Table* const core = core_pmu(cpu);
-    views.push_back(view(document, cpu, core, options.version));
+    const event::pfm::Table* const core = preset::core_pmu(cpu);
+    views.push_back(preset::view(document, cpu, core, options.version));
     (core                   ? result.checked
      : impossible_name(cpu) ? result.obsolete
                             : result.unchecked)
@@ -67,18 +68,18 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_text(document, options.version, findings);
   std::set<int> known_rows;
   std::set<std::string> known_cpus;
-  for (const CpuView& one : views) {
+  for (const preset::CpuView& one : views) {
     if (!one.core) continue;
     known_cpus.insert(one.cpu);
     for (const Preset& preset : one.loaded.presets)
       known_rows.insert(preset.place.line);
   }
-  for (const CpuView& one : views) {
+  for (const preset::CpuView& one : views) {
     check_reading(one, findings);
     if (covered(one, known_rows)) continue;
     check_formulas(one, document, findings);
     check_family(one, findings);
-    check_identities(one, options.identities ? *options.identities : identities(), findings);
+    check_identities(one, options.identities ? *options.identities : preset::identities(), findings);
   }
   check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
@@ -88,4 +89,4 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   return result;
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

@@ -4,12 +4,12 @@
 #include "lint/rules.hpp"
 #include "preset/view.hpp"
 
-namespace recount::preset {
+namespace recount::lint {
 
 struct LintOptions {
   PapiVersion version = PapiVersion::v7_0;
-  std::string cpu;                                   ///< only this one; empty: all
-  const std::vector<Identity>* identities = nullptr; ///< null: those built in
+  std::string cpu;                                           ///< only this one; empty: all
+  const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
 };
 
 struct LintResult {
@@ -25,13 +25,14 @@ struct LintResult {
 [[nodiscard]] LintResult lint(const PresetTable& table, const LintOptions& options);
 
 /// The families of rules. Each looks at one CPU, the first and the last at the text.
-void check_text(const Document& table, PapiVersion version, Findings& findings);
-void check_reading(const CpuView& view, Findings& findings);
-void check_formulas(const CpuView& view, const Document& table, Findings& findings);
-void check_family(const CpuView& view, Findings& findings);
-void check_identities(const CpuView& view, const std::vector<Identity>& identities, Findings& findings);
-void check_rows(const Document& table, const std::vector<CpuView>& views, Findings& findings);
+void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
+void check_reading(const preset::CpuView& view, Findings& findings);
+void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings);
+void check_family(const preset::CpuView& view, Findings& findings);
+void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
+                      Findings& findings);
+void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// Removes findings that comments of the table allow; unused allowances become findings.
-void apply_allowances(const Document& table, bool all_cpus, std::vector<Finding>& findings);
+void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings);
 
-} // namespace recount::preset
+} // namespace recount::lint

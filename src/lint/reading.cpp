@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string suggest_preset(const std::string& name) {
   std::vector<std::string> names;
-  for (const Standard& standard : standard_presets())
+  for (const preset::Standard& standard : preset::standard_presets())
     names.emplace_back(standard.name);
   return joined(base::nearest(name, names, 2));
 }
@@ -40,19 +40,19 @@ struct TermProblem {
   std::string rule, message, suggestion;
 };
 
-TermProblem term_problem(const CpuView& view, const std::string& term) {
+TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
   const std::string shown = visible(term);
   if (has_return(term))
     return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
-  const Native& native = view.natives->of(term);
+  const preset::Native& native = view.natives->of(term);
   const std::string suggestion = joined(view.natives->suggest(term));
   switch (native.status) {
-  case Native::Status::unknown_mask:
+  case preset::Native::Status::unknown_mask:
     return {"unknown-mask", fmt::format("{} has no mask {}", native.event, visible(native.part)), suggestion};
-  case Native::Status::refused:
+  case preset::Native::Status::refused:
     return {"refused-event", fmt::format("libpfm4 rejects {}: {}", shown, native.failure), {}};
-  case Native::Status::elsewhere:
+  case preset::Native::Status::elsewhere:
     return {"wrong-pmu", fmt::format("{} belongs to {}, which presets cannot use", shown, native.part), {}};
   default:
     return {"unknown-event", fmt::format("{} is not an event of this CPU", visible(native.event)),
@@ -60,13 +60,13 @@ TermProblem term_problem(const CpuView& view, const std::string& term) {
   }
 }
 
-void unknown(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+void unknown(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const TermProblem t = term_problem(view, diagnostic.text);
   // The same word missing on several CPUs, or in several rows, is one cause.
   findings.add(t.rule, t.message, {diagnostic.place, diagnostic.preset, view.cpu}, t.message, t.suggestion);
 }
 
-void half(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+void half(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const TermProblem t = term_problem(view, diagnostic.text);
   findings.add_here("half-read", {diagnostic.place, diagnostic.preset, view.cpu},
                     fmt::format("{} is counted without its term {}: {}", diagnostic.preset,
@@ -74,66 +74,68 @@ void half(const CpuView& view, const Diagnostic& diagnostic, Findings& findings)
                     t.suggestion);
 }
 
-void rejected_row(const CpuView& view, const Diagnostic& diagnostic, const char* what, Findings& findings) {
-  const bool dies = view.loaded.crashes && standard_preset(diagnostic.preset);
+void rejected_row(const preset::CpuView& view, const preset::Diagnostic& diagnostic, const char* what,
+                  Findings& findings) {
+  const bool dies = view.loaded.crashes && preset::standard_preset(diagnostic.preset);
   findings.add_here(dies ? "crash" : "ignored-row", {diagnostic.place, diagnostic.preset, view.cpu},
                     fmt::format("{}: {}", diagnostic.preset, what));
 }
 
-void one(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+void one(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
   switch (diagnostic.kind) {
-  case DiagnosticKind::no_type:
+  case preset::DiagnosticKind::no_type:
     return rejected_row(view, diagnostic, "the derived type is missing", findings);
-  case DiagnosticKind::unknown_type:
+  case preset::DiagnosticKind::unknown_type:
     return rejected_row(view, diagnostic, ("unknown derived type: " + visible(diagnostic.text)).c_str(),
                         findings);
-  case DiagnosticKind::no_formula: return rejected_row(view, diagnostic, "the formula is missing", findings);
-  case DiagnosticKind::no_terms:
+  case preset::DiagnosticKind::no_formula:
+    return rejected_row(view, diagnostic, "the formula is missing", findings);
+  case preset::DiagnosticKind::no_terms:
     findings.add_here("ignored-row", where, diagnostic.preset + " has no terms");
     return;
-  case DiagnosticKind::no_room:
+  case preset::DiagnosticKind::no_room:
     findings.add_here("ignored-row", where, "PAPI's table of 128 presets is full");
     return;
-  case DiagnosticKind::unknown_term: return unknown(view, diagnostic, findings);
-  case DiagnosticKind::half_read: return half(view, diagnostic, findings);
-  case DiagnosticKind::refused_twice:
+  case preset::DiagnosticKind::unknown_term: return unknown(view, diagnostic, findings);
+  case preset::DiagnosticKind::half_read: return half(view, diagnostic, findings);
+  case preset::DiagnosticKind::refused_twice:
     findings.add_here(
         "refused-event", where,
         fmt::format("PAPI accepts {} here although libpfm4 rejects it", visible(diagnostic.text)));
     return;
-  case DiagnosticKind::dropped_terms:
+  case preset::DiagnosticKind::dropped_terms:
     findings.add_here("dropped-terms", where,
                       fmt::format("{} is counted without {} and the terms after it: PAPI {} reads {} terms",
                                   diagnostic.preset, visible(diagnostic.text),
                                   view.version == PapiVersion::v7_0 ? "7.0" : "7.3",
                                   most_terms(view.version)));
     return;
-  case DiagnosticKind::new_name:
+  case preset::DiagnosticKind::new_name:
     findings.add_here("unknown-preset", where,
                       fmt::format("{} is not one of PAPI's presets", visible(diagnostic.text)),
                       suggest_preset(diagnostic.text));
     return;
-  case DiagnosticKind::nested_unknown:
+  case preset::DiagnosticKind::nested_unknown:
     findings.add_here(
         "empty-nested", where,
         fmt::format("{} uses {}, which is not defined above", diagnostic.preset, diagnostic.text),
         "define it first");
     return;
-  case DiagnosticKind::bad_infix:
+  case preset::DiagnosticKind::bad_infix:
     findings.add_here(view.loaded.crashes ? "crash" : "overrun", where,
                       view.loaded.crashes
                           ? fmt::format("{}: unmatched ) in {}", diagnostic.preset, diagnostic.text)
                           : diagnostic.preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
     return;
-  case DiagnosticKind::undefined:
+  case preset::DiagnosticKind::undefined:
     findings.add_here("overrun", where, diagnostic.preset + ": " + diagnostic.text);
     return;
-  case DiagnosticKind::blank_field:
+  case preset::DiagnosticKind::blank_field:
     findings.add_here("blank-field", where,
                       fmt::format("{} ends before {}", diagnostic.preset, visible(diagnostic.text)));
     return;
-  case DiagnosticKind::table_ended:
+  case preset::DiagnosticKind::table_ended:
     // "cuda,NAME" and its like begin the table of a component, which is read apart: nothing of the CPU's is
     // lost.
     if (diagnostic.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
@@ -146,10 +148,10 @@ void one(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) 
 }
 
 /// The text after a note: cut off by a comma, or a term that should be counted.
-void tail(const CpuView& view, const Diagnostic& diagnostic, Findings& findings) {
+void tail(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const bool term =
       diagnostic.text.find(' ') == std::string::npos &&
-      (standard_preset(diagnostic.text) || (view.natives && view.natives->of(diagnostic.text).ok()));
+      (preset::standard_preset(diagnostic.text) || (view.natives && view.natives->of(diagnostic.text).ok()));
   const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
   if (term)
     findings.add_here(
@@ -164,34 +166,34 @@ void tail(const CpuView& view, const Diagnostic& diagnostic, Findings& findings)
 
 } // namespace
 
-void check_reading(const CpuView& view, Findings& findings) {
-  for (const Diagnostic& diagnostic : view.diagnostics) {
-    if (diagnostic.kind == DiagnosticKind::note_tail)
+void check_reading(const preset::CpuView& view, Findings& findings) {
+  for (const preset::Diagnostic& diagnostic : view.diagnostics) {
+    if (diagnostic.kind == preset::DiagnosticKind::note_tail)
       tail(view, diagnostic, findings);
     else
       one(view, diagnostic, findings);
   }
 }
 
-void check_text(const Document& table, PapiVersion version, Findings& findings) {
+void check_text(const preset::Document& table, PapiVersion version, Findings& findings) {
   bool owned = false; // whether a CPU row came first
   if (table.ended_by_nul != 0)
     findings.add_here("nul-byte", {{table.ended_by_nul, 1}}, "the line starts with a NUL byte");
-  for (const Line& line : table.lines) {
+  for (const preset::Line& line : table.lines) {
     const Place place = line.fields.empty() ? Place{line.number, 1} : line.fields.front().place;
-    if (line.continued && line.kind != Kind::comment)
+    if (line.continued && line.kind != preset::Kind::comment)
       findings.add_here("long-line", {place}, "the line is longer than 2047 bytes");
-    if (line.kind == Kind::cpu) {
+    if (line.kind == preset::Kind::cpu) {
       owned = true;
       if (line.fields.size() < 2 || line.fields[1].text.empty())
         findings.add_here("ignored-line", {place}, "CPU without a name");
-    } else if (line.kind == Kind::preset) {
+    } else if (line.kind == preset::Kind::preset) {
       if (!owned) findings.add_here("ignored-line", {place}, "a preset before the first CPU row");
       if (line.fields.size() < 2 || line.fields[1].text.empty())
         findings.add_here("ignored-line", {place}, "PRESET without a name");
-    } else if (line.kind == Kind::blank && line.fields.size() > 1) {
+    } else if (line.kind == preset::Kind::blank && line.fields.size() > 1) {
       findings.add_here("ignored-line", {place}, "the first field is blank, so the line is skipped");
-    } else if (line.kind == Kind::other && version == PapiVersion::v7_0) {
+    } else if (line.kind == preset::Kind::other && version == PapiVersion::v7_0) {
       const std::string& word = line.fields.front().text;
       findings.add("ignored-line", word, {place},
                    fmt::format("PAPI 7.0 does not know the keyword \"{}\"", visible(word)));
@@ -199,4 +201,4 @@ void check_text(const Document& table, PapiVersion version, Findings& findings) 
   }
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

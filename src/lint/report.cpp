@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 /// A text broken into lines of at most `columns`, each after the first indented.
@@ -183,4 +183,4 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
   return json_text("lint", json);
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace recount::preset {
+namespace recount::lint {
 
 struct ReportOptions {
   int columns = 100;
@@ -20,4 +20,4 @@ struct ReportOptions {
 /// The elements of "findings", one object a finding.
 [[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results);
 
-} // namespace recount::preset
+} // namespace recount::lint

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace recount::preset {
+namespace recount::lint {
 namespace {
 
 using enum Severity;
@@ -123,4 +123,4 @@ std::vector<Finding> Findings::ranked(const std::set<std::string>& known_cpus) &
   return std::move(found_);
 }
 
-} // namespace recount::preset
+} // namespace recount::lint

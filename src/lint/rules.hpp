@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::preset {
+namespace recount::lint {
 
 enum class Severity {
   error,   ///< PAPI crashes, drops the preset, or counts something else than the row defines
@@ -64,4 +64,4 @@ private:
   std::vector<Finding> found_;
 };
 
-} // namespace recount::preset
+} // namespace recount::lint

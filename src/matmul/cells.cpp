@@ -8,11 +8,8 @@
 #include <algorithm>
 #include <set>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using analysis::Product;
-using analysis::Quantity;
 
 struct Filled {
   std::vector<std::string> cells;
@@ -30,43 +27,43 @@ Filled fill(const Measure& measure, const std::vector<Product>& products) {
   for (const auto& quantity : all) {
     std::string cell = quantity ? measure.show(quantity->value) : "-";
     if (quantity && filled.witnesses.size() > 1)
-      cell += fmt::format(" ({})", analysis::format_witness(quantity->witness));
+      cell += fmt::format(" ({})", base::format_witness(quantity->witness));
     filled.cells.push_back(std::move(cell));
   }
   return filled;
 }
 
 std::string said_by(const Filled& filled) {
-  return filled.witnesses.size() == 1 ? analysis::format_witness(*filled.witnesses.begin()) : "see the cells";
+  return filled.witnesses.size() == 1 ? base::format_witness(*filled.witnesses.begin()) : "see the cells";
 }
 
 } // namespace
 
-Measure metric_measure(const analysis::Products& group, std::string label, const std::string& metric,
+Measure metric_measure(const Products& group, std::string label, const std::string& metric,
                        std::string (*show)(double), const std::string& witness) {
   return {std::move(label),
           [&group, metric, witness](const Product& product) -> std::optional<Quantity> {
             const auto at = group.of.find(product);
             if (at == group.of.end()) return {};
-            return analysis::mean(at->second, metric, witness);
+            return matmul::mean(at->second, metric, witness);
           },
           show};
 }
 
-Measure derived_measure(const analysis::Products& group, std::string label, const std::string& name,
+Measure derived_measure(const Products& group, std::string label, const std::string& name,
                         std::string (*show)(double), const std::string& witness) {
   return {std::move(label),
           [&group, name, witness](const Product& product) {
-            return analysis::derived(group, product, name, witness);
+            return matmul::derived(group, product, name, witness);
           },
           show};
 }
 
-std::vector<Block> across(const std::string& caption, const std::vector<Product>& products,
-                          const std::vector<Measure>& measures) {
-  Table table{caption, {{"", false}}, {}};
+std::vector<document::Block> across(const std::string& caption, const std::vector<Product>& products,
+                                    const std::vector<Measure>& measures) {
+  document::Table table{caption, {{"", false}}, {}};
   for (const Product& product : products)
-    table.columns.push_back({analysis::loops_name(product)});
+    table.columns.push_back({matmul::loops_name(product)});
   table.columns.push_back({"witness", false});
   for (const Measure& measure : measures) {
     const Filled filled = fill(measure, products);
@@ -77,14 +74,15 @@ std::vector<Block> across(const std::string& caption, const std::vector<Product>
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return {};
-  std::vector<Block> made;
+  std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;
 }
 
-std::vector<Block> down(const std::string& caption, const std::vector<Lead>& leads,
-                        const std::vector<Product>& products, const std::vector<Measure>& measures) {
-  Table table{caption, {}, {}};
+std::vector<document::Block> down(const std::string& caption, const std::vector<Lead>& leads,
+                                  const std::vector<Product>& products,
+                                  const std::vector<Measure>& measures) {
+  document::Table table{caption, {}, {}};
   table.rows.resize(products.size());
   for (const Lead& lead : leads) {
     table.columns.push_back({lead.head});
@@ -112,9 +110,9 @@ std::vector<Block> down(const std::string& caption, const std::vector<Lead>& lea
     return std::all_of(row.begin() + static_cast<std::ptrdiff_t>(leads.size()), row.end(),
                        [](const std::string& cell) { return cell == "-"; });
   });
-  std::vector<Block> made;
+  std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

@@ -30,7 +30,7 @@
 #include <memory>
 #include <optional>
 
-namespace recount::cli {
+namespace recount::matmul {
 namespace {
 
 struct MatmulArguments {
@@ -41,7 +41,7 @@ struct MatmulArguments {
 };
 
 void check_matmul_outputs(const MatmulArguments& a) {
-  check_outputs({.results = a.output, .json = a.json, .resume = a.resume});
+  command::check_outputs({.results = a.output, .json = a.json, .resume = a.resume});
   if (!a.published_machine.empty() && a.published.empty())
     throw bad_input("--published-machine", "no published table given", "add --published FILE");
 }
@@ -60,39 +60,39 @@ std::int64_t line_here() {
   return l1 && l1->line > 0 ? l1->line : 64;
 }
 
-study::MatmulRequest request_of(const MatmulArguments& a) {
-  study::MatmulRequest request;
-  request.choice.studies = list_words(a.studies);
+MatmulRequest request_of(const MatmulArguments& a) {
+  MatmulRequest request;
+  request.choice.studies = command::list_words(a.studies);
   if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
   request.choice.quick = a.quick;
   request.choice.sizes = range_of(a.sizes, "--n");
   request.choice.blocks = range_of(a.blocks, "--block");
   request.choice.commands = a.commands;
   request.choice.line = line_here();
-  request.witnesses = list_words(a.witnesses);
+  request.witnesses = command::list_words(a.witnesses);
   request.repeat = static_cast<int>(a.repeat);
-  request.seed = parse_seed(a.seed);
+  request.seed = command::parse_seed(a.seed);
   request.java = !a.no_java;
-  if (!a.published.empty()) request.published = study::read_published(a.published, a.published_machine);
+  if (!a.published.empty()) request.published = matmul::read_published(a.published, a.published_machine);
   return request;
 }
 
 /// Adds the model of the machine of a published table, unless witnesses were named.
-void add_published_machine(study::MatmulRequest& request) {
+void add_published_machine(MatmulRequest& request) {
   if (!request.published || !request.witnesses.empty()) return;
   const auto machine = request.published->run.versions.find("machine");
   if (machine == request.published->run.versions.end()) return;
   request.witnesses = {"clock", "perf", "papi", "model", "model:" + machine->second};
 }
 
-sweep::Batch batch_of(const MatmulArguments& a, const study::MatmulRequest& request,
-                      const study::MatmulPlan& plan, const study::Java* java) {
+sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
+                      const Java* java) {
   sweep::Batch batch;
   batch.jobs = plan.jobs;
-  batch.how.cpu = parse_cpu(a.cpu);
+  batch.how.cpu = command::parse_cpu(a.cpu);
   sweep::limit_runs(batch.how, a.timeout, std::chrono::hours(10));
   batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
-  batch.header = witness::machine_header(command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = request.seed;
   batch.header.plan = plan.settings;
   batch.header.presets = plan.presets;
@@ -118,7 +118,7 @@ void check_memory(const sweep::Batch& batch) {
 }
 
 /// Writes the published table first to a new file, which is then resumed.
-void write_published(const sweep::Batch& batch, const std::optional<study::Published>& published,
+void write_published(const sweep::Batch& batch, const std::optional<Published>& published,
                      sweep::Batch& into) {
   if (!published || batch.file.empty() || batch.file == "-") return;
   if (batch.resume && !result::holds_nothing(batch.file)) return;
@@ -129,25 +129,27 @@ void write_published(const sweep::Batch& batch, const std::optional<study::Publi
   into.resume = true;
 }
 
-void announce_matmul(const study::MatmulPlan& plan, const sweep::Batch& batch) {
+void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
   if (!plan.skipped.empty())
-    cli::print(stderr, "{}\n", wrap("recount matmul: " + without_text(plan.skipped), line_width(stderr), 2));
-  const auto estimate = study::estimate_matmul(plan.jobs, batch.how.parallel);
-  cli::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n", plan.stops.size(),
-             fmt::join(plan.witnesses, ", "), plan.jobs.size(),
-             batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
-             batch.header.seed, show_time(estimate));
+    command::print(stderr, "{}\n",
+                   command::wrap("recount matmul: " + command::without_text(plan.skipped),
+                                 command::line_width(stderr), 2));
+  const auto estimate = matmul::estimate_matmul(plan.jobs, batch.how.parallel);
+  command::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n",
+                 plan.stops.size(), fmt::join(plan.witnesses, ", "), plan.jobs.size(),
+                 batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
+                 batch.header.seed, sweep::show_time(estimate));
 }
 
-void print_points(const study::MatmulPlan& plan) {
+void print_points(const MatmulPlan& plan) {
   for (const auto& stop : plan.stops)
-    cli::print("{} {}\n", stop.kernel, result::describe(stop.point));
+    command::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
 sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
-  ProgressLine line(quiet, "matmul");
+  sweep::ProgressLine line(quiet, "matmul");
   sweep::Listener listener;
-  listener.stop = [] { return stop_signal() != 0; };
+  listener.stop = [] { return command::stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
   bool measured = false;
   listener.observation = [&](const result::Observation&) { measured = true; };
@@ -157,38 +159,38 @@ sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
     return ended;
   } catch (const Error&) {
     line.clear();
-    tell_how_to_resume("matmul", batch.file, batch.header.command, measured);
+    command::tell_how_to_resume("matmul", batch.file, batch.header.command, measured);
     throw;
   }
 }
 
-std::vector<report::Block> blocks_of(const result::Results& results) {
-  const auto groups = analysis::products(results);
-  std::vector<report::Block> blocks;
+std::vector<document::Block> blocks_of(const result::Results& results) {
+  const auto groups = matmul::products(results);
+  std::vector<document::Block> blocks;
   for (const auto& group : groups) {
     if (group.published) continue;
-    for (const auto& [title, made] : {std::pair{"Laboratory", report::laboratory(group)},
-                                      std::pair{"Products of doubles", report::matmul_tables(group)}}) {
+    for (const auto& [title, made] : {std::pair{"Laboratory", matmul::laboratory(group)},
+                                      std::pair{"Products of doubles", matmul::matmul_tables(group)}}) {
       if (made.empty()) continue;
-      const bool several = std::ranges::count(groups, false, &analysis::Products::published) > 1;
-      blocks.emplace_back(report::Heading{title + (several ? ": " + group.machine : std::string()), 1});
-      report::append(blocks, made);
+      const bool several = std::ranges::count(groups, false, &Products::published) > 1;
+      blocks.emplace_back(document::Heading{title + (several ? ": " + group.machine : std::string()), 1});
+      document::append(blocks, made);
     }
   }
-  report::append(blocks, report::published(groups));
-  const auto remarks = report::remarks(groups);
-  if (!remarks.empty()) blocks.emplace_back(report::Heading{"Remarks", 1});
-  report::append(blocks, remarks);
+  document::append(blocks, matmul::published(groups));
+  const auto remarks = matmul::remarks(groups);
+  if (!remarks.empty()) blocks.emplace_back(document::Heading{"Remarks", 1});
+  document::append(blocks, remarks);
   return blocks;
 }
 
 int status_of_matmul(const sweep::Ended& ended) {
-  if (ended.outcome.stopped) return 128 + stop_signal();
+  if (ended.outcome.stopped) return 128 + command::stop_signal();
   const bool any =
       std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
   if (!any && !ended.results.failures.empty()) return 3; // failures_text() has the reasons
   if (!any) {
-    cli::print(stderr, "recount matmul: no event was counted; see recount doctor\n");
+    command::print(stderr, "recount matmul: no event was counted; see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -196,12 +198,12 @@ int status_of_matmul(const sweep::Ended& ended) {
 
 int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
-  const TableExport tables(a.dry_run ? std::string() : a.export_to);
-  study::MatmulRequest request = request_of(a);
+  const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
+  MatmulRequest request = request_of(a);
   add_published_machine(request);
-  std::optional<study::Java> java;
+  std::optional<Java> java;
   if (request.java && !request.choice.studies.empty()) java.emplace();
-  const study::MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
+  const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
   sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
   check_memory(batch);
   if (!a.quiet) announce_matmul(plan, batch);
@@ -209,7 +211,7 @@ int execute_matmul(const MatmulArguments& a) {
     print_points(plan);
     return 0;
   }
-  catch_stop_signals();
+  command::catch_stop_signals();
   write_published(batch, request.published, batch);
   sweep::Ended ended = conduct_matmul(batch, a.quiet);
   if (request.published && batch.file.empty()) {
@@ -218,25 +220,26 @@ int execute_matmul(const MatmulArguments& a) {
     results.observations.insert(results.observations.end(), request.published->observations.begin(),
                                 request.published->observations.end());
   }
-  cli::print(stderr, "{}{}", failures_text(ended.results.failures),
-             unfinished_text(ended.outcome.unfinished));
+  command::print(stderr, "{}{}", sweep::failures_text(ended.results.failures),
+                 sweep::unfinished_text(ended.outcome.unfinished));
   if (a.json)
-    cli::print("{}", matmul_json(ended));
+    command::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    cli::print("{}", document_text(blocks_of(ended.results)));
-  flush(stdout);
-  if (!a.export_to.empty()) tables.write("recount matmul", tables_of(blocks_of(ended.results)));
+    command::print("{}", command::document_text(blocks_of(ended.results)));
+  command::flush(stdout);
+  if (!a.export_to.empty()) tables.write("recount matmul", command::tables_of(blocks_of(ended.results)));
   if (ended.outcome.stopped)
-    tell_how_to_resume("matmul", batch.file, batch.header.command, !ended.results.observations.empty());
+    command::tell_how_to_resume("matmul", batch.file, batch.header.command,
+                                !ended.results.observations.empty());
   return status_of_matmul(ended);
 }
 
 } // namespace
 
-Command matmul_command() {
+command::Command matmul_command() {
   return {
       "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
-      [](Options& options) -> std::function<int()> {
+      [](command::Options& options) -> std::function<int()> {
         const auto a = std::make_shared<MatmulArguments>();
         options.list("--study", a->studies, "LIST", "lab, report (default: both, or none with --published)")
             .flag("--quick", a->quick, "only sizes that take minutes, not hours")
@@ -260,11 +263,11 @@ Command matmul_command() {
             .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
             .flag("--resume", a->resume, "resume FILE: run only what is missing")
             .flag("--json", a->json, "print the products as one JSON object")
-            .text("--export", a->export_to, "FILE", export_help)
+            .text("--export", a->export_to, "FILE", command::export_help)
             .flag("-q,--quiet", a->quiet, "print no progress and no notes")
             .flag("-n,--dry-run", a->dry_run, "print the plan and the estimated time and exit");
         return [a] { return execute_matmul(*a); };
       }};
 }
 
-} // namespace recount::cli
+} // namespace recount::matmul

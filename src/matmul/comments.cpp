@@ -9,10 +9,8 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 /// The model witnesses of a group that are whole machines, not comparisons.
 std::vector<std::string> models_of(const Products& group) {
@@ -96,15 +94,15 @@ Capacities capacities_of(const Products& group) {
   return capacities;
 }
 
-std::vector<Block> remarks(const std::vector<Products>& all) {
-  std::vector<Block> blocks;
+std::vector<document::Block> remarks(const std::vector<Products>& all) {
+  std::vector<document::Block> blocks;
   for (const Products& group : all)
     for (const Remark& remark : remarks_of(all, group)) {
-      blocks.emplace_back(Heading{remark.title, 2});
-      blocks.emplace_back(Paragraph{remark.text});
-      if (!remark.evidence.empty()) blocks.emplace_back(List{remark.evidence});
+      blocks.emplace_back(document::Heading{remark.title, 2});
+      blocks.emplace_back(document::Paragraph{remark.text});
+      if (!remark.evidence.empty()) blocks.emplace_back(document::List{remark.evidence});
     }
   return blocks;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

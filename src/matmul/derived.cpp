@@ -4,7 +4,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 using Value = std::optional<double>;
@@ -41,7 +41,7 @@ const std::array table{
 return both ? both : RECOUNT_COUNT("PAPI_LST_INS");
 } // namespace
 , true
-} // namespace recount::analysis
+} // namespace recount::matmul
 , Derivation{"L1_HIT_RATE", "L1 hit rate", "1 - PAPI_L1_DCM / loads and stores",
              RECOUNT_OF{Value both = sum(RECOUNT_COUNT("PAPI_LD_INS"), RECOUNT_COUNT("PAPI_SR_INS"));
 if (!both) both = RECOUNT_COUNT("PAPI_LST_INS");
@@ -153,4 +153,4 @@ Comparison compare(const Products& group, const Product& product, const Product&
   return c;
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 /// A row of the table of derived metrics.
 struct Derivation {
@@ -39,4 +39,4 @@ struct Comparison {
 };
 [[nodiscard]] Comparison compare(const Products& group, const Product& product, const Product& other);
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-namespace recount::study {
+namespace recount::matmul {
 namespace {
 
 constexpr std::int64_t probe_size = 160; ///< its matrices fit every second-level cache
@@ -103,4 +103,4 @@ std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, in
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest)));
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -13,10 +13,9 @@
 #include <algorithm>
 #include <array>
 
-namespace recount::figure {
+namespace recount::matmul {
 namespace {
 
-using namespace analysis;
 using Groups = std::vector<Products>;
 using Points = std::vector<std::pair<double, Product>>;
 
@@ -48,23 +47,23 @@ std::string label_of(const Products& group, const Product& loops, bool several) 
   return name;
 }
 
-Panel size_panel(const std::string& y_title) {
-  Panel panel;
+plot::Panel size_panel(const std::string& y_title) {
+  plot::Panel panel;
   panel.x_title = "rows of the matrices, n";
   panel.y_title = y_title;
-  panel.x_along = Panel::Along::settings;
+  panel.x_along = plot::Panel::Along::settings;
   return panel;
 }
 
 /// A curve for each loops of each machine.
-void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted wanted,
+void add_loops(ProductSheet& sheet, plot::Panel& panel, const Groups& groups, Wanted wanted,
                const PlottedValueOf& value_of) {
   const bool several = std::ranges::count(groups, false, &Products::published) > 1;
   for (const Products& group : groups) {
     if (group.published) continue;
     for (const Product& loops : in_order(group.loops()))
       if (wanted(loops)) {
-        Series series;
+        plot::Series series;
         series.label = label_of(group, loops, several);
         series.linetype = several ? 0 : linetype_of(loops);
         sheet.add(panel, std::move(series), group, points_of(group, loops), value_of);
@@ -73,21 +72,21 @@ void add_loops(ProductSheet& sheet, Panel& panel, const Groups& groups, Wanted w
 }
 
 void time_figure(ProductSheet& sheet, const Groups& groups) {
-  Panel panel = size_panel("time (s)");
+  plot::Panel panel = size_panel("time (s)");
   panel.y_decades = true;
   add_loops(sheet, panel, groups, any_loops, metric_value("seconds", 1));
   sheet.finish(std::move(panel), "products of doubles", 2);
 }
 
 void gflops_figure(ProductSheet& sheet, const Groups& groups) {
-  Panel panel = size_panel("GFLOP/s");
+  plot::Panel panel = size_panel("GFLOP/s");
   add_loops(sheet, panel, groups, spoken_loops, gflops_value);
   sheet.finish(std::move(panel), "products of doubles, 2 n^3 operations", 2);
 }
 
 void misses_figure(ProductSheet& sheet, const Groups& groups) {
   for (const char* level : {"1", "2"}) {
-    Panel panel = size_panel(fmt::format("L{} misses (10^6)", level));
+    plot::Panel panel = size_panel(fmt::format("L{} misses (10^6)", level));
     panel.y_decades = true;
     add_loops(sheet, panel, groups, plain_loops, metric_value(fmt::format("PAPI_L{}_DCM", level), 1e-6));
     sheet.finish(std::move(panel), fmt::format("PAPI_L{}_DCM", level), 2);
@@ -96,7 +95,7 @@ void misses_figure(ProductSheet& sheet, const Groups& groups) {
 
 void hit_rates_figure(ProductSheet& sheet, const Groups& groups) {
   for (const char* level : {"1", "2"}) {
-    Panel panel = size_panel(fmt::format("L{} hit rate", level));
+    plot::Panel panel = size_panel(fmt::format("L{} hit rate", level));
     panel.y_is_share = true;
     add_loops(sheet, panel, groups, plain_loops, derived_value(fmt::format("L{}_HIT_RATE", level)));
     sheet.finish(std::move(panel), fmt::format("hit rate of L{}", level), 2);
@@ -105,7 +104,7 @@ void hit_rates_figure(ProductSheet& sheet, const Groups& groups) {
 
 /// How many times faster than `simple` in plain C++ at the same size.
 void speed_up_figure(ProductSheet& sheet, const Groups& groups) {
-  Panel panel = size_panel("speed-up over simple");
+  plot::Panel panel = size_panel("speed-up over simple");
   panel.y_decades = true;
   const auto over_simple = [](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     Product simple = product;
@@ -123,13 +122,13 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
   bool solid = false;
   for (const Products& published : groups) {
     if (!published.published || !published.run) continue;
-    Panel panel = size_panel("L1 misses (10^6)");
+    plot::Panel panel = size_panel("L1 misses (10^6)");
     panel.y_decades = true;
     const auto machine = published.run->versions.find("machine");
     const std::string model = machine == published.run->versions.end() ? "" : "model:" + machine->second;
     for (const Product& loops : in_order(published.loops())) {
       if (!plain_loops(loops)) continue;
-      Series series;
+      plot::Series series;
       series.label = loops_name(loops);
       series.linetype = linetype_of(loops);
       const std::size_t before = panel.series.size();
@@ -156,7 +155,7 @@ void published_figure(ProductSheet& sheet, const Groups& groups) {
 }
 
 struct FigureOfProducts {
-  Entry entry;
+  plot::Entry entry;
   void (*compose)(ProductSheet&, const Groups&);
 };
 
@@ -203,7 +202,8 @@ const std::vector<FigureOfProducts>& product_table() {
 
 } // namespace
 
-Sheet compose_products(const std::string& name, const result::Results& results, const Choice& choice) {
+plot::Sheet compose_products(const std::string& name, const result::Results& results,
+                             const plot::Choice& choice) {
   result::Results chosen;
   if (!choice.witnesses.empty()) {
     chosen.runs = results.runs;
@@ -211,22 +211,23 @@ Sheet compose_products(const std::string& name, const result::Results& results, 
       return std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end();
     });
   }
-  const Groups groups = analysis::products(choice.witnesses.empty() ? results : chosen);
+  const Groups groups = matmul::products(choice.witnesses.empty() ? results : chosen);
   ProductSheet sheet(name);
   for (const auto& row : product_table())
     if (row.entry.name == name && !groups.empty()) row.compose(sheet, groups);
   return sheet.made();
 }
 
-std::vector<Figure> product_figures() {
-  std::vector<Figure> figures;
+std::vector<plot::Figure> product_figures() {
+  std::vector<plot::Figure> figures;
   for (const auto& row : product_table()) {
-    const Entry& entry = row.entry;
+    const plot::Entry& entry = row.entry;
     figures.push_back({entry,
                        [&entry](const auto& results, const auto& choice) {
-                         Sheet sheet = compose_products(entry.name, results, choice);
+                         plot::Sheet sheet = compose_products(entry.name, results, choice);
                          if (sheet.panels.empty())
-                           throw bad_input("figure " + entry.name, "the results have " + inventory(results),
+                           throw bad_input("figure " + entry.name,
+                                           "the results have " + plot::inventory(results),
                                            "this figure needs " + entry.needs);
                          return sheet;
                        },
@@ -237,4 +238,4 @@ std::vector<Figure> product_figures() {
   return figures;
 }
 
-} // namespace recount::figure
+} // namespace recount::matmul

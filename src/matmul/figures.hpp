@@ -4,13 +4,13 @@
 #include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
-namespace recount::figure {
+namespace recount::matmul {
 
 /// All of them, in the order in which a reader would look at them.
-[[nodiscard]] std::vector<Figure> product_figures();
+[[nodiscard]] std::vector<plot::Figure> product_figures();
 
 /// One of them; without panels where the results cannot fill it.
-[[nodiscard]] Sheet compose_products(const std::string& name, const result::Results& results,
-                                     const Choice& choice);
+[[nodiscard]] plot::Sheet compose_products(const std::string& name, const result::Results& results,
+                                           const plot::Choice& choice);
 
-} // namespace recount::figure
+} // namespace recount::matmul

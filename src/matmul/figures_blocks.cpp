@@ -8,10 +8,9 @@
 #include <functional>
 #include <map>
 
-namespace recount::figure {
+namespace recount::matmul {
 namespace {
 
-using namespace analysis;
 using Groups = std::vector<Products>;
 using Points = std::vector<std::pair<double, Product>>;
 
@@ -38,29 +37,30 @@ const Products* machine_of(const Groups& groups) {
   return at == groups.end() ? nullptr : &*at;
 }
 
-Panel block_panel(const std::string& y_title, std::size_t sizes) {
-  Panel panel;
+plot::Panel block_panel(const std::string& y_title, std::size_t sizes) {
+  plot::Panel panel;
   panel.x_title = "rows per block";
   panel.y_title = y_title;
-  panel.x_along = Panel::Along::settings;
+  panel.x_along = plot::Panel::Along::settings;
   panel.ordered = sizes > 7;
   return panel;
 }
 
 /// A curve for each n, and `line` without blocks as a level.
-void add_blocks(ProductSheet& sheet, Panel& panel, const Products& group, const PlottedValueOf& value_of) {
+void add_blocks(ProductSheet& sheet, plot::Panel& panel, const Products& group,
+                const PlottedValueOf& value_of) {
   const auto sizes = blocks_by_size(group);
   int colour = 0;
   for (const auto& [n, points] : sizes) {
-    Series series;
+    plot::Series series;
     series.label = fmt::format("block, n = {}", n);
     series.linetype = sizes.size() == 1 ? linetype_of(points.front().second) : ++colour;
     const int own = series.linetype;
     sheet.add(panel, std::move(series), group, points, value_of);
-    Series line;
+    plot::Series line;
     line.label = fmt::format("line, n = {}", n);
     line.linetype = sizes.size() == 1 ? linetype_of(line_at(n)) : own;
-    if (sizes.size() > 1) line.look = Series::Look::level;
+    if (sizes.size() > 1) line.look = plot::Series::Look::level;
     const Points ends{{points.front().first, line_at(n)}, {points.back().first, line_at(n)}};
     sheet.add(panel, std::move(line), group, ends, value_of);
   }
@@ -78,10 +78,10 @@ std::string short_name(const Product& product) {
 }
 
 /// A limit at some x, as a thin line.
-Series level_of(const std::string& label, const std::vector<double>& xs,
-                const std::function<double(double)>& at) {
-  Series level;
-  level.look = Series::Look::level;
+plot::Series level_of(const std::string& label, const std::vector<double>& xs,
+                      const std::function<double(double)>& at) {
+  plot::Series level;
+  level.look = plot::Series::Look::level;
   level.label = level.compact = label;
   for (const double x : xs)
     level.samples.push_back({x, at(x), at(x), at(x)});
@@ -90,8 +90,8 @@ Series level_of(const std::string& label, const std::vector<double>& xs,
 
 /// What the measured peak rates allow from one intensity to another: those of operations, and those of bytes
 /// of the levels behind L2, up to the highest ceiling of operations.
-std::vector<Series> ceilings_of(const Products& group, double from, double to) {
-  std::vector<Series> levels;
+std::vector<plot::Series> ceilings_of(const Products& group, double from, double to) {
+  std::vector<plot::Series> levels;
   double top = 0;
   for (const auto& ceiling : group.ceilings)
     if (!ceiling.bandwidth) top = std::max(top, ceiling.rate / 1e9);
@@ -101,8 +101,9 @@ std::vector<Series> ceilings_of(const Products& group, double from, double to) {
       levels.push_back(level_of(fmt::format("{} {:.3g} GFLOP/s", ceiling.name, rate), {from, to},
                                 [=](double) { return rate; }));
     } else if (ceiling.name != "L1d" && ceiling.name != "L2" && top > 0 && top / rate > from) {
-      levels.push_back(level_of(fmt::format("{} at {:.3g} GB/s", format_bytes(ceiling.size, true), rate),
-                                {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
+      levels.push_back(
+          level_of(fmt::format("{} at {:.3g} GB/s", base::format_bytes(ceiling.size, true), rate),
+                   {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
     }
   }
   return levels;
@@ -113,7 +114,7 @@ std::vector<Series> ceilings_of(const Products& group, double from, double to) {
 void blocks_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group) return;
-  Panel panel = block_panel("GFLOP/s", blocks_by_size(*group).size());
+  plot::Panel panel = block_panel("GFLOP/s", blocks_by_size(*group).size());
   add_blocks(sheet, panel, *group, gflops_value);
   if (panel.series.empty() || panel.series.front().samples.size() < 2) return;
   sheet.finish(std::move(panel), "blocked products of doubles", 2);
@@ -123,7 +124,7 @@ void block_misses_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group) return;
   for (const char* level : {"1", "2"}) {
-    Panel panel = block_panel(fmt::format("L{} misses (10^6)", level), blocks_by_size(*group).size());
+    plot::Panel panel = block_panel(fmt::format("L{} misses (10^6)", level), blocks_by_size(*group).size());
     panel.y_decades = true;
     add_blocks(sheet, panel, *group, metric_value(fmt::format("PAPI_L{}_DCM", level), 1e-6));
     if (panel.series.empty() || panel.series.front().samples.size() < 2) continue;
@@ -143,22 +144,22 @@ void lab_figure(ProductSheet& sheet, const Groups& groups) {
   };
   std::ranges::stable_sort(steps, {}, course);
   if (steps.size() < 2 || steps.front().variant != "ijk-mem") return;
-  Panel rates, speed;
+  plot::Panel rates, speed;
   Points points;
   for (const Product& step : steps) {
     points.emplace_back(static_cast<double>(points.size() + 1), step);
     rates.x_names.push_back(short_name(step));
   }
-  rates.x_along = Panel::Along::names;
+  rates.x_along = plot::Panel::Along::names;
   rates.y_is_share = true;
   speed = rates;
   rates.y_title = "hit rate";
   speed.y_title = "speed-up over straight";
   speed.y_is_share = false;
-  const auto add = [&](Panel& panel, const std::string& label, const PlottedValueOf& value_of) {
-    Series series;
+  const auto add = [&](plot::Panel& panel, const std::string& label, const PlottedValueOf& value_of) {
+    plot::Series series;
     series.label = label;
-    series.look = Series::Look::points;
+    series.look = plot::Series::Look::points;
     sheet.add(panel, std::move(series), *group, points, value_of);
   };
   const std::string subject = fmt::format("16-bit integers, n = {}", steps.front().n);
@@ -179,10 +180,10 @@ void lab_figure(ProductSheet& sheet, const Groups& groups) {
 void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group || group->ceilings.empty()) return;
-  Panel panel;
+  plot::Panel panel;
   panel.x_title = "operations per byte read into L2";
   panel.y_title = "GFLOP/s";
-  panel.x_along = Panel::Along::number;
+  panel.x_along = plot::Panel::Along::number;
   panel.y_decades = true;
   double least = 0.1, most = 100;
   std::string witness;
@@ -199,19 +200,19 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
       least = std::min(least, x->value / 2);
       most = std::max(most, x->value * 2);
     }
-    Series series;
+    plot::Series series;
     loops.block = 0;
     series.label = loops_name(loops);
-    series.look = Series::Look::points;
+    series.look = plot::Series::Look::points;
     series.linetype = linetype_of(loops);
     sheet.add(panel, std::move(series), *group, points, gflops_value);
   }
   if (panel.series.empty()) return;
-  for (Series& level : ceilings_of(*group, least, most))
+  for (plot::Series& level : ceilings_of(*group, least, most))
     panel.series.push_back(std::move(level));
-  sheet.remarks.push_back("intensity from L2 misses, " + format_witness(witness));
+  sheet.remarks.push_back("intensity from L2 misses, " + base::format_witness(witness));
   sheet.remarks.emplace_back("grey: measured peak rates, bandwidth by array size");
   sheet.finish(std::move(panel), "products of doubles", 1);
 }
 
-} // namespace recount::figure
+} // namespace recount::matmul

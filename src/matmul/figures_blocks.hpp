@@ -3,11 +3,11 @@
 
 #include "matmul/figures_series.hpp"
 
-namespace recount::figure {
+namespace recount::matmul {
 
-void blocks_figure(ProductSheet& sheet, const std::vector<analysis::Products>& groups);
-void block_misses_figure(ProductSheet& sheet, const std::vector<analysis::Products>& groups);
-void lab_figure(ProductSheet& sheet, const std::vector<analysis::Products>& groups);
-void roofline_figure(ProductSheet& sheet, const std::vector<analysis::Products>& groups);
+void blocks_figure(ProductSheet& sheet, const std::vector<Products>& groups);
+void block_misses_figure(ProductSheet& sheet, const std::vector<Products>& groups);
+void lab_figure(ProductSheet& sheet, const std::vector<Products>& groups);
+void roofline_figure(ProductSheet& sheet, const std::vector<Products>& groups);
 
-} // namespace recount::figure
+} // namespace recount::matmul

@@ -10,10 +10,8 @@
 #include <array>
 #include <tuple>
 
-namespace recount::figure {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 struct ColourRow {
   const char *variant, *build;
@@ -41,7 +39,7 @@ PlottedValueOf metric_value(const std::string& metric, double factor, const std:
     const auto said = mean(at->second, metric, witness);
     const Repetitions* const all = repetitions(at->second, metric, witness);
     if (!all || !said) return {};
-    const Summary& s = *all->summary;
+    const statistics::Summary& s = *all->summary;
     return PlottedValue{factor * s.median, factor * s.p10, factor * s.p90, said->witness, s.n, all->flagged};
   };
 }
@@ -85,7 +83,7 @@ std::vector<Product> in_order(std::vector<Product> loops) {
   return loops;
 }
 
-void ProductSheet::add(Panel& panel, Series series, const Products& group,
+void ProductSheet::add(plot::Panel& panel, plot::Series series, const Products& group,
                        const std::vector<std::pair<double, Product>>& points,
                        const PlottedValueOf& value_of) {
   bool here = false; // else a described machine alone answers, which the title names
@@ -94,10 +92,10 @@ void ProductSheet::add(Panel& panel, Series series, const Products& group,
     if (!value) continue;
     series.samples.push_back({x, value->y, value->low, value->high});
     series.band = series.band || value->high > value->low;
-    series.modelled = series.modelled || is_model(value->witness);
+    series.modelled = series.modelled || plot::is_model(value->witness);
     witnesses_.insert(value->witness);
     here = here || !value->witness.starts_with("model:") || value->witness.starts_with("model:host");
-    if (is_model(value->witness)) {
+    if (plot::is_model(value->witness)) {
       modelled_ = true;
       continue;
     }
@@ -107,31 +105,31 @@ void ProductSheet::add(Panel& panel, Series series, const Products& group,
     flagged_ += value->flagged;
   }
   if (series.samples.empty()) return;
-  std::ranges::sort(series.samples, {}, &Sample::x);
+  std::ranges::sort(series.samples, {}, &plot::Sample::x);
   if (series.compact.empty()) series.compact = series.label;
   if (here) machines_.insert(machine_text(group));
   panel.series.push_back(std::move(series));
 }
 
-void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t least) {
+void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::size_t least) {
   const bool enough =
-      std::ranges::any_of(panel.series, [&](const Series& s) { return s.samples.size() >= least; });
+      std::ranges::any_of(panel.series, [&](const plot::Series& s) { return s.samples.size() >= least; });
   std::vector<std::string> who;
   for (const auto& witness : witnesses_) { // a machine without a part is named by its curve
     const auto whole = witness.substr(0, witness.find('~'));
     if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
-      who.push_back(format_witness(witness));
+      who.push_back(base::format_witness(witness));
   }
   witnesses_.clear();
   if (!enough) return;
   panel.title = fmt::format("{}, {}", subject, fmt::join(who, " and "));
   // Each colour once: those without one of their own take what is left.
   std::set<int> taken;
-  for (const Series& series : panel.series)
+  for (const plot::Series& series : panel.series)
     taken.insert(series.linetype);
   int next = 1;
-  for (Series& series : panel.series) {
-    if (series.linetype > 0 || panel.ordered || series.look == Series::Look::level) continue;
+  for (plot::Series& series : panel.series) {
+    if (series.linetype > 0 || panel.ordered || series.look == plot::Series::Look::level) continue;
     while (taken.contains(next) && next < 7)
       ++next;
     series.linetype = next;
@@ -140,7 +138,7 @@ void ProductSheet::finish(Panel panel, const std::string& subject, std::size_t l
   sheet_.panels.push_back(std::move(panel));
 }
 
-Sheet ProductSheet::made() {
+plot::Sheet ProductSheet::made() {
   if (sheet_.panels.empty()) return std::move(sheet_);
   sheet_.caption.assign(machines_.begin(), machines_.end());
   if (most_ == 1) sheet_.caption.emplace_back("single values");
@@ -158,4 +156,4 @@ Sheet ProductSheet::made() {
   return std::move(sheet_);
 }
 
-} // namespace recount::figure
+} // namespace recount::matmul

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::matmul {
 
 /// A value with its band and its witness.
 struct PlottedValue {
@@ -18,48 +18,45 @@ struct PlottedValue {
   std::string witness;
   std::size_t n = 1, flagged = 0; ///< repetitions behind it
 };
-using PlottedValueOf =
-    std::function<std::optional<PlottedValue>(const analysis::Products&, const analysis::Product&)>;
+using PlottedValueOf = std::function<std::optional<PlottedValue>(const Products&, const Product&)>;
 
 /// The median of a metric times a factor, with p10 and p90.
 [[nodiscard]] PlottedValueOf metric_value(const std::string& metric, double factor,
                                           const std::string& witness = {});
 /// Operations per second over the median of the times, in 10^9.
-[[nodiscard]] std::optional<PlottedValue> gflops_value(const analysis::Products& group,
-                                                       const analysis::Product& product);
+[[nodiscard]] std::optional<PlottedValue> gflops_value(const Products& group, const Product& product);
 /// A row of analysis::derivations().
 [[nodiscard]] PlottedValueOf derived_value(const std::string& name);
 /// The median time of `other` over that of the product; the band takes the far ends of both.
-[[nodiscard]] std::optional<PlottedValue> speed_up_value(const analysis::Products& group,
-                                                         const analysis::Product& product,
-                                                         const analysis::Product& other);
+[[nodiscard]] std::optional<PlottedValue> speed_up_value(const Products& group, const Product& product,
+                                                         const Product& other);
 
 /// The colour of some loops, the same in every figure; 0: none of its own.
-[[nodiscard]] int linetype_of(const analysis::Product& loops);
+[[nodiscard]] int linetype_of(const Product& loops);
 /// Loops in the order of the study: simple, line, block; plain before others.
-[[nodiscard]] std::vector<analysis::Product> in_order(std::vector<analysis::Product> loops);
+[[nodiscard]] std::vector<Product> in_order(std::vector<Product> loops);
 
 /// Collects panels and their caption.
 class ProductSheet {
 public:
   explicit ProductSheet(std::string name) { sheet_.name = std::move(name); }
   /// Points of one curve. Points without a value are omitted.
-  void add(Panel& panel, Series series, const analysis::Products& group,
-           const std::vector<std::pair<double, analysis::Product>>& points, const PlottedValueOf& value_of);
+  void add(plot::Panel& panel, plot::Series series, const Products& group,
+           const std::vector<std::pair<double, Product>>& points, const PlottedValueOf& value_of);
   /// A panel whose title names its witnesses; omitted when none of its curves has `least`
   /// points.
-  void finish(Panel panel, const std::string& subject, std::size_t least);
+  void finish(plot::Panel panel, const std::string& subject, std::size_t least);
   /// Whole, with its caption.
-  [[nodiscard]] Sheet made();
+  [[nodiscard]] plot::Sheet made();
 
   /// Pieces of the caption that only this figure has.
   std::vector<std::string> remarks;
 
 private:
-  Sheet sheet_;
+  plot::Sheet sheet_;
   std::set<std::string> machines_, witnesses_; ///< behind the panels; those of the one being gathered
   std::size_t least_ = 0, most_ = 0, measured_ = 0, flagged_ = 0;
   bool modelled_ = false;
 };
 
-} // namespace recount::figure
+} // namespace recount::matmul

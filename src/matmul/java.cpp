@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace recount::study {
+namespace recount::matmul {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ Java::~Java() {
   if (!folder_.empty()) fs::remove_all(folder_, none);
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

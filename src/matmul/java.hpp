@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace recount::study {
+namespace recount::matmul {
 
 /// Compiled classes in a folder of their own, which goes with the object. While it lives, CLASSPATH of this
 /// process leads there, so that its children find the class MatMul.
@@ -28,4 +28,4 @@ private:
   std::string folder_, missing_, version_;
 };
 
-} // namespace recount::study
+} // namespace recount::matmul

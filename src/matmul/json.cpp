@@ -4,10 +4,8 @@
 #include "matmul/derived.hpp"
 #include "matmul/sections.hpp"
 
-namespace recount::cli {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();
@@ -64,14 +62,14 @@ Json group_json(const Products& group) {
 }
 
 /// Remarks come as headings, each followed by its sentences and its evidence.
-Json remarks_json(const std::vector<report::Block>& blocks) {
+Json remarks_json(const std::vector<document::Block>& blocks) {
   Json list = Json::array();
   for (const auto& block : blocks)
-    if (const auto* heading = std::get_if<report::Heading>(&block))
+    if (const auto* heading = std::get_if<document::Heading>(&block))
       list.push_back({{"title", heading->text}, {"text", ""}, {"evidence", Json::array()}});
-    else if (const auto* paragraph = std::get_if<report::Paragraph>(&block))
+    else if (const auto* paragraph = std::get_if<document::Paragraph>(&block))
       list.back()["text"] = paragraph->text;
-    else if (const auto* evidence = std::get_if<report::List>(&block))
+    else if (const auto* evidence = std::get_if<document::List>(&block))
       list.back()["evidence"] = evidence->items;
   return list;
 }
@@ -85,7 +83,7 @@ std::string matmul_json(const sweep::Ended& ended) {
   object["machines"] = object["failures"] = Json::array();
   for (const auto& group : groups)
     object["machines"].push_back(group_json(group));
-  object["remarks"] = remarks_json(report::remarks(groups));
+  object["remarks"] = remarks_json(matmul::remarks(groups));
   object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
     for (const auto& [what, why] : run.skipped)
@@ -99,4 +97,4 @@ std::string matmul_json(const sweep::Ended& ended) {
   return json_text("matmul", object);
 }
 
-} // namespace recount::cli
+} // namespace recount::matmul

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::matmul {
 
 /// One object, documented in recount-matmul(1).
 [[nodiscard]] std::string matmul_json(const sweep::Ended& ended);
 
-} // namespace recount::cli
+} // namespace recount::matmul

@@ -8,23 +8,22 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 std::string times_factor(double factor) {
   return fmt::format("{:.2f}", factor);
 }
 
 std::vector<Measure> counts(const Products& group) {
-  return {metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
-          derived_measure(group, "loads + stores (10^6)", "LST", format_millions),
-          {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, format_millions},
-          {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
-          derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
-          derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
-          metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", format_millions)};
+  return {
+      metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+      derived_measure(group, "loads + stores (10^6)", "LST", base::format_millions),
+      {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, base::format_millions},
+      {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
+      derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
+      derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
+      metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
 }
 
 /// Against another product of the same size.
@@ -32,8 +31,8 @@ std::vector<Measure> comparison(const Products& group, const Product& other) {
   const auto part = [&group, other](std::optional<Quantity> Comparison::*which) {
     return [&group, other, which](const Product& p) { return compare(group, p, other).*which; };
   };
-  return {{"difference in L1 hit rate (points)", part(&Comparison::l1), format_points},
-          {"difference in L2 hit rate (points)", part(&Comparison::l2), format_points},
+  return {{"difference in L1 hit rate (points)", part(&Comparison::l1), base::format_points},
+          {"difference in L2 hit rate (points)", part(&Comparison::l2), base::format_points},
           {"speed-up by cycles", part(&Comparison::by_cycles), times_factor},
           {"speed-up by time", part(&Comparison::by_time), times_factor}};
 }
@@ -69,7 +68,7 @@ std::vector<LabProducts> labs(const Products& group) {
 }
 
 /// The same loops in the vectorised build.
-std::vector<Block> vectorised_table(const Products& group, const LabProducts& lab) {
+std::vector<document::Block> vectorised_table(const Products& group, const LabProducts& lab) {
   const Measure rate{"speed-up of the vectorised over the plain build, by time",
                      [&group](const Product& p) -> std::optional<Quantity> {
                        Product plain = p;
@@ -84,14 +83,15 @@ std::vector<Block> vectorised_table(const Products& group, const LabProducts& la
                       : "-O3 -march=native",
                   lab.first.n),
       lab.vectorised,
-      {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
-       metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", format_millions),
+      {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
+       metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", base::format_millions),
        rate});
 }
 
 /// One column for each transposed product that the blocked one is compared with.
-std::vector<Block> against_transposed(const Products& group, const Product& blocked, const LabProducts& lab) {
-  Table table{
+std::vector<document::Block> against_transposed(const Products& group, const Product& blocked,
+                                                const LabProducts& lab) {
+  document::Table table{
       fmt::format("4. {} compared with the transposed product; n = {}", loops_name(blocked), lab.first.n),
       {{"", false}},
       {}};
@@ -99,7 +99,7 @@ std::vector<Block> against_transposed(const Products& group, const Product& bloc
   for (const Product& transposed : lab.transposed) {
     const auto one = across("", {blocked}, comparison(group, transposed));
     if (one.empty()) continue;
-    const auto& rows = std::get<Table>(one[0]).rows;
+    const auto& rows = std::get<document::Table>(one[0]).rows;
     table.columns.push_back({"compared with " + loops_name(transposed)});
     for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
       table.rows.push_back({rows[i][0]});
@@ -115,7 +115,7 @@ std::vector<Block> against_transposed(const Products& group, const Product& bloc
   table.columns.push_back({"witness", false});
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     table.rows[i].push_back(who[i]);
-  std::vector<Block> made;
+  std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;
 }
@@ -125,28 +125,29 @@ std::string sizes_text(const Products& group, const Product& product) {
   return fmt::format(
       "Matrices are {} x {} of {}-byte integers: {:.0f} bytes ({}) each, {} elements per line of {} "
       "bytes.",
-      product.n, product.n, product.element_bytes(), bytes, format_bytes(bytes),
+      product.n, product.n, product.element_bytes(), bytes, base::format_bytes(bytes),
       group.line() / product.element_bytes(), group.line());
 }
 
 } // namespace
 
-std::vector<Block> laboratory(const Products& group) {
-  std::vector<Block> blocks;
+std::vector<document::Block> laboratory(const Products& group) {
+  std::vector<document::Block> blocks;
   for (const LabProducts& lab : labs(group)) {
     const std::int64_t n = lab.first.n;
-    blocks.emplace_back(Paragraph{sizes_text(group, lab.first)});
-    append(blocks, across(fmt::format("1. Straightforward product, {}; n = {}", loops_prose(lab.first), n),
-                          {lab.first}, counts(group)));
+    blocks.emplace_back(document::Paragraph{sizes_text(group, lab.first)});
+    document::append(blocks,
+                     across(fmt::format("1. Straightforward product, {}; n = {}", loops_prose(lab.first), n),
+                            {lab.first}, counts(group)));
     if (!lab.transposed.empty()) {
       auto measures = counts(group);
       for (auto& measure : comparison(group, lab.first)) {
         measure.label += " compared with 1";
         measures.push_back(std::move(measure));
       }
-      append(blocks,
-             across(fmt::format("2. Transposed product, {}; n = {}", loops_prose(lab.transposed[0]), n),
-                    lab.transposed, measures));
+      document::append(
+          blocks, across(fmt::format("2. Transposed product, {}; n = {}", loops_prose(lab.transposed[0]), n),
+                         lab.transposed, measures));
     }
     if (!lab.blocked.empty()) {
       auto measures = counts(group);
@@ -154,15 +155,15 @@ std::vector<Block> laboratory(const Products& group) {
         measure.label += " compared with 1";
         measures.push_back(std::move(measure));
       }
-      append(blocks, across(fmt::format("3. Blocked product, {}, block size one line; n = {}",
-                                        loops_prose(lab.blocked[0]), n),
-                            lab.blocked, measures));
+      document::append(blocks, across(fmt::format("3. Blocked product, {}, block size one line; n = {}",
+                                                  loops_prose(lab.blocked[0]), n),
+                                      lab.blocked, measures));
     }
     for (const Product& blocked : lab.blocked)
-      append(blocks, against_transposed(group, blocked, lab));
-    append(blocks, vectorised_table(group, lab));
+      document::append(blocks, against_transposed(group, blocked, lab));
+    document::append(blocks, vectorised_table(group, lab));
   }
   return blocks;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

@@ -10,17 +10,15 @@
 #include <map>
 #include <set>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 std::string factor_text(double factor) {
   return fmt::format("{:.2f}", factor);
 }
 
 std::string per_thousand(double share) {
-  return format_number(1000 * share);
+  return base::format_number(1000 * share);
 }
 
 /// Makes the column of one quantity for some loops.
@@ -31,8 +29,8 @@ struct Aspect {
 };
 
 /// One row per size, one column per part of each variant of the loops.
-std::vector<Block> by_size(const std::string& caption, const std::vector<Product>& loops,
-                           const std::set<std::int64_t>& sizes, const std::vector<Aspect>& parts) {
+std::vector<document::Block> by_size(const std::string& caption, const std::vector<Product>& loops,
+                                     const std::set<std::int64_t>& sizes, const std::vector<Aspect>& parts) {
   std::vector<Product> rows;
   for (const std::int64_t n : sizes) {
     Product row;
@@ -85,8 +83,8 @@ void in_order(std::vector<Product>& loops) {
   std::ranges::stable_sort(loops, [&](const Product& a, const Product& b) { return rank(a) < rank(b); });
 }
 
-std::vector<Block> block_tables(const Products& group, const DoubleProducts& all) {
-  std::vector<Block> blocks;
+std::vector<document::Block> block_tables(const Products& group, const DoubleProducts& all) {
+  std::vector<document::Block> blocks;
   const std::vector<Lead> leads{{"n", [](const Product& p) { return std::to_string(p.n); }},
                                 {"block", [](const Product& p) { return std::to_string(p.block); }}};
   const auto against_line = [&group](std::optional<Quantity> Comparison::*which) {
@@ -97,51 +95,52 @@ std::vector<Block> block_tables(const Products& group, const DoubleProducts& all
       return compare(group, p, line).*which;
     };
   };
-  append(blocks, down("Blocked products: speed-up over line at the same size", leads, all.blocked,
-                      {{"time (s)", [&group](const Product& p) { return seconds(group, p); }, format_seconds},
-                       derived_measure(group, "GFLOP/s", "GFLOPS", format_number),
-                       {"speed-up by time", against_line(&Comparison::by_time), factor_text},
-                       {"speed-up by cycles", against_line(&Comparison::by_cycles), factor_text}}));
-  append(blocks, down("Blocked products: misses (10^6) and hit rates", leads, all.blocked,
-                      {metric_measure(group, "L1 misses", "PAPI_L1_DCM", format_millions),
-                       metric_measure(group, "L2 misses", "PAPI_L2_DCM", format_millions),
-                       derived_measure(group, "L1 hit rate", "L1_HIT_RATE", format_share),
-                       derived_measure(group, "L2 hit rate", "L2_HIT_RATE", format_share),
-                       {"difference in L1 hit rate from line (points)", against_line(&Comparison::l1),
-                        format_points}}));
+  document::append(blocks, down("Blocked products: speed-up over line at the same size", leads, all.blocked,
+                                {{"time (s)", [&group](const Product& p) { return seconds(group, p); },
+                                  base::format_seconds},
+                                 derived_measure(group, "GFLOP/s", "GFLOPS", base::format_number),
+                                 {"speed-up by time", against_line(&Comparison::by_time), factor_text},
+                                 {"speed-up by cycles", against_line(&Comparison::by_cycles), factor_text}}));
+  document::append(blocks, down("Blocked products: misses (10^6) and hit rates", leads, all.blocked,
+                                {metric_measure(group, "L1 misses", "PAPI_L1_DCM", base::format_millions),
+                                 metric_measure(group, "L2 misses", "PAPI_L2_DCM", base::format_millions),
+                                 derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
+                                 derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
+                                 {"difference in L1 hit rate from line (points)",
+                                  against_line(&Comparison::l1), base::format_points}}));
   return blocks;
 }
 
-std::vector<Block> ceilings_table(const Products& group) {
-  Table table{
+std::vector<document::Block> ceilings_table(const Products& group) {
+  document::Table table{
       "Measured peak rates of this machine: best repetition, by the clock", {{"", false}, {"rate"}}, {}};
   for (const auto& ceiling : group.ceilings) {
     if (ceiling.bandwidth)
-      table.rows.push_back(
-          {fmt::format("read bandwidth of an array of {} in {}", format_bytes(ceiling.size), ceiling.name),
-           fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
+      table.rows.push_back({fmt::format("read bandwidth of an array of {} in {}",
+                                        base::format_bytes(ceiling.size), ceiling.name),
+                            fmt::format("{:.1f} GB/s", ceiling.rate / 1e9)});
     else
       table.rows.push_back({ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                                      : "multiplications and additions, scalar",
                             fmt::format("{:.1f} GFLOP/s", ceiling.rate / 1e9)});
   }
   if (table.rows.empty()) return {};
-  std::vector<Block> made;
+  std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;
 }
 
 } // namespace
 
-std::vector<Block> matmul_tables(const Products& group) {
+std::vector<document::Block> matmul_tables(const Products& group) {
   DoubleProducts all = doubles_of(group);
   if (all.loops.empty() && all.blocked.empty()) return {};
   in_order(all.loops);
   in_order(all.plain);
-  std::vector<Block> blocks;
+  std::vector<document::Block> blocks;
   const auto table = [&](const std::string& caption, const std::vector<Product>& loops,
                          const std::vector<Aspect>& parts) {
-    append(blocks, by_size(caption, loops, all.sizes, parts));
+    document::append(blocks, by_size(caption, loops, all.sizes, parts));
   };
   const auto of_metric = [&](const std::string& metric, auto show) -> Make {
     return [&group, metric, show](const std::string& label) {
@@ -154,20 +153,21 @@ std::vector<Block> matmul_tables(const Products& group) {
   };
   table("Time of the product, means (s)", all.loops,
         {{"", [&group](const std::string& label) {
-            return Measure{label, [&group](const Product& p) { return seconds(group, p); }, format_seconds};
+            return Measure{label, [&group](const Product& p) { return seconds(group, p); },
+                           base::format_seconds};
           }}});
-  table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", format_number)}});
+  table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", base::format_number)}});
   table("Data-cache misses (10^6)", all.plain,
-        {{": L1", of_metric("PAPI_L1_DCM", format_millions)},
-         {": L2", of_metric("PAPI_L2_DCM", format_millions)}});
-  table(
-      "Hit rates", all.plain,
-      {{": L1", of_derived("L1_HIT_RATE", format_share)}, {": L2", of_derived("L2_HIT_RATE", format_share)}});
+        {{": L1", of_metric("PAPI_L1_DCM", base::format_millions)},
+         {": L2", of_metric("PAPI_L2_DCM", base::format_millions)}});
+  table("Hit rates", all.plain,
+        {{": L1", of_derived("L1_HIT_RATE", base::format_share)},
+         {": L2", of_derived("L2_HIT_RATE", base::format_share)}});
   table("Misses per 1000 operations, and arithmetic intensity (operations per byte read into L2)", all.plain,
         {{": L1 misses", of_derived("L1_PER_FLOP", per_thousand)},
          {": L2 misses", of_derived("L2_PER_FLOP", per_thousand)},
-         {": intensity", of_derived("INTENSITY", format_number)}});
-  table("Instructions per cycle", all.plain, {{"", of_derived("IPC", format_number)}});
+         {": intensity", of_derived("INTENSITY", base::format_number)}});
+  table("Instructions per cycle", all.plain, {{"", of_derived("IPC", base::format_number)}});
   std::vector<Product> lines;
   std::ranges::copy_if(all.plain, std::back_inserter(lines),
                        [](const Product& p) { return p.variant == "ikj"; });
@@ -186,12 +186,12 @@ std::vector<Block> matmul_tables(const Products& group) {
       "line compared with simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
       {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
        {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
-       {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), format_points},
-       {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), format_points}});
-  append(blocks, std::move(compared));
-  append(blocks, block_tables(group, all));
-  append(blocks, ceilings_table(group));
+       {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), base::format_points},
+       {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), base::format_points}});
+  document::append(blocks, std::move(compared));
+  document::append(blocks, block_tables(group, all));
+  document::append(blocks, ceilings_table(group));
   return blocks;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

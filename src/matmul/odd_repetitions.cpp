@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 constexpr std::size_t least_siblings = 3;
@@ -18,7 +18,7 @@ void find_distant(std::vector<OddRepetition>& found, const Product& product,
     std::vector<double> others;
     for (std::size_t k = 0; k < n; ++k)
       if (k != i) others.push_back(all.values[k].value);
-    const double middle = median(others);
+    const double middle = statistics::median(others);
     const auto [least, most] = std::ranges::minmax(others);
     const double away = all.values[i].value - middle;
     if (middle == 0 || std::abs(away) < odd_share * std::abs(middle) ||
@@ -52,7 +52,7 @@ void find_identical(std::vector<OddRepetition>& found, const Product& product,
   }
   if (same.size() != 1 || others.size() < 2) return;
   found.push_back(
-      {product, b.first, b.second, same[0]->repetition, same[0]->value, median(others),
+      {product, b.first, b.second, same[0]->repetition, same[0]->value, statistics::median(others),
        fmt::format("equal to the value of {} in the same repetition, and in no other", a.second)});
 }
 
@@ -70,4 +70,4 @@ std::vector<OddRepetition> odd_repetitions(const Products& group) {
   return found;
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

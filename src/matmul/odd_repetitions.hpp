@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 /// One repetition disturbed.
 struct OddRepetition {
@@ -27,4 +27,4 @@ inline constexpr double odd_share = 0.10, odd_times = 3;
 /// Modelled values have no repetitions.
 [[nodiscard]] std::vector<OddRepetition> odd_repetitions(const Products& group);
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace recount::study {
+namespace recount::matmul {
 namespace {
 
 /// A row of a study: one kernel over sizes, and over blocks where there are any.
@@ -171,4 +171,4 @@ std::vector<MatmulStop> ceiling_points(const std::vector<std::int64_t>& cache_si
   return stops;
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::matmul {
 
 /// The requested study.
 struct MatmulChoice {
@@ -45,4 +45,4 @@ struct MatmulStudyRow {
 /// peak and bandwidth, for the ceilings of the roofline. `caches` as the machine states them.
 [[nodiscard]] std::vector<MatmulStop> ceiling_points(const std::vector<std::int64_t>& cache_sizes);
 
-} // namespace recount::study
+} // namespace recount::matmul

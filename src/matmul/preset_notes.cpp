@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-namespace recount::study {
+namespace recount::matmul {
 
 std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,
                                                 const std::string& cpu) {
@@ -29,4 +29,4 @@ std::map<std::string, std::string> preset_notes(const std::vector<std::string>& 
   return notes;
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

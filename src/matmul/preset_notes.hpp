@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::matmul {
 
 /// "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS (DERIVED_SUB, papi_events.csv:837)" by preset, for those that the
 /// table which PAPI reads defines. `cpu`: libpfm4's name of a core PMU ("skl"); empty: this machine's.
@@ -13,4 +13,4 @@ namespace recount::study {
 [[nodiscard]] std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,
                                                               const std::string& cpu = {});
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 struct LoopsRow {
@@ -89,4 +89,4 @@ Product at_size(Product product, std::int64_t n) {
   return product;
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 struct Product {
   std::string variant;     ///< "ijk", "blocked" ... as the kernel matmul names them; "dgemm"
@@ -35,4 +35,4 @@ struct Product {
 /// The loops of the source text in the order of the names, for prose: "i, j, k with the sum in a register".
 [[nodiscard]] std::string loops_prose(const Product& product);
 
-} // namespace recount::analysis
+} // namespace recount::matmul

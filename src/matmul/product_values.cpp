@@ -6,13 +6,11 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
 
-using namespace analysis;
-
 std::string one_value(const std::string& metric, double value) {
-  return metric == "seconds" ? format_seconds(value) : fmt::format("{:.0f}", value);
+  return metric == "seconds" ? base::format_seconds(value) : fmt::format("{:.0f}", value);
 }
 
 bool modelled(const std::string& witness) {
@@ -34,29 +32,29 @@ std::vector<std::string> measured_row(const Repetitions& all, const std::string&
     cells.push_back(one_value(metric, one.value) + (one.flags.empty() ? "" : "*"));
   cells.resize(most);
   if (most < 2) return cells;
-  const Summary& s = *all.summary;
+  const statistics::Summary& s = *all.summary;
   cells.push_back(one_value(metric, s.mean));
   cells.push_back(one_value(metric, s.median));
   cells.push_back(s.median == 0 ? "" : fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / s.median));
   return cells;
 }
 
-Table head_of(std::string caption) {
+document::Table head_of(std::string caption) {
   return {std::move(caption), {{"product", false}, {"n"}, {"metric", false}, {"witness", false}}, {}};
 }
 
 } // namespace
 
-std::vector<Block> all_values(const Products& group) {
+std::vector<document::Block> all_values(const Products& group) {
   const std::size_t most = most_repetitions(group);
-  Table measured =
+  document::Table measured =
       head_of(most > 1 ? "All repetitions: mean, median and spread ((p90 - p10) / median)" : "All values");
   for (std::size_t i = 0; i < most; ++i)
     measured.columns.push_back({most > 1 ? std::to_string(i + 1) : "value"});
   if (most > 1)
     for (const char* head : {"mean", "median", "spread"})
       measured.columns.push_back({head});
-  Table deterministic = head_of("All modelled values (deterministic, one each)");
+  document::Table deterministic = head_of("All modelled values (deterministic, one each)");
   deterministic.columns.push_back({"value"});
   bool flagged = false;
   for (const auto& [product, metrics] : group.of)
@@ -71,10 +69,10 @@ std::vector<Block> all_values(const Products& group) {
       (modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
     }
   if (flagged) measured.notes.emplace_back("* disturbed repetition");
-  std::vector<Block> made;
-  for (Table* table : {&measured, &deterministic})
+  std::vector<document::Block> made;
+  for (document::Table* table : {&measured, &deterministic})
     if (!table->rows.empty()) made.emplace_back(std::move(*table));
   return made;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

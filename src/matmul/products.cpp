@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 Products& group_of(std::vector<Products>& groups, const result::Results& results, const std::string& run_id) {
@@ -34,7 +34,7 @@ void finish(Repetitions& all) {
   std::vector<double> values;
   for (const Repeated& one : all.values)
     values.push_back(one.value);
-  if (!values.empty()) all.summary = summarise(values);
+  if (!values.empty()) all.summary = statistics::summarise(values);
 }
 
 /// Whether a witness is a machine without some part, and the whole machine is among `all`.
@@ -181,4 +181,4 @@ std::optional<Quantity> mean(const Metrics& metrics, const std::string& metric, 
   return {};
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

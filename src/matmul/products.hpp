@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 /// One repetition of a metric that has a value.
 struct Repeated {
@@ -22,8 +22,8 @@ struct Repeated {
 
 /// The repetitions of one metric by one witness.
 struct Repetitions {
-  std::vector<Repeated> values;   ///< by repetition
-  std::optional<Summary> summary; ///< none: nothing was counted, and `reason` says why
+  std::vector<Repeated> values;               ///< by repetition
+  std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
   std::size_t flagged = 0;
   /// By the model of a machine without some part ("model:X~no-tlb") in a group where the whole machine
@@ -81,4 +81,4 @@ struct Products {
 /// Every witness that has a value of the metric, by preference.
 [[nodiscard]] std::vector<std::string> witnesses(const Metrics& metrics, const std::string& metric);
 
-} // namespace recount::analysis
+} // namespace recount::matmul

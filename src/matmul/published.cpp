@@ -17,7 +17,7 @@
 #include <filesystem>
 #include <map>
 
-namespace recount::study {
+namespace recount::matmul {
 namespace {
 
 constexpr std::size_t longest_table = 1 << 20;
@@ -57,7 +57,7 @@ public:
       rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
       ++line_;
       if (line.ends_with('\r')) line.remove_suffix(1);
-      line = host::trim(line);
+      line = base::trim(line);
       if (line.empty()) continue;
       if (line.starts_with('#'))
         comment(line.substr(1));
@@ -80,12 +80,12 @@ private:
   void comment(std::string_view text) {
     std::string& source = made_.run.versions["source"];
     if (!source.empty()) source += ' ';
-    source += host::trim(text);
+    source += base::trim(text);
   }
 
   void head(std::string_view line) {
-    for (const auto field : host::split(line, ',')) {
-      const std::string name(host::trim(field));
+    for (const auto field : base::split(line, ',')) {
+      const std::string name(base::trim(field));
       columns_.push_back(column(name));
     }
     for (const auto kind : {Column::Kind::variant, Column::Kind::n})
@@ -121,13 +121,13 @@ private:
   }
 
   void row(std::string_view line) {
-    const auto fields = host::split(line, ',');
+    const auto fields = base::split(line, ',');
     if (fields.size() != columns_.size())
       fail(fmt::format("has {} fields, the header has {}", fields.size(), columns_.size()));
     result::Params given{{"element", std::string("f64")}};
     const auto each = [&](auto&& take) {
       for (std::size_t i = 0; i < columns_.size(); ++i)
-        if (const auto field = host::trim(fields[i]); !field.empty()) take(columns_[i], field);
+        if (const auto field = base::trim(fields[i]); !field.empty()) take(columns_[i], field);
     };
     each([&](const Column& c, std::string_view field) { place(c, field, given); });
     if (!given.contains("variant") || !given.contains("n")) fail("the row has no variant or no n");
@@ -240,10 +240,10 @@ Published parse_published(std::string_view text, const std::string& file, const 
 }
 
 Published read_published(const std::string& file, const std::string& machine) {
-  const std::string text = host::read_file(file).value_or("");
+  const std::string text = base::read_file(file).value_or("");
   if (text.empty())
     throw bad_input(file, std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
   return parse_published(text, file, machine);
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

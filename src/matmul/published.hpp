@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::study {
+namespace recount::matmul {
 
 /// A published table.
 struct Published {
@@ -27,4 +27,4 @@ struct Published {
 /// The same from a file.
 [[nodiscard]] Published read_published(const std::string& file, const std::string& machine = {});
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -8,10 +8,8 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 std::string ratio_text(double ratio) {
   return fmt::format("{:.3f}", ratio);
@@ -60,60 +58,63 @@ struct Beside {
   }
 };
 
-std::vector<Block> tables_of(const Beside& beside, const std::vector<Product>& products) {
+std::vector<document::Block> tables_of(const Beside& beside, const std::vector<Product>& products) {
   const std::vector<Lead> leads{{"loops", named},
                                 {"n", [](const Product& p) { return std::to_string(p.n); }}};
-  std::vector<Block> blocks;
+  std::vector<document::Block> blocks;
   const std::string machine = beside.witness.empty() ? "" : beside.witness.substr(6);
-  append(
+  document::append(
+      blocks, down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
+                   {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); },
+                     base::format_millions},
+                    {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); },
+                     base::format_millions},
+                    {"model / published",
+                     [&](const Product& p) {
+                       return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text},
+                    {"model without TLB / published",
+                     [&](const Product& p) {
+                       return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"),
+                                   beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text}}));
+  document::append(
+      blocks, down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
+                   leads, products,
+                   {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); },
+                     base::format_millions},
+                    {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); },
+                     base::format_millions},
+                    {"published / published L1",
+                     [&](const Product& p) {
+                       return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text}}));
+  document::append(
       blocks,
-      down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
-           {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); },
-             format_millions},
-            {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); }, format_millions},
-            {"model / published",
-             [&](const Product& p) {
-               return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
-             },
-             ratio_text},
-            {"model without TLB / published",
-             [&](const Product& p) {
-               return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"), beside.of_table(p, "PAPI_L1_DCM"));
-             },
+      down("Time (s): published, and on this machine", leads, products,
+           {{"published", [&](const Product& p) { return seconds(beside.table, p); }, base::format_seconds},
+            {"published GFLOP/s", [&](const Product& p) { return derived(beside.table, p, "GFLOPS"); },
+             base::format_number},
+            {"here", [&](const Product& p) { return beside.own_seconds(p); }, base::format_seconds},
+            {"published / here",
+             [&](const Product& p) { return over(seconds(beside.table, p), beside.own_seconds(p)); },
              ratio_text}}));
-  append(blocks, down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
-                      leads, products,
-                      {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); },
-                        format_millions},
-                       {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); },
-                        format_millions},
-                       {"published / published L1",
-                        [&](const Product& p) {
-                          return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
-                        },
-                        ratio_text}}));
-  append(blocks,
-         down("Time (s): published, and on this machine", leads, products,
-              {{"published", [&](const Product& p) { return seconds(beside.table, p); }, format_seconds},
-               {"published GFLOP/s", [&](const Product& p) { return derived(beside.table, p, "GFLOPS"); },
-                format_number},
-               {"here", [&](const Product& p) { return beside.own_seconds(p); }, format_seconds},
-               {"published / here",
-                [&](const Product& p) { return over(seconds(beside.table, p), beside.own_seconds(p)); },
-                ratio_text}}));
   return blocks;
 }
 
 } // namespace
 
-std::vector<Block> published(const std::vector<Products>& all) {
-  std::vector<Block> blocks;
+std::vector<document::Block> published(const std::vector<Products>& all) {
+  std::vector<document::Block> blocks;
   for (const Products& table : all) {
     if (!table.published || !table.run) continue;
     const auto& versions = table.run->versions;
-    blocks.emplace_back(Heading{"Published: " + versions.at("published"), 2});
+    blocks.emplace_back(document::Heading{"Published: " + versions.at("published"), 2});
     if (const auto source = versions.find("source"); source != versions.end())
-      blocks.emplace_back(Paragraph{source->second});
+      blocks.emplace_back(document::Paragraph{source->second});
     std::string witness;
     if (const auto machine = versions.find("machine"); machine != versions.end())
       witness = "model:" + machine->second;
@@ -125,12 +126,12 @@ std::vector<Block> published(const std::vector<Products>& all) {
       return std::tuple(a.block > 0, a.build, a.variant, a.n, a.block) <
              std::tuple(b.block > 0, b.build, b.variant, b.n, b.block);
     });
-    append(blocks, tables_of({table, all, modelled, witness}, products));
+    document::append(blocks, tables_of({table, all, modelled, witness}, products));
     if (!modelled)
-      blocks.emplace_back(
-          Paragraph{"There is no model of its machine to compare with: name one with --published-machine."});
+      blocks.emplace_back(document::Paragraph{
+          "There is no model of its machine to compare with: name one with --published-machine."});
   }
   return blocks;
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 struct Remark {
   std::string title;                 ///< "L2 misses above L1 misses"
@@ -53,4 +53,4 @@ struct Capacities {
 /// Repetitions that break the pattern of their siblings.
 [[nodiscard]] std::vector<Remark> odd_ones(const Products& group);
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <set>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 /// A time per step that grows by this factor, or misses per step that grow by this number, are a jump.
@@ -96,11 +96,12 @@ std::vector<Jump> jumps(const Products& group, const Product& a, const Product& 
 
 std::string jump_text(const Jump& jump) {
   if (jump.metric->time)
-    return fmt::format("time {} to {} ns per step ({}, {})", format_number(jump.from.value),
-                       format_number(jump.to.value), format_times(jump.to.value / jump.from.value),
-                       format_witness(jump.to.witness));
-  return fmt::format("{} {} to {} per step ({})", jump.metric->what, format_number(jump.from.value),
-                     format_number(jump.to.value), format_witness(jump.to.witness));
+    return fmt::format("time {} to {} ns per step ({}, {})", base::format_number(jump.from.value),
+                       base::format_number(jump.to.value),
+                       base::format_times(jump.to.value / jump.from.value),
+                       base::format_witness(jump.to.witness));
+  return fmt::format("{} {} to {} per step ({})", jump.metric->what, base::format_number(jump.from.value),
+                     base::format_number(jump.to.value), base::format_witness(jump.to.witness));
 }
 
 /// The footprints that exceed a level between two sizes.
@@ -111,9 +112,9 @@ std::vector<std::string> outgrown(const Product& a, const Product& b, const Capa
     for (const auto& level : machine.levels) {
       const auto capacity = static_cast<double>(level.bytes);
       if (f.bytes(a, machine) <= capacity && f.bytes(b, machine) > capacity)
-        found.push_back(fmt::format("{} ({} to {}) exceeds {} ({})", f.what,
-                                    format_bytes(f.bytes(a, machine)), format_bytes(f.bytes(b, machine)),
-                                    level.name, format_bytes(capacity)));
+        found.push_back(
+            fmt::format("{} ({} to {}) exceeds {} ({})", f.what, base::format_bytes(f.bytes(a, machine)),
+                        base::format_bytes(f.bytes(b, machine)), level.name, base::format_bytes(capacity)));
     }
     if (!f.pages || !machine.tlb_pages) continue;
     const auto entries = static_cast<double>(*machine.tlb_pages);
@@ -137,8 +138,8 @@ std::vector<Risen> risen(const Products& modelled, const std::string& model, con
     const Measured metric{cause.metric, cause.what, false};
     const auto from = per_step(modelled, a, metric, model), to = per_step(modelled, b, metric, model);
     if (!from || !to || to->value < from->value + 0.05) continue;
-    found.push_back({fmt::format("{} {} to {} per step", cause.what, format_number(from->value),
-                                 format_number(to->value)),
+    found.push_back({fmt::format("{} {} to {} per step", cause.what, base::format_number(from->value),
+                                 base::format_number(to->value)),
                      to->value - from->value, std::string_view(cause.metric) == "PAPI_TLB_DM"});
   }
   std::ranges::stable_sort(found, std::greater{}, &Risen::by);
@@ -156,8 +157,9 @@ std::string tlb_text(const Products& modelled, const std::string& model, const P
   const double with = with_b->value - with_a->value, bare = bare_b->value - bare_a->value;
   if (with < 0.05) return {};
   const std::string numbers =
-      fmt::format("L1 misses {} to {} per step with its TLB, {} to {} without", format_number(with_a->value),
-                  format_number(with_b->value), format_number(bare_a->value), format_number(bare_b->value));
+      fmt::format("L1 misses {} to {} per step with its TLB, {} to {} without",
+                  base::format_number(with_a->value), base::format_number(with_b->value),
+                  base::format_number(bare_a->value), base::format_number(bare_b->value));
   if (bare < 0.5 * with) return " The TLB causes it: the model has " + numbers + ".";
   return " The TLB is not the only cause: the model has " + numbers + ".";
 }
@@ -216,7 +218,7 @@ std::vector<Remark> conflicts(const Products& modelled, const std::string& model
     if (!misses || !free || misses->value <= most * free->value) continue;
     remark.evidence.push_back(fmt::format(
         "{}, n = {}: {} million L1 misses, {} million with a fully associative L1", loops_name(product),
-        product.n, format_millions(misses->value), format_millions(free->value)));
+        product.n, base::format_millions(misses->value), base::format_millions(free->value)));
   }
   if (remark.evidence.empty()) return {};
   remark.title = "Conflict misses: lines that map to few sets";
@@ -243,19 +245,19 @@ std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& mac
   remark.text =
       fmt::format("{} of {} holds {}: one block of {:.0f} x {:.0f} elements of {} bytes, or three (of a, b "
                   "and c) of {:.0f} x {:.0f}.",
-                  l1.name, machine.machine, format_bytes(l1.bytes), largest(1, element), largest(1, element),
-                  element, largest(3, element), largest(3, element));
+                  l1.name, machine.machine, base::format_bytes(l1.bytes), largest(1, element),
+                  largest(1, element), element, largest(3, element), largest(3, element));
   for (const auto& [block, bytes] : blocks) {
     const double size = static_cast<double>(block * block * bytes);
     std::string where;
     for (auto level = machine.levels.rbegin(); level != machine.levels.rend(); ++level)
       if (size <= static_cast<double>(level->bytes)) where = level->name;
     remark.evidence.push_back(fmt::format("block {} x {}: {} each, {} three; {}", block, block,
-                                          format_bytes(size), format_bytes(3 * size),
+                                          base::format_bytes(size), base::format_bytes(3 * size),
                                           where.empty() ? "no level of " + machine.machine + " fits one"
                                                         : "smallest level that fits one: " + where));
   }
   return {remark};
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

@@ -10,7 +10,7 @@
 #include <array>
 #include <functional>
 
-namespace recount::analysis {
+namespace recount::matmul {
 namespace {
 
 /// Native events that count more than demand accesses.
@@ -84,14 +84,14 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
                  "has no meaning here.";
   for (const Excess& e : found) {
     std::string line = fmt::format("{}: {} million in L2, {} million in L1 ({}), {}", place_of(e.product),
-                                   format_millions(e.l2), format_millions(e.l1), format_times(e.l2 / e.l1),
-                                   format_witness(e.witness));
+                                   base::format_millions(e.l2), base::format_millions(e.l1),
+                                   base::format_times(e.l2 / e.l1), base::format_witness(e.witness));
     if (modelled) {
       const auto at = modelled->of.find(e.product);
       if (at != modelled->of.end())
         if (const auto demand = mean(at->second, "PAPI_L2_DCM", model))
-          line += fmt::format("; without a prefetcher {} million, {}", format_millions(demand->value),
-                              format_witness(model));
+          line += fmt::format("; without a prefetcher {} million, {}", base::format_millions(demand->value),
+                              base::format_witness(model));
     }
     remark.evidence.push_back(line);
   }
@@ -129,8 +129,8 @@ std::string why_faster(const Products& group, const Product& a, const Product& b
   const std::string rates = fmt::format(
       "{} of the L1 misses hit in L2 ({} in the other product), so that {} of 1000 operations miss in L2 "
       "({} in the other product)",
-      format_share(l2_a->value), format_share(l2_b->value), format_number(1000 * far_a->value),
-      format_number(1000 * far_b->value));
+      base::format_share(l2_a->value), base::format_share(l2_b->value),
+      base::format_number(1000 * far_a->value), base::format_number(1000 * far_b->value));
   if (far_a->value < far_b->value) return "L2 serves the misses: " + rates + ".";
   return "L2 does not explain it either: " + rates +
          ". Remaining causes that these events do not count: prefetching, overlap of accesses, and the "
@@ -149,10 +149,11 @@ std::vector<Remark> faster_with_fewer_hits(const Products& group) {
       Remark remark;
       remark.title = fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
                                  loops_name(other), product.n);
-      remark.text = fmt::format("It is {} faster ({}), though its L1 hit rate is {} points lower ({}). {}",
-                                format_times(c.by_time->value), format_witness(c.by_time->witness),
-                                format_number(-100 * c.l1->value), format_witness(c.l1->witness),
-                                why_faster(group, product, other, c.l1->witness));
+      remark.text =
+          fmt::format("It is {} faster ({}), though its L1 hit rate is {} points lower ({}). {}",
+                      base::format_times(c.by_time->value), base::format_witness(c.by_time->witness),
+                      base::format_number(-100 * c.l1->value), base::format_witness(c.l1->witness),
+                      why_faster(group, product, other, c.l1->witness));
       all.push_back(std::move(remark));
     }
   return all;
@@ -171,17 +172,17 @@ std::vector<Remark> transposition(const Products& group) {
     remark.text = fmt::format("It adds 2 n^2 loads and stores to the 4 n^3 of the product, {:.3f} % of them.",
                               100 * share);
     if (a && b)
-      remark.text +=
-          fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.", format_seconds(a->value),
-                      format_seconds(b->value), 100 * (a->value / b->value - 1));
+      remark.text += fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.",
+                                 base::format_seconds(a->value), base::format_seconds(b->value),
+                                 100 * (a->value / b->value - 1));
     const Comparison c = compare(group, with, without);
     const auto misses = derived(group, with, "L1_PER_FLOP"), fewer = derived(group, without, "L1_PER_FLOP");
     if (c.l1 && misses && fewer)
       remark.text += fmt::format(
           " It adds {} million L1 misses ({}), because b is read by columns once; the hit rate changes "
           "by {} points.",
-          format_millions((misses->value - fewer->value) * with.operations()), format_witness(c.l1->witness),
-          format_points(c.l1->value));
+          base::format_millions((misses->value - fewer->value) * with.operations()),
+          base::format_witness(c.l1->witness), base::format_points(c.l1->value));
     remark.text +=
         " Its cost grows with n^2, that of the product with n^3. A comparison with another product must "
         "include it.";
@@ -190,4 +191,4 @@ std::vector<Remark> transposition(const Products& group) {
   return all;
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

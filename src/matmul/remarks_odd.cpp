@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace recount::analysis {
+namespace recount::matmul {
 
 std::vector<Remark> odd_ones(const Products& group) {
   const auto odd = odd_repetitions(group);
@@ -16,12 +16,13 @@ std::vector<Remark> odd_ones(const Products& group) {
                   "change. Find the cause before using them.",
                   odd.size());
   for (const OddRepetition& one : odd)
-    remark.evidence.push_back(fmt::format(
-        "{}, n = {}, {} {}, repetition {}: {}, {}", loops_name(one.product), one.product.n, one.metric,
-        format_witness(one.witness), one.repetition + 1,
-        one.metric == "seconds" ? format_seconds(one.value) + " s" : format_millions(one.value) + " million",
-        one.what));
+    remark.evidence.push_back(
+        fmt::format("{}, n = {}, {} {}, repetition {}: {}, {}", loops_name(one.product), one.product.n,
+                    one.metric, base::format_witness(one.witness), one.repetition + 1,
+                    one.metric == "seconds" ? base::format_seconds(one.value) + " s"
+                                            : base::format_millions(one.value) + " million",
+                    one.what));
   return {remark};
 }
 
-} // namespace recount::analysis
+} // namespace recount::matmul

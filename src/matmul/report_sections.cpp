@@ -8,10 +8,8 @@
 
 #include <algorithm>
 
-namespace recount::report {
+namespace recount::matmul {
 namespace {
-
-using namespace analysis;
 
 struct FigureRow {
   const char *section, *figure;
@@ -24,24 +22,26 @@ constexpr FigureRow figure_rows[] = {
     {"published", "matmul-published"},
 };
 
-void add_figures(std::vector<Block>& blocks, const std::string& section, const Part& part, Gallery& gallery) {
+void add_figures(std::vector<document::Block>& blocks, const std::string& section, const document::Part& part,
+                 document::Gallery& gallery) {
   for (const FigureRow& row : figure_rows)
     if (section == row.section)
       if (auto picture = gallery.add(row.figure, part)) blocks.emplace_back(std::move(*picture));
 }
 
 /// A section of tables followed by their figures.
-void products_section(std::vector<Block>& blocks, const std::string& title, const std::string& section,
-                      std::vector<Block> tables, const Part& part, Gallery& gallery) {
+void products_section(std::vector<document::Block>& blocks, const std::string& title,
+                      const std::string& section, std::vector<document::Block> tables,
+                      const document::Part& part, document::Gallery& gallery) {
   if (tables.empty()) return;
   add_figures(tables, section, part, gallery);
-  append(blocks, under(title, std::move(tables)));
+  document::append(blocks, document::under(title, std::move(tables)));
 }
 
-std::vector<Block> write_products(const Material& material) {
-  std::vector<Block> blocks;
-  const bool several = std::ranges::count(material.parts, false, &Part::published) > 1;
-  for (const Part& part : material.parts) {
+std::vector<document::Block> write_products(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  const bool several = std::ranges::count(material.parts, false, &document::Part::published) > 1;
+  for (const document::Part& part : material.parts) {
     if (part.published) continue;
     const std::string of = several ? ": " + part.machine : std::string();
     for (const Products& group : products(*part.results)) {
@@ -52,23 +52,23 @@ std::vector<Block> write_products(const Material& material) {
     }
   }
   const auto groups = products(material.results);
-  const Part everything{"", false, std::make_shared<result::Results>(material.results)};
+  const document::Part everything{"", false, std::make_shared<result::Results>(material.results)};
   products_section(blocks, "Published values compared with the model", "published", published(groups),
                    everything, material.gallery);
-  append(blocks, under("Comments", remarks(groups)));
+  document::append(blocks, document::under("Comments", remarks(groups)));
   return blocks;
 }
 
 /// All values of all products, as an appendix.
-std::vector<Block> write_values(const Material& material) {
-  std::vector<Block> tables;
+std::vector<document::Block> write_values(const document::Material& material) {
+  std::vector<document::Block> tables;
   for (const Products& group : products(material.results)) {
     auto made = all_values(group);
-    for (Block& block : made)
-      if (auto* table = std::get_if<Table>(&block)) table->caption += ": " + group.machine;
-    append(tables, std::move(made));
+    for (document::Block& block : made)
+      if (auto* table = std::get_if<document::Table>(&block)) table->caption += ": " + group.machine;
+    document::append(tables, std::move(made));
   }
-  return under("All values", std::move(tables));
+  return document::under("All values", std::move(tables));
 }
 
 const Product* fastest(const Products& group, const std::vector<const Product*>& among) {
@@ -104,12 +104,12 @@ std::string doubles_summary(const Products& group) {
   std::string text = fmt::format(
       "DoubleProducts, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s, "
       "simple {} s, {})",
-      simple->n, loops_name(*best), format_times(c.by_time->value),
-      format_seconds(seconds(group, *best)->value), format_seconds(seconds(group, *simple)->value),
-      format_witness(c.by_time->witness));
+      simple->n, loops_name(*best), base::format_times(c.by_time->value),
+      base::format_seconds(seconds(group, *best)->value),
+      base::format_seconds(seconds(group, *simple)->value), base::format_witness(c.by_time->witness));
   if (c.l1)
-    text += fmt::format("; its L1 hit rate differs by {} points ({})", format_points(c.l1->value),
-                        format_witness(c.l1->witness));
+    text += fmt::format("; its L1 hit rate differs by {} points ({})", base::format_points(c.l1->value),
+                        base::format_witness(c.l1->witness));
   return text + ".";
 }
 
@@ -126,10 +126,10 @@ std::string laboratory_summary(const Products& group) {
       continue;
     const Comparison c = compare(group, product, *first);
     if (!c.by_time) continue;
-    std::string part = fmt::format("{}: {}", loops_name(product), format_times(c.by_time->value));
+    std::string part = fmt::format("{}: {}", loops_name(product), base::format_times(c.by_time->value));
     if (c.l1)
-      part += fmt::format(" (L1 hit rate {} points, {})", format_points(c.l1->value),
-                          format_witness(c.l1->witness));
+      part += fmt::format(" (L1 hit rate {} points, {})", base::format_points(c.l1->value),
+                          base::format_witness(c.l1->witness));
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return {};
@@ -137,7 +137,7 @@ std::string laboratory_summary(const Products& group) {
                      first->n, fmt::join(parts, "; "));
 }
 
-std::vector<std::string> summary(const Part& part) {
+std::vector<std::string> summary(const document::Part& part) {
   std::vector<std::string> all;
   if (part.published) return all;
   for (const Products& group : products(*part.results))
@@ -152,12 +152,12 @@ bool any_products(const result::Results& results) {
   });
 }
 
-std::vector<Block> formulas(const result::Results& results) {
-  std::vector<Block> blocks;
+std::vector<document::Block> formulas(const result::Results& results) {
+  std::vector<document::Block> blocks;
   if (!any_products(results)) return blocks;
-  Table table{"Derived quantities; all parts of a ratio come from one witness",
-              {{"", false}, {"formula", false}},
-              {}};
+  document::Table table{"Derived quantities; all parts of a ratio come from one witness",
+                        {{"", false}, {"formula", false}},
+                        {}};
   for (const auto& row : derivations())
     table.rows.push_back({row.label, row.form});
   table.rows.push_back({"difference in hit rate", "difference from the other product, in percentage points"});
@@ -167,7 +167,7 @@ std::vector<Block> formulas(const result::Results& results) {
   std::map<std::string, std::string> presets;
   for (const auto& run : results.runs)
     if (!run.versions.contains("published")) presets.insert(run.presets.begin(), run.presets.end());
-  Table presets_table{
+  document::Table presets_table{
       "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
   for (const auto& [preset, formula] : presets)
     presets_table.rows.push_back({preset, formula});
@@ -177,8 +177,8 @@ std::vector<Block> formulas(const result::Results& results) {
 
 } // namespace
 
-std::vector<Section> product_sections() {
+std::vector<document::Section> product_sections() {
   return {{"matrix products", write_products, summary, formulas}, {"", write_values, {}, {}, true}};
 }
 
-} // namespace recount::report
+} // namespace recount::matmul

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <random>
 
-namespace recount::study {
+namespace recount::matmul {
 namespace {
 
 const std::vector<std::string> counted_metrics{"PAPI_L1_DCM",  "PAPI_L2_DCM",  "PAPI_L2_DCA",
@@ -188,4 +188,4 @@ MatmulPlan plan_matmul(const MatmulRequest& request, const std::string& java_mis
   return Planner(request, java_missing).made();
 }
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::matmul {
 
 /// What was asked for beside the points.
 struct MatmulRequest {
@@ -52,4 +52,4 @@ using StepTime = std::function<double(const sweep::Job&)>;
 [[nodiscard]] std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel,
                                                        const StepTime& step_time = time_a_step);
 
-} // namespace recount::study
+} // namespace recount::matmul

@@ -29,7 +29,7 @@ void define(Metrics& all, Metrics more) {
 void read(Metrics& all, const std::string& path) {
   std::error_code error;
   if (files::is_directory(path, error)) throw bad_input(path, "is a directory", "name a file of metrics");
-  const auto text = host::read_file(path);
+  const auto text = base::read_file(path);
   if (!text)
     throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), "name a file of metrics");
   define(all, parse(*text, path));
@@ -58,7 +58,7 @@ void read_path(Metrics& all) {
   if (const auto own = configuration(); !own.empty()) places.push_back(own + "/recount/metrics");
   if (given != nullptr) {
     places.clear();
-    for (const std::string_view place : host::split(std::string_view(given), ':'))
+    for (const std::string_view place : base::split(std::string_view(given), ':'))
       if (!place.empty()) places.emplace_back(place);
   }
   std::error_code error;

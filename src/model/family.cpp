@@ -41,7 +41,7 @@ std::optional<Range> range(std::string_view text, bool size, std::int64_t most) 
 } // namespace
 
 std::string to_text(const FamilyMember& member) {
-  return analysis::format_size(member.size) + "/" + std::to_string(member.ways);
+  return base::format_size(member.size) + "/" + std::to_string(member.ways);
 }
 
 MachineDescription resized(MachineDescription machine, std::string_view text) {

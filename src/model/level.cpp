@@ -69,7 +69,7 @@ std::size_t Level::victim(std::uint64_t set) {
   const Entry* const begin = entries_.data() + set * ways_;
   for (std::size_t way = 0; way < ways_; ++way)
     if (begin[way] == empty) return way;
-  if (policy_ == Policy::random) return static_cast<std::size_t>(random_below(random_, ways_));
+  if (policy_ == Policy::random) return static_cast<std::size_t>(base::random_below(random_, ways_));
   std::size_t node = 1;
   while (node < ways_)
     node = 2 * node + ((trees_[set] >> node) & 1);

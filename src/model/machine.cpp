@@ -15,7 +15,7 @@ namespace recount::model {
 namespace {
 
 std::string slurp(const std::string& path) {
-  if (auto text = host::read_file(path)) return *text;
+  if (auto text = base::read_file(path)) return *text;
   throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
 }
 

@@ -9,9 +9,9 @@
 namespace recount {
 
 void existing_mappings(pid_t pid, const Sampling::Sink& sink, bool data) {
-  const auto maps = host::read_file(fmt::format("/proc/{}/maps", pid));
+  const auto maps = base::read_file(fmt::format("/proc/{}/maps", pid));
   if (!maps) return;
-  for (const std::string_view line : host::split(*maps, '\n')) {
+  for (const std::string_view line : base::split(*maps, '\n')) {
     auto mapping = perf::parse_maps_line(line);
     if (!mapping || (!data && (mapping->protection & PROT_EXEC) == 0)) continue;
     mapping->pid = mapping->tid = static_cast<std::uint32_t>(pid);

@@ -16,7 +16,7 @@ namespace recount::perf {
 namespace {
 
 std::vector<int> online_cpus() {
-  auto cpus = host::parse_cpu_list(host::read_line("/sys/devices/system/cpu/online").value_or("0"));
+  auto cpus = base::parse_cpu_list(base::read_line("/sys/devices/system/cpu/online").value_or("0"));
   if (cpus.empty()) cpus.push_back(0);
   return cpus;
 }

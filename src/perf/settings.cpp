@@ -70,7 +70,7 @@ std::string show(Setting setting) {
   case Setting::frequency: return host::show_setting("kernel.perf_event_max_sample_rate");
   case Setting::stack: return host::show_setting("kernel.perf_event_max_stack");
   case Setting::cpus:
-    return "CPUs online = " + host::read_line("/sys/devices/system/cpu/online").value_or("unknown");
+    return "CPUs online = " + base::read_line("/sys/devices/system/cpu/online").value_or("unknown");
   case Setting::confinement: return confinement();
   }
   return {};

@@ -4,7 +4,7 @@
 
 #include <recount/error.hpp>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& instead) {
@@ -32,4 +32,4 @@ std::string draw_live(const LiveCurve& /*curve*/, TextSize /*size*/) {
   refuse("live", "recount watch --plain prints a line for each interval");
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 
 double Axis::place(double value) const {
   if (log2) return (std::log2(value) - std::log2(low)) / (std::log2(high) - std::log2(low));
@@ -103,4 +103,4 @@ Axis log2_axis(double low, double high, double length, double gap,
   return axis;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 struct Tic {
   double at = 0;
@@ -39,4 +39,4 @@ struct Axis {
                              const std::function<std::string(double)>& name,
                              const std::function<double(const std::string&)>& wide);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 /// Totals over the repetitions of the drawn points.
@@ -101,4 +101,4 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   }
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// The CPUs behind the results, each once, of those machines ("CPU on HOST") that are wanted.
 [[nodiscard]] std::vector<std::string> machine_names(
@@ -18,4 +18,4 @@ namespace recount::figure {
 /// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or disturbed.
 void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 /// Times before counts; of the two axes the one along which the curves are longer.
@@ -96,4 +96,4 @@ const Figure& suitable(const std::vector<Figure>& figures, const result::Results
   throw bad_input("nothing to draw", "the results have " + inventory(results), "the figures need:" + needs);
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

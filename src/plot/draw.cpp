@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 /// What is at the end of a whole file of the format.
@@ -97,4 +97,4 @@ std::string draw_text(const Sheet& sheet, TextSize size) {
   return file_contents(delivery.draft());
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -4,7 +4,7 @@
 #include "plot/layout.hpp"
 #include "plot/terminal.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 void check_drawable(Format format) {
   Layout layout;
@@ -13,4 +13,4 @@ void check_drawable(Format format) {
   run_gnuplot([&](auto& gp) { gp << "set terminal " << terminal(format, layout, false) << "\n"; });
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Which of the observations to draw; empty lists leave the choice to the figure.
 struct Choice {
@@ -87,4 +87,4 @@ struct TextSize {
 /// The figure as text, for a terminal. Throws as draw() does.
 [[nodiscard]] std::string draw_text(const Sheet& sheet, TextSize size = {});
 
-} // namespace recount::figure
+} // namespace recount::plot

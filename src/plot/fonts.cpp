@@ -6,7 +6,7 @@
 
 #include <recount/error.hpp>
 
-namespace recount::figure {
+namespace recount::plot {
 
 std::optional<std::string> font_warning() {
   const std::string name(font.text());
@@ -27,4 +27,4 @@ std::optional<std::string> font_warning() {
   }
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 struct Suffix {
   Format format;
@@ -70,4 +70,4 @@ std::string with_suffix(const std::string& path, Format format) {
   return path;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 enum class Format { pdf, svg, png, tikz, cairolatex, dumb };
 
@@ -25,4 +25,4 @@ enum class Format { pdf, svg, png, tikz, cairolatex, dumb };
   return f == Format::tikz || f == Format::cairolatex;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 
 Box box_around(Vec centre, double width, double height) {
   return {centre.x - width / 2, centre.y - height / 2, centre.x + width / 2, centre.y + height / 2};
@@ -52,4 +52,4 @@ double distance(Vec a, Vec b, const Box& box) {
   return least;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

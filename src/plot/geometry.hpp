@@ -1,7 +1,7 @@
 // Plane geometry of boxes and segments, in points, y upwards. Pure.
 #pragma once
 
-namespace recount::figure {
+namespace recount::plot {
 
 struct Vec {
   double x = 0, y = 0;
@@ -25,4 +25,4 @@ struct Box {
 [[nodiscard]] double distance(Vec p, const Box& box);
 [[nodiscard]] double distance(Vec a, Vec b, const Box& box);
 
-} // namespace recount::figure
+} // namespace recount::plot

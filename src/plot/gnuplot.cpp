@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 constexpr const char* install = "install gnuplot (Debian: apt-get install gnuplot-nox)";
 
@@ -95,4 +95,4 @@ std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
                     "gnuplot --version should be 5.2 or later; " + std::string(install));
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Starts gnuplot with the default settings only (no ~/.gnuplot), lets `send` write its commands to it, and
 /// waits for the end. Returns what it wrote to stderr: warnings. Throws recount::Error (unavailable) with
@@ -14,4 +14,4 @@ namespace recount::figure {
 /// with another status than 0. SIGPIPE is neither raised nor left pending.
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 std::string_view tex_of(char c) {
@@ -43,7 +43,7 @@ std::string literal_of(const std::string& text) {
 
 std::string shown(std::string_view text, bool tex) {
   std::string out;
-  for (const char c : host::printable(text)) {
+  for (const char c : base::printable(text)) {
     const auto escaped = tex ? tex_of(c) : std::string_view{};
     if (escaped.empty())
       out += c;
@@ -72,7 +72,7 @@ GnuplotCode file_literal(std::string_view path) {
 }
 
 GnuplotCode comment(std::string_view text) {
-  return {GnuplotCode::Made{}, "# " + host::printable(text) + (text.ends_with('\\') ? " \n" : "\n")};
+  return {GnuplotCode::Made{}, "# " + base::printable(text) + (text.ends_with('\\') ? " \n" : "\n")};
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

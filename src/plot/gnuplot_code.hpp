@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// A string literal of this program. Text that exists only at run time does not convert to it.
 class Literal {
@@ -76,7 +76,7 @@ template <GnuplotPart... Arguments>
 }
 
 /// A string in which gnuplot replaces neither `...` nor @macros: in single quotes, or in double quotes with
-/// octal escapes. Controls are printable(); `tex`: what LaTeX reads as commands is escaped.
+/// octal escapes. Controls are base::printable(); `tex`: what LaTeX reads as commands is escaped.
 [[nodiscard]] GnuplotCode quoted(std::string_view text, bool tex = false);
 /// The same for the name of a tic, which gnuplot reads as a format of its position: % is doubled.
 [[nodiscard]] GnuplotCode quoted_tic(std::string_view text, bool tex);
@@ -86,19 +86,19 @@ template <GnuplotPart... Arguments>
 /// A line of comment. A backslash at its end would make the next line a part of it.
 [[nodiscard]] GnuplotCode comment(std::string_view text);
 
-} // namespace recount::figure
+} // namespace recount::plot
 
 template <>
-struct fmt::formatter<recount::figure::GnuplotCode> : fmt::formatter<std::string_view> {
+struct fmt::formatter<recount::plot::GnuplotCode> : fmt::formatter<std::string_view> {
   template <class Context>
-  auto format(const recount::figure::GnuplotCode& code, Context& context) const {
+  auto format(const recount::plot::GnuplotCode& code, Context& context) const {
     return fmt::formatter<std::string_view>::format(code.text(), context);
   }
 };
 template <>
-struct fmt::formatter<recount::figure::Literal> : fmt::formatter<std::string_view> {
+struct fmt::formatter<recount::plot::Literal> : fmt::formatter<std::string_view> {
   template <class Context>
-  auto format(recount::figure::Literal literal, Context& context) const {
+  auto format(recount::plot::Literal literal, Context& context) const {
     return fmt::formatter<std::string_view>::format(literal.text(), context);
   }
 };

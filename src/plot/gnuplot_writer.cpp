@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <locale>
 
-namespace recount::figure {
+namespace recount::plot {
 
 GnuplotWriter::GnuplotWriter(std::FILE* file) : gnuplot_(std::make_unique<gnuplotio::Gnuplot>(file)) {
   gnuplot_->imbue(std::locale::classic());
@@ -33,4 +33,4 @@ bool GnuplotWriter::flush() {
   return gnuplot_->good();
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

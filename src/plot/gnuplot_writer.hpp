@@ -12,7 +12,7 @@ namespace gnuplotio {
 class Gnuplot;
 }
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Writes code and numbers. Other text does not compile: see GnuplotCode. The numbers are exact (17 digits)
 /// whatever the global locale.
@@ -39,4 +39,4 @@ using Row5 = std::tuple<double, double, double, double, double>;
 extern template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row4>&);
 extern template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row5>&);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 constexpr double far_away = 1e9;
 /// How much nearer the own line must be than any other, in points.
@@ -207,4 +207,4 @@ std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& cur
   return search.improved();
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// A curve and the size of the label it wants.
 struct Labelled {
@@ -35,4 +35,4 @@ struct Placed {
 [[nodiscard]] std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves,
                                                               const Field& field);
 
-} // namespace recount::figure
+} // namespace recount::plot

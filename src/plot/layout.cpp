@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 struct Grid {
@@ -77,4 +77,4 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   return layout;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// What is drawn on. A text terminal is taken as cells of 4 by 8 points.
 struct Canvas {
@@ -86,4 +86,4 @@ struct Layout {
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 
-} // namespace recount::figure
+} // namespace recount::plot

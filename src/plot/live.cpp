@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 /// Steps: a rate holds for the whole of its interval. A blank line breaks the curve.
 GnuplotCode live_data(const LiveCurve& curve) {
@@ -57,4 +57,4 @@ std::string draw_live(const LiveCurve& curve, TextSize size) {
   return without_blank_head(text) + "\n";
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

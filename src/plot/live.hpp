@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 struct LivePoint {
   double begin = 0, end = 0; ///< seconds
@@ -28,4 +28,4 @@ struct LiveCurve {
 /// does: when gnuplot is missing or fails.
 [[nodiscard]] std::string draw_live(const LiveCurve& curve, TextSize size);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace recount::figure {
+namespace recount::plot {
 
 struct Magnitude {
   double factor = 1;
@@ -17,4 +17,4 @@ struct Magnitude {
   return {};
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -15,11 +15,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 namespace fs = std::filesystem;
-
-using host::cannot_write;
 
 /// Where the file is drawn: its own folder, so that the last step is a rename.
 fs::path parent_of(const fs::path& target, bool into) {
@@ -32,12 +30,12 @@ fs::path parent_of(const fs::path& target, bool into) {
 }
 
 void write_into(int fd, const std::string& bytes, const std::string& shown) {
-  if (!process::write_all(fd, bytes)) throw cannot_write(shown, errno);
+  if (!process::write_all(fd, bytes)) throw base::cannot_write(shown, errno);
 }
 } // namespace
 
 std::string file_contents(const fs::path& path) {
-  return host::read_file(path).value_or("");
+  return base::read_file(path).value_or("");
 }
 
 Delivery::Delivery(const std::string& path) : shown_(path) {
@@ -52,7 +50,7 @@ Delivery::Delivery(const std::string& path) : shown_(path) {
   if (!into_ && fs::is_symlink(target_, none))
     target_ = fs::weakly_canonical(target_, none); // the link stays
   std::string pattern = (parent_of(target_, into_) / ".recount-figure-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw cannot_write(path, errno);
+  if (!::mkdtemp(pattern.data())) throw base::cannot_write(path, errno);
   folder_ = pattern;
 }
 
@@ -81,7 +79,7 @@ void Delivery::verify(const std::string& ending) const {
   // gnuplot does not check its writes: a full disk is distinguished from a failure of gnuplot by the space
   // that is left.
   constexpr std::uintmax_t full = 64 * 1024;
-  const Problem no_space = cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
+  const Problem no_space = base::cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
   if (!unknown && space.available < full)
     throw Error(to_stdout_ ? ErrorKind::unavailable : ErrorKind::bad_input,
                 {no_space.subject, no_space.cause, free_space, no_space.remedy});
@@ -92,7 +90,7 @@ void Delivery::verify(const std::string& ending) const {
 std::vector<std::string> Delivery::deliver() const {
   if (into_) {
     const process::Fd file(to_stdout_ ? -1 : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (!to_stdout_ && !file) throw cannot_write(shown_, errno);
+    if (!to_stdout_ && !file) throw base::cannot_write(shown_, errno);
     write_into(to_stdout_ ? STDOUT_FILENO : file.get(), file_contents(draft()), shown_);
     return {shown_};
   }
@@ -101,12 +99,12 @@ std::vector<std::string> Delivery::deliver() const {
     const auto file = entry.path().filename();
     if (file == target_.filename()) continue;
     const auto to = target_.parent_path() / file;
-    if (std::rename(entry.path().c_str(), to.c_str()) != 0) throw cannot_write(to.string(), errno);
+    if (std::rename(entry.path().c_str(), to.c_str()) != 0) throw base::cannot_write(to.string(), errno);
     paths.push_back((fs::path(shown_).parent_path() / file).string());
   }
-  if (std::rename(draft().c_str(), target_.c_str()) != 0) throw cannot_write(shown_, errno);
+  if (std::rename(draft().c_str(), target_.c_str()) != 0) throw base::cannot_write(shown_, errno);
   paths.insert(paths.begin(), shown_);
   return paths;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

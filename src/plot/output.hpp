@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// All bytes of a file; empty when it cannot be read.
 [[nodiscard]] std::string file_contents(const std::filesystem::path& path);
@@ -38,4 +38,4 @@ private:
   bool to_stdout_ = false; ///< the path was "-"
 };
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 struct Range {
@@ -98,8 +98,8 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
   // The axis ends a little outside the data, so that no marker sits on the border.
   const double margin = std::pow(std::max(x.high / x.low, 2.0), 0.02);
   return log2_axis(
-      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7, [](double v) { return format_bytes(v); },
-      [&](const std::string& t) { return canvas.wide(t); });
+      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7,
+      [](double v) { return base::format_bytes(v); }, [&](const std::string& t) { return canvas.wide(t); });
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -2,7 +2,7 @@
 #pragma once
 #include "plot/layout.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// From 0 where the values are near one another, else logarithmic. `plot`: where it will be drawn.
 [[nodiscard]] Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas);
@@ -10,4 +10,4 @@ namespace recount::figure {
 /// As Panel::x_along; `length` of the axis in the units of the canvas.
 [[nodiscard]] Axis x_axis(const Panel& panel, double length, const Canvas& canvas);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -11,7 +11,7 @@
 #include <limits>
 #include <optional>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 int linetype(const Panel& panel, std::size_t i) {
@@ -270,4 +270,4 @@ PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, boo
   return PanelLayout(panel, cell, canvas, least_left).made(key);
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

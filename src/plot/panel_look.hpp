@@ -3,11 +3,11 @@
 
 #include "plot/layout.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// `key`: names are in a key even where labels would fit. `least_left`: the plot begins so far from the
 /// left of its cell, so that panels one above the other begin alike.
 [[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
                                 double least_left = 0);
 
-} // namespace recount::figure
+} // namespace recount::plot

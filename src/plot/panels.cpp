@@ -13,9 +13,9 @@
 #include <map>
 #include <set>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
-using analysis::Curve;
+using result::Curve;
 using CurvesOfPanel = std::vector<const Curve*>;
 
 constexpr std::size_t most_panels = 6;
@@ -23,7 +23,7 @@ constexpr std::size_t most_panels = 6;
 std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
   if (const auto* word = std::get_if<std::string>(&setting)) return *word;
   const auto number = static_cast<double>(std::get<std::int64_t>(setting));
-  return name == "size" || name == "stride" ? format_bytes(number, compact)
+  return name == "size" || name == "stride" ? base::format_bytes(number, compact)
                                             : fmt::format("{}", std::get<std::int64_t>(setting));
 }
 
@@ -44,7 +44,7 @@ Differences differences(const CurvesOfPanel& curves) {
     bare.emplace_back().params = c->params;
   }
   return {machines.size() > 1, kernels.size() > 1, metrics.size() > 1, witnesses.size() > 1,
-          analysis::varying(bare)};
+          result::varying(bare)};
 }
 
 std::string label_of(const Curve& c, const Differences& d, bool compact) {
@@ -118,7 +118,7 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   std::vector<Mark> marks;
   if (!here || differ) return marks;
   for (const auto& [level, size] : sizes) {
-    if (size > 0) marks.push_back({static_cast<double>(size), level + " " + format_bytes(size)});
+    if (size > 0) marks.push_back({static_cast<double>(size), level + " " + base::format_bytes(size)});
   }
   return marks;
 }
@@ -179,4 +179,4 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   return sheet;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

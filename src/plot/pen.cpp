@@ -2,7 +2,7 @@
 
 #include "plot/style.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 Pen::Pen(GnuplotWriter& gnuplot, const Drawing& drawing)
     : gnuplot_(gnuplot),
@@ -42,4 +42,4 @@ void Pen::caption() {
   }
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

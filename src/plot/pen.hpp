@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Writes gnuplot commands for one drawing. Places are points at final size, as in its layout.
 class Pen {
@@ -28,4 +28,4 @@ private:
   bool tex_, cells_;
 };
 
-} // namespace recount::figure
+} // namespace recount::plot

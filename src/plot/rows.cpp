@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 /// Shares beyond these are as good as 0 or as infinity to a reader.
@@ -139,4 +139,4 @@ PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas
   return look;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

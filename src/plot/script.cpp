@@ -15,7 +15,7 @@
 #include <cstring>
 #include <iterator>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 GnuplotCode block(std::size_t panel, std::size_t curve) {
   return code("$panel{}curve{}", panel + 1, curve + 1);
@@ -209,13 +209,13 @@ void write_script(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawi
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings) {
   const Delivery delivery(path);
   std::FILE* file = std::fopen(delivery.draft().c_str(), "we");
-  if (!file) throw host::cannot_write(path, errno);
+  if (!file) throw base::cannot_write(path, errno);
   {
     GnuplotWriter gp(file); // closes the file
     write_script(gp, sheet, drawings);
-    if (!gp.flush()) throw host::cannot_write(path, errno);
+    if (!gp.flush()) throw base::cannot_write(path, errno);
   }
   delivery.deliver();
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// One file that the script draws.
 struct Drawing {
@@ -26,4 +26,4 @@ void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<
 /// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
 
-} // namespace recount::figure
+} // namespace recount::plot

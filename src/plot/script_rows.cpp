@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 
 constexpr int line_of_perf = 1, line_of_papi = 2;
@@ -190,4 +190,4 @@ void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& loo
   RowsScript(gnuplot, panel, look, drawing, data).write();
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

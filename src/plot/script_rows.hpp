@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// The name of the third mark of the key: the reference for the witnesses.
 inline constexpr const char* name_of_stated = "modelled, with its tolerance";
@@ -17,4 +17,4 @@ void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook&
 void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
                 Literal data);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -11,9 +11,9 @@
 #include <map>
 #include <set>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
-using analysis::Curve;
+using result::Curve;
 
 bool contains(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -145,11 +145,11 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
            of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };
-  const analysis::Measure measure = [time](const result::Observation& o) {
-    return time && o.metric == "seconds" ? analysis::ns_per_access(o) : analysis::per_access(o);
+  const result::Measure measure = [time](const result::Observation& o) {
+    return time && o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
   };
   Selected s;
-  s.curves = analysis::curves(results, recipe.x, wanted, measure);
+  s.curves = result::curves(results, recipe.x, wanted, measure);
   if (choice.metrics.empty()) {
     const auto metrics = default_metrics(recipe, s.curves);
     std::erase_if(s.curves, [&](const Curve& c) { return !contains(metrics, c.metric); });
@@ -193,4 +193,4 @@ std::string inventory(const result::Results& results) {
   return text;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// What a figure of curves is made of.
 struct Recipe {
@@ -29,7 +29,7 @@ struct Missing {
 };
 
 struct Selected {
-  std::vector<analysis::Curve> curves; ///< each with at least one value
+  std::vector<result::Curve> curves; ///< each with at least one value
   std::vector<Missing> missing;
   std::vector<std::string> warnings;
 };
@@ -52,4 +52,4 @@ struct Selected {
 /// Whether a preset or event counts cache or TLB misses.
 [[nodiscard]] bool is_miss(const std::string& metric);
 
-} // namespace recount::figure
+} // namespace recount::plot

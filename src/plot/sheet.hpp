@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// One point of a series; y is NaN where nothing was counted, which breaks the line.
 struct Sample {
@@ -76,4 +76,4 @@ struct Sheet {
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
 
-} // namespace recount::figure
+} // namespace recount::plot

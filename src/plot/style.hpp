@@ -3,7 +3,7 @@
 
 #include "plot/gnuplot_code.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 [[nodiscard]] GnuplotCode style_script();
 
@@ -22,4 +22,4 @@ inline constexpr Literal font = "Liberation Sans";
 /// Points at final size.
 inline constexpr double text_size = 7, title_size = 8;
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace recount::figure {
+namespace recount::plot {
 
 Canvas canvas_of(Format format, double inches, TextSize text) {
   if (format != Format::dumb) return {inches * 72, 0, false, is_tex(format)};
@@ -42,4 +42,4 @@ double marker_scale(Format format) {
   return format == Format::tikz ? 2.0 : 1.0;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

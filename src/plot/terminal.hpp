@@ -5,7 +5,7 @@
 #include "plot/gnuplot_code.hpp"
 #include "plot/layout.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// The canvas that a format offers at this width in inches; text takes the size of the terminal instead.
 [[nodiscard]] Canvas canvas_of(Format format, double inches, TextSize text = {});
@@ -17,4 +17,4 @@ namespace recount::figure {
 /// Factor on the size of markers, which differs between terminals.
 [[nodiscard]] double marker_scale(Format format);
 
-} // namespace recount::figure
+} // namespace recount::plot

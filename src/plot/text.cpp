@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace recount::figure {
+namespace recount::plot {
 namespace {
 /// Advance widths of ASCII 32 to 126 in 1/100 em, as in the AFM file of Helvetica that the font follows.
 constexpr std::array<unsigned char, 95> advance{
@@ -47,4 +47,4 @@ std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std:
   return lines;
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Width in points of UTF-8 text in Liberation Sans of this size. Widths of the Latin letters and digits are
 /// those of the font (rounded to 1/100 em); others count as a digit.
@@ -16,12 +16,10 @@ namespace recount::figure {
 /// Characters, not bytes: the width of text in a terminal.
 [[nodiscard]] std::size_t characters(std::string_view text);
 
-using analysis::format_bytes;
-
 /// Words gathered into lines that `wide` measures as no wider than `width` (a longer word gets its own line).
 /// Pieces are joined by `joint` and never split.
 [[nodiscard]] std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std::string& joint,
                                             double width,
                                             const std::function<double(std::string_view)>& wide);
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -39,7 +39,7 @@ constexpr auto name_a_table = "name a preset table such as /usr/share/papi/*/pap
 } // namespace
 
 std::string preset::read_file(const std::string& path, const std::string& remedy) {
-  if (auto text = host::read_file(path)) return *std::move(text);
+  if (auto text = base::read_file(path)) return *std::move(text);
   throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), remedy);
 }
 

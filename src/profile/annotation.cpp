@@ -32,7 +32,7 @@ std::optional<std::string> source_text(const std::string& path) {
   constexpr std::size_t largest = 16 << 20;
   const process::Fd file = open_regular(path);
   if (!file) return {};
-  return host::read_all(file.get(), largest);
+  return base::read_all(file.get(), largest);
 }
 
 Annotation annotate_file(const std::string& file, const LineTallies& lines) {
@@ -40,7 +40,7 @@ Annotation annotate_file(const std::string& file, const LineTallies& lines) {
   const auto source = source_text(file);
   if (!source) made.trouble = std::strerror(errno);
   int number = 0;
-  for (const auto line : host::split(source ? *source : std::string_view(), '\n')) {
+  for (const auto line : base::split(source ? *source : std::string_view(), '\n')) {
     if (!shown(lines, ++number)) continue;
     const auto at = lines.find(number);
     made.lines.push_back({number, std::string(line), at != lines.end() ? at->second : std::vector<Tally>()});

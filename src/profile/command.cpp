@@ -19,7 +19,7 @@
 #include <memory>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::profile {
 namespace {
 
 struct ProfileOptions {
@@ -31,8 +31,8 @@ struct ProfileOptions {
 
 void write_folded(const std::string& path, const Profile& p) {
   if (path.empty()) return;
-  if (!host::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
-    throw host::cannot_write(path, errno);
+  if (!base::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
+    throw base::cannot_write(path, errno);
 }
 
 void check(const ProfileOptions& o) {
@@ -43,7 +43,8 @@ void check(const ProfileOptions& o) {
   if (o.command.empty() && o.pids.empty())
     throw bad_input("recount profile", "no command and no process to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
-  check_outputs({.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
+  command::check_outputs(
+      {.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
   if (o.cpu >= 0 && o.command.empty())
     throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
 }
@@ -51,13 +52,13 @@ void check(const ProfileOptions& o) {
 profile::TargetOptions target_options(const ProfileOptions& o) {
   profile::TargetOptions who;
   who.command = o.command;
-  who.pids = parse_pids(o.pids);
+  who.pids = stat::parse_pids(o.pids);
   if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
   return who;
 }
 
 std::string subject_of(const ProfileOptions& o) {
-  return o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
+  return o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
 }
 
 /// Standard output belongs to the command, if there is one.
@@ -77,7 +78,7 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
 
 std::vector<profile::By> ways_of(const ProfileOptions& o) {
   std::vector<profile::By> ways;
-  for (const std::string& word : list_words(o.by))
+  for (const std::string& word : command::list_words(o.by))
     ways.push_back(profile::parse_by(word));
   if (ways.empty()) ways = {profile::By::module, profile::By::symbol, profile::By::line};
   return ways;
@@ -85,23 +86,24 @@ std::vector<profile::By> ways_of(const ProfileOptions& o) {
 
 void print(const Profile& p, const ProfileOptions& o, const std::vector<profile::By>& ways) {
   if (o.json) {
-    cli::print("{}", profile_json(p, ways));
+    command::print("{}", profile_json(p, ways));
     return;
   }
   std::FILE* const stream = stream_of(o);
-  cli::print(stream, "{}", profile_summary(p));
+  command::print(stream, "{}", profile_summary(p));
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
     if (p.recording.not_counted.empty())
-      cli::print(stream, "no samples: fewer occurrences than one sampling period\n");
+      command::print(stream, "no samples: fewer occurrences than one sampling period\n");
     return;
   }
   for (const auto by : ways)
-    cli::print(stream, "\n{}", profile_text(p, by, static_cast<std::size_t>(o.top), stream));
-  if (o.chains || o.frames > 0) cli::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
+    command::print(stream, "\n{}", profile_text(p, by, static_cast<std::size_t>(o.top), stream));
+  if (o.chains || o.frames > 0)
+    command::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
   for (const auto& function : o.annotate)
-    cli::print(stream, "\n{}", annotated_text(p, function));
-  flush(stream);
+    command::print(stream, "\n{}", annotated_text(p, function));
+  command::flush(stream);
 }
 
 /// --function: counts per call.
@@ -110,7 +112,7 @@ int execute_functions(const ProfileOptions& o) {
     throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
                     "use --json for machine-readable output");
   profile::FunctionSettings settings;
-  settings.names = list_words(o.functions);
+  settings.names = command::list_words(o.functions);
   for (const auto& asked : profile::parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
     if (asked.period != 0 || asked.frequency != 0)
@@ -122,12 +124,12 @@ int execute_functions(const ProfileOptions& o) {
   settings.returns = !o.calls;
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;
-  const TableExport file(o.export_to);
+  const command::TableExport file(o.export_to);
   const auto recording = profile::record_functions(settings);
   if (o.json)
-    cli::print("{}", functions_json(recording, subject_of(o)));
+    command::print("{}", functions_json(recording, subject_of(o)));
   else
-    cli::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
+    command::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
   file.write("functions of " + subject_of(o), function_tables(recording));
   return recording.status;
 }
@@ -137,7 +139,7 @@ int execute_profile(const ProfileOptions& o) {
   if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
-  const TableExport exported(o.export_to);
+  const command::TableExport exported(o.export_to);
   ProfileResults results(o.output, o.plot, profile::figure_by(ways));
   Profile p{profile::record(settings), {}, subject_of(o)};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
@@ -145,7 +147,7 @@ int execute_profile(const ProfileOptions& o) {
   write_folded(o.folded, p);
   results.finish(p);
   print(p, o, ways);
-  std::vector<Table> tables;
+  std::vector<command::Table> tables;
   for (const auto by : ways)
     tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
   exported.write("profile of " + p.subject, tables);
@@ -154,10 +156,11 @@ int execute_profile(const ProfileOptions& o) {
 
 } // namespace
 
-Command profile_command() {
-  Command command{"profile", "sample events and attribute them to functions, lines, instructions", {}};
+command::Command profile_command() {
+  command::Command command{
+      "profile", "sample events and attribute them to functions, lines, instructions", {}};
   command.transparent = true;
-  command.declare = [](Options& options) -> std::function<int()> {
+  command.declare = [](command::Options& options) -> std::function<int()> {
     auto o = std::make_shared<ProfileOptions>();
     options
         .list("-e,--event", o->events, "LIST",
@@ -180,11 +183,11 @@ Command profile_command() {
         .text("--debug-path", o->debug_path, "DIRS", "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
         .flag("--json", o->json, "print the profile as one JSON object on stdout")
-        .text("--export", o->export_to, "FILE", export_help)
+        .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and profile");
     return [o] { return execute_profile(*o); };
   };
   return command;
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

@@ -51,7 +51,7 @@ void set_counter(Registers_&, std::uint64_t) {}
 
 /// Where the program begins, as the kernel told it (getauxval(3)); 0: unknown.
 std::uint64_t entry_of(pid_t pid) {
-  const auto vector = host::read_file(fmt::format("/proc/{}/auxv", pid)).value_or("");
+  const auto vector = base::read_file(fmt::format("/proc/{}/auxv", pid)).value_or("");
   for (std::size_t at = 0; at + 2 * sizeof(std::uint64_t) <= vector.size(); at += 2 * sizeof(std::uint64_t)) {
     std::uint64_t pair[2];
     std::memcpy(pair, vector.data() + at, sizeof pair);

@@ -13,7 +13,7 @@
 #include <map>
 #include <tuple>
 
-namespace recount::figure {
+namespace recount::profile {
 namespace {
 using result::Observation;
 constexpr std::size_t most_functions = 8, most_events = 4;
@@ -57,10 +57,10 @@ struct Profiled {
 };
 
 std::vector<std::string> events_of(const result::Results& results, const std::string& run,
-                                   const Choice& choice) {
+                                   const plot::Choice& choice) {
   std::vector<std::string> events;
   for (const Observation& o : results.observations) {
-    if (!is_profile(o) || o.run != run) continue;
+    if (!plot::is_profile(o) || o.run != run) continue;
     const bool wanted =
         choice.metrics.empty() || std::ranges::find(choice.metrics, o.metric) != choice.metrics.end();
     if (wanted && std::ranges::find(events, o.metric) == events.end()) events.push_back(o.metric);
@@ -93,14 +93,14 @@ std::optional<Part> part_of(const Observation& o, std::int64_t address, const st
   return Part{text(o, "function"), *start, *end};
 }
 
-Profiled gather(const result::Results& results, const std::string& run, const Choice& choice) {
+Profiled gather(const result::Results& results, const std::string& run, const plot::Choice& choice) {
   Profiled all{events_of(results, run, choice), {}};
   const std::string by = attribution(results, run);
   std::vector<double> totals(all.events.size(), 0);
   std::map<std::tuple<std::string, std::string, std::int64_t>, Function> functions;
   for (const Observation& o : results.observations) {
     const auto event = std::ranges::find(all.events, o.metric);
-    if (!is_profile(o) || o.run != run || event == all.events.end()) continue;
+    if (!plot::is_profile(o) || o.run != run || event == all.events.end()) continue;
     const auto e = static_cast<std::size_t>(event - all.events.begin());
     const auto address = number(o, "address");
     const double value = result::as_double(o.value).value_or(0);
@@ -159,7 +159,7 @@ void lay_out_functions(std::vector<Function>& functions) {
 }
 
 /// Steps: each bin holds the occurrences of equally many bytes; their sums are the function's share.
-void add_steps(const Function& f, std::size_t event, Series& series) {
+void add_steps(const Function& f, std::size_t event, plot::Series& series) {
   const auto bytes = f.end - f.start;
   const auto count = std::clamp<std::int64_t>(std::llround((f.right - f.left) * bins), 1, bytes);
   std::vector<double> sums(static_cast<std::size_t>(count), 0);
@@ -185,13 +185,13 @@ std::string percent(double share) {
   return fmt::format("{:.{}f}", 100 * share, share >= 0.0995 ? 0 : 1);
 }
 
-Panel panel_of(const Profiled& p, std::size_t event) {
-  Panel panel;
+plot::Panel panel_of(const Profiled& p, std::size_t event) {
+  plot::Panel panel;
   panel.title = p.events[event] + " (witness perf)";
   panel.y_title = "% of samples";
-  panel.x_along = Panel::Along::linear;
-  panel.draw = Panel::Draw::filled;
-  Series series;
+  panel.x_along = plot::Panel::Along::linear;
+  panel.draw = plot::Panel::Draw::filled;
+  plot::Series series;
   for (std::size_t i = 0; i < p.functions.size(); ++i) {
     const Function& f = p.functions[i];
     add_steps(f, event, series);
@@ -203,8 +203,8 @@ Panel panel_of(const Profiled& p, std::size_t event) {
 }
 } // namespace
 
-Sheet compose_over_addresses(const result::Results& results, const Choice& choice) {
-  const auto first = std::ranges::find_if(results.observations, is_profile);
+plot::Sheet compose_over_addresses(const result::Results& results, const plot::Choice& choice) {
+  const auto first = std::ranges::find_if(results.observations, plot::is_profile);
   if (first == results.observations.end())
     throw bad_input("figure profile", "the results are not from recount profile",
                     "write them with recount profile -o FILE -- COMMAND");
@@ -214,12 +214,12 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
     throw bad_input("figure profile", "no function with known bounds has samples",
                     "see recount profile --by address");
   lay_out_functions(p.functions);
-  Sheet sheet;
+  plot::Sheet sheet;
   sheet.name = "profile";
   for (std::size_t e = 0; e < std::min(p.events.size(), most_events); ++e)
     sheet.panels.push_back(panel_of(p, e));
   sheet.panels.back().x_title = "address in the file (gaps between these functions omitted)";
-  sheet.caption = machine_names(results);
+  sheet.caption = plot::machine_names(results);
   sheet.caption.push_back(text(*first, "command").substr(0, 80));
   for (std::size_t i = 0; i < p.functions.size(); ++i) {
     std::vector<std::string> shares;
@@ -242,12 +242,13 @@ Sheet compose_over_addresses(const result::Results& results, const Choice& choic
   return sheet;
 }
 
-Figure profile_figure() {
-  return {
-      {"profile", "samples by address in the functions with most samples, one panel per event",
-       "results of recount profile"},
-      compose_over_addresses,
-      [](const auto& results, const auto&) { return std::ranges::any_of(results.observations, is_profile); }};
+plot::Figure profile_figure() {
+  return {{"profile", "samples by address in the functions with most samples, one panel per event",
+           "results of recount profile"},
+          compose_over_addresses,
+          [](const auto& results, const auto&) {
+            return std::ranges::any_of(results.observations, plot::is_profile);
+          }};
 }
 
-} // namespace recount::figure
+} // namespace recount::profile

@@ -4,13 +4,13 @@
 #include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
-namespace recount::figure {
+namespace recount::profile {
 
 /// The functions with most samples side by side in the order of their addresses, without the gaps. Throws
 /// Error (bad_input) where there is no function with known bounds.
-[[nodiscard]] Sheet compose_over_addresses(const result::Results& results, const Choice& choice);
+[[nodiscard]] plot::Sheet compose_over_addresses(const result::Results& results, const plot::Choice& choice);
 
 /// The figure "profile".
-[[nodiscard]] Figure profile_figure();
+[[nodiscard]] plot::Figure profile_figure();
 
-} // namespace recount::figure
+} // namespace recount::profile

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace recount::cli {
+namespace recount::profile {
 using profile::FunctionCalls;
 using profile::FunctionRecording;
 using profile::Spread;
@@ -41,7 +41,7 @@ std::string amount(double value) {
 }
 
 /// Values up to `limit` are probe overhead.
-void add_row(Table& table, const std::string& name, double total, const Spread& spread,
+void add_row(command::Table& table, const std::string& name, double total, const Spread& spread,
              std::uint64_t limit = 0) {
   const auto cell = [limit](double value, double calls) {
     const double below = static_cast<double>(limit) * calls;
@@ -74,16 +74,16 @@ double time_of_probes(const FunctionRecording& recording) {
   return ns;
 }
 
-Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
-  using enum Table::Align;
-  Table table({{"per call"},
-               {"total", right},
-               {"mean", right},
-               {"least", right},
-               {"median", right},
-               {"90 %", right},
-               {"greatest", right}},
-              printable(f.name));
+command::Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
+  using enum command::Table::Align;
+  command::Table table({{"per call"},
+                        {"total", right},
+                        {"mean", right},
+                        {"least", right},
+                        {"median", right},
+                        {"90 %", right},
+                        {"greatest", right}},
+                       base::printable(f.name));
   add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, limit_of(f.cost));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
     add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c],
@@ -99,8 +99,8 @@ bool has_table(const FunctionCalls& f) {
 }
 
 std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
-  std::string text = fmt::format("\n{} ({}): {} calls", printable(f.name),
-                                 printable(profile::short_path(f.module)), f.calls);
+  std::string text = fmt::format("\n{} ({}): {} calls", base::printable(f.name),
+                                 base::printable(profile::short_path(f.module)), f.calls);
   text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed) : "\n";
   for (const auto& warning : warnings(f))
     text += "  " + warning + "\n";
@@ -145,15 +145,15 @@ Json function_json(const FunctionRecording& recording, const FunctionCalls& f) {
 }
 } // namespace
 
-std::vector<Table> function_tables(const FunctionRecording& recording) {
-  std::vector<Table> tables;
+std::vector<command::Table> function_tables(const FunctionRecording& recording) {
+  std::vector<command::Table> tables;
   for (const auto& f : recording.functions)
     if (has_table(f)) tables.push_back(function_table(recording, f));
   return tables;
 }
 
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
-  std::string text = fmt::format("functions of {}: {:.3g} s\n", printable(subject), recording.seconds);
+  std::string text = fmt::format("functions of {}: {:.3g} s\n", base::printable(subject), recording.seconds);
   const double probes = time_of_probes(recording);
   text += fmt::format("  cost of reading: {:.3g} ms of processor time\n",
                       static_cast<double>(recording.reader_ns) / 1e6);
@@ -163,7 +163,7 @@ std::string functions_text(const FunctionRecording& recording, const std::string
           : std::string("  cost of probes: not measured; some microseconds per hit, included in the times\n");
   if (!recording.complete) text += "  incomplete: records were lost; the numbers of calls are exact\n";
   for (const auto& note : recording.notes)
-    text += "  " + printable(note) + "\n";
+    text += "  " + base::printable(note) + "\n";
   for (const auto& f : recording.functions)
     text += one_function(recording, f);
   return text;
@@ -182,4 +182,4 @@ std::string functions_json(const FunctionRecording& recording, const std::string
   return json_text("functions", json);
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

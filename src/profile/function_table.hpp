@@ -6,14 +6,14 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::profile {
 
 /// One for each function with completed calls.
-[[nodiscard]] std::vector<Table> function_tables(const profile::FunctionRecording& recording);
+[[nodiscard]] std::vector<command::Table> function_tables(const profile::FunctionRecording& recording);
 /// `subject`: the command or the process.
 [[nodiscard]] std::string functions_text(const profile::FunctionRecording& recording,
                                          const std::string& subject);
 [[nodiscard]] std::string functions_json(const profile::FunctionRecording& recording,
                                          const std::string& subject);
 
-} // namespace recount::cli
+} // namespace recount::profile

@@ -1,7 +1,7 @@
 #include "base/json.hpp"
 #include "profile/report.hpp"
 
-namespace recount::cli {
+namespace recount::profile {
 namespace {
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -77,4 +77,4 @@ std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
   return json_text("profile", json);
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

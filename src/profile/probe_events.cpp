@@ -19,7 +19,7 @@ ProbeEvents::ProbeEvents() {
   try {
     tracefs_.emplace();
   } catch (const Error&) {
-    const auto type = host::read_number("/sys/bus/event_source/devices/uprobe/type");
+    const auto type = base::read_number("/sys/bus/event_source/devices/uprobe/type");
     if (!type) throw;
     pmu_ = static_cast<std::uint32_t>(*type);
   }

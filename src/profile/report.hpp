@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::profile {
 
 /// A profile with names.
 struct Profile {
@@ -25,7 +25,7 @@ struct Profile {
 /// Samples per event, lost records, overhead and notes.
 [[nodiscard]] std::string profile_summary(const Profile& profile);
 /// At most `top` rows.
-[[nodiscard]] Table profile_table(const Profile& profile, profile::By by, std::size_t top);
+[[nodiscard]] command::Table profile_table(const Profile& profile, profile::By by, std::size_t top);
 /// The table with its title, and the sum of the omitted rows.
 [[nodiscard]] std::string profile_text(const Profile& profile, profile::By by, std::size_t top,
                                        std::FILE* stream);
@@ -38,4 +38,4 @@ struct Profile {
 /// "62 % (59…65)"; the interval alone with few samples; no interval for exact shares.
 [[nodiscard]] std::string share_text(const profile::Share& share, std::uint64_t samples);
 
-} // namespace recount::cli
+} // namespace recount::profile

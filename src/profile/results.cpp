@@ -11,7 +11,7 @@
 #include <limits>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::profile {
 namespace {
 
 /// Addresses beyond 2^63, the kernel's, are no whole numbers of results.
@@ -78,7 +78,7 @@ std::vector<result::Observation> observations(const Profile& p, const std::strin
 ProfileResults::ProfileResults(const std::string& output, std::string plot, profile::By by)
     : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
-  header_ = witness::machine_header(command_line(), RECOUNT_VERSION);
+  header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", profile::name_of(by)}};
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
@@ -95,7 +95,7 @@ void ProfileResults::finish(const Profile& profile) {
   if (writer_)
     for (const auto& o : results.observations)
       writer_->write(o);
-  if (!plot_.empty()) draw_to(plot_, figure::compose_over_addresses(results, {}));
+  if (!plot_.empty()) command::draw_to(plot_, profile::compose_over_addresses(results, {}));
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

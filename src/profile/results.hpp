@@ -11,7 +11,7 @@ namespace recount::result {
 class Writer;
 }
 
-namespace recount::cli {
+namespace recount::profile {
 
 /// Opened before the target starts, so that errors occur before the measurement.
 class ProfileResults {
@@ -29,4 +29,4 @@ private:
   std::unique_ptr<result::Writer> writer_;
 };
 
-} // namespace recount::cli
+} // namespace recount::profile

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-namespace recount::cli {
+namespace recount::profile {
 using profile::Tally;
 
 namespace {
@@ -29,13 +29,13 @@ std::vector<std::string> names_of_chain(const Profile& p, std::size_t chain) {
 }
 
 /// A row for each line, and one for each gap between them.
-Table table_of(const Profile& p, const profile::Annotation& part) {
-  std::vector<Table::Column> columns;
+command::Table table_of(const Profile& p, const profile::Annotation& part) {
+  std::vector<command::Table::Column> columns;
   for (const auto& event : p.recording.events)
-    columns.push_back({event.event.name, Table::Align::right});
-  columns.push_back({"line", Table::Align::right});
+    columns.push_back({event.event.name, command::Table::Align::right});
+  columns.push_back({"line", command::Table::Align::right});
   columns.push_back({"source"});
-  Table table(columns);
+  command::Table table(columns);
   int last = 0;
   for (const auto& line : part.lines) {
     std::vector<std::string> row(p.recording.events.size());
@@ -48,7 +48,7 @@ Table table_of(const Profile& p, const profile::Annotation& part) {
     for (std::size_t e = 0; e < line.tallies.size(); ++e)
       if (line.tallies[e].samples > 0) row[e] = share_cell(p, line.tallies[e], e);
     row.push_back(std::to_string(line.number));
-    row.push_back(printable(line.text));
+    row.push_back(base::printable(line.text));
     table.add(row);
   }
   return table;
@@ -75,7 +75,7 @@ std::string chains_table(const Profile& p, std::size_t top) {
   for (std::size_t i = 0; i < std::min(top, sorted.size()); ++i) {
     text += fmt::format("{}, {} samples\n", share_cell(p, sorted[i].second, 0), sorted[i].second.samples);
     for (const auto& name : *sorted[i].first)
-      text += "    " + shortened(printable(name), 100) + "\n";
+      text += "    " + command::shortened(base::printable(name), 100) + "\n";
   }
   if (sorted.size() > top) text += fmt::format("  … {} more chains (--top)\n", sorted.size() - top);
   return text;
@@ -83,12 +83,13 @@ std::string chains_table(const Profile& p, std::size_t top) {
 
 std::string annotated_text(const Profile& p, const std::string& function) {
   const auto parts = profile::annotate(p.recording.places, p.naming, function);
-  if (parts.empty()) return fmt::format("{}: no samples in a function of this name\n", printable(function));
+  if (parts.empty())
+    return fmt::format("{}: no samples in a function of this name\n", base::printable(function));
   std::string text;
   for (const auto& part : parts)
-    text += printable(part.file) + (part.trouble.empty() ? "" : ": " + part.trouble) + "\n" +
+    text += base::printable(part.file) + (part.trouble.empty() ? "" : ": " + part.trouble) + "\n" +
             table_of(p, part).text();
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

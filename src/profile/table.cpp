@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace recount::cli {
+namespace recount::profile {
 using profile::By;
 using profile::ProfileRow;
 using profile::Tally;
@@ -26,13 +26,14 @@ std::string unit_text(const SampledEvent& event, double amount) {
 }
 
 std::string function_cell(const ProfileRow& row) {
-  if (!row.function.empty()) return printable(row.function) + (row.inlined ? " (inlined)" : "");
+  if (!row.function.empty()) return base::printable(row.function) + (row.inlined ? " (inlined)" : "");
   return row.address != 0 ? fmt::format("{:#x}", row.address) : "?";
 }
 
 std::string place_cell(const ProfileRow& row, By by) {
   if (by == By::address) return fmt::format("{:#x}", row.address);
-  if (by == By::line) return row.source.empty() ? fmt::format("{:#x}", row.address) : printable(row.source);
+  if (by == By::line)
+    return row.source.empty() ? fmt::format("{:#x}", row.address) : base::printable(row.source);
   return {};
 }
 
@@ -49,16 +50,16 @@ std::vector<std::string> heads(By by) {
 }
 
 std::vector<std::string> cells(const ProfileRow& row, By by) {
-  const std::string module = printable(profile::short_path(row.module));
-  const std::string function = shortened(function_cell(row), 50);
+  const std::string module = base::printable(profile::short_path(row.module));
+  const std::string function = command::shortened(function_cell(row), 50);
   switch (by) {
-  case By::module: return {printable(row.module)};
+  case By::module: return {base::printable(row.module)};
   case By::symbol:
-  case By::function: return {shortened(function_cell(row), 70), module};
+  case By::function: return {command::shortened(function_cell(row), 70), module};
   case By::line: return {place_cell(row, by), function, module};
   case By::address: break;
   }
-  return {place_cell(row, by), row.instruction, printable(row.source), function, module};
+  return {place_cell(row, by), row.instruction, base::printable(row.source), function, module};
 }
 
 std::string rest_text(const Profile& p, const std::vector<ProfileRow>& rows, std::size_t top) {
@@ -88,7 +89,9 @@ std::string event_line(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];
   if (!p.recording.not_counted.empty())
     return "  " +
-           wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110, 4) + "\n";
+           command::wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110,
+                         4) +
+           "\n";
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
     text += fmt::format(" (about {} per second)", event.frequency);
@@ -122,44 +125,49 @@ std::string share_text(const profile::Share& share, std::uint64_t samples) {
 
 std::string profile_summary(const Profile& p) {
   const auto& report = p.recording.report;
-  const std::size_t columns = line_width(stderr);
+  const std::size_t columns = command::line_width(stderr);
   std::string text =
-      fit(fmt::format("profile of {}: {:.3g} s", printable(p.subject), p.recording.seconds), columns, 2) +
+      command::fit(fmt::format("profile of {}: {:.3g} s", base::printable(p.subject), p.recording.seconds),
+                   columns, 2) +
       "\n";
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
-    text += fit(event_line(p, e), columns, 4) + "\n";
+    text += command::fit(event_line(p, e), columns, 4) + "\n";
   const double cost = static_cast<double>(report.reader_ns) / 1e9;
   std::uint64_t samples = 0;
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
-  text += fit(fmt::format(
-                  "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
-                  cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
-                  format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
-              columns, 4) +
-          "\n" + fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
-          "\n";
+  text +=
+      command::fit(
+          fmt::format(
+              "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
+              cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
+              base::format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+          columns, 4) +
+      "\n" +
+      command::fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
+      "\n";
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
                         report.full > 0 ? fmt::format(", a ring buffer was full {} times", report.full) : "",
                         report.damaged);
   for (const auto& note : p.recording.notes)
-    text += "  " + wrap(printable(note), columns, 4) + "\n";
+    text += "  " + command::wrap(base::printable(note), columns, 4) + "\n";
   for (const auto& note : p.naming.notes)
-    text += "  " + wrap(printable(note), columns, 4) + "\n";
+    text += "  " + command::wrap(base::printable(note), columns, 4) + "\n";
   return text;
 }
 
-Table profile_table(const Profile& p, By by, std::size_t top) {
+command::Table profile_table(const Profile& p, By by, std::size_t top) {
   const auto rows = profile::gather(p.recording.places, p.naming, by);
-  std::vector<Table::Column> columns;
+  std::vector<command::Table::Column> columns;
   for (const auto& event : p.recording.events) {
-    columns.push_back({p.recording.events.size() > 1 ? event.event.name : "share", Table::Align::right});
-    columns.push_back({"samples", Table::Align::right});
+    columns.push_back(
+        {p.recording.events.size() > 1 ? event.event.name : "share", command::Table::Align::right});
+    columns.push_back({"samples", command::Table::Align::right});
   }
   for (const auto& head : heads(by))
     columns.push_back({head});
-  Table table(columns, fmt::format("by {}", name_of(by)));
+  command::Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     std::vector<std::string> line;
     for (std::size_t e = 0; e < rows[i].tallies.size(); ++e) {
@@ -177,10 +185,11 @@ Table profile_table(const Profile& p, By by, std::size_t top) {
 
 std::string profile_text(const Profile& p, By by, std::size_t top, std::FILE* stream) {
   const auto rows = profile::gather(p.recording.places, p.naming, by);
-  const Table table = profile_table(p, by, top);
-  std::string text = paint(Style::strong, table.title(), stream) + "\n" + table.text(stream);
+  const command::Table table = profile_table(p, by, top);
+  std::string text =
+      command::paint(command::Style::strong, table.title(), stream) + "\n" + table.text(stream);
   if (rows.size() > top) text += rest_text(p, rows, top);
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::profile

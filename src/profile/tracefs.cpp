@@ -60,7 +60,7 @@ Error no_tracefs(int error) {
 
 std::string contents(int root, const std::string& path) {
   const process::Fd file(::openat(root, path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file ? host::read_all(file.get()).value_or("") : "";
+  return file ? base::read_all(file.get()).value_or("") : "";
 }
 } // namespace
 

@@ -28,13 +28,14 @@ std::string misses_summary(const result::Results& results) {
 }
 
 /// Sentences on each machine, and the source of its numbers of misses.
-std::vector<std::string> summary(const std::vector<Part>& parts, const std::vector<Section>& sections) {
+std::vector<std::string> summary(const std::vector<document::Part>& parts,
+                                 const std::vector<document::Section>& sections) {
   std::vector<std::string> all;
-  const bool several = std::ranges::count(parts, false, &Part::published) > 1;
-  for (const Part& part : parts) {
+  const bool several = std::ranges::count(parts, false, &document::Part::published) > 1;
+  for (const document::Part& part : parts) {
     if (part.published) continue;
     const std::string where = several ? part.machine + ": " : std::string();
-    for (const Section& section : sections)
+    for (const document::Section& section : sections)
       if (section.summary)
         for (const std::string& text : section.summary(part))
           all.push_back(where + text);
@@ -43,9 +44,9 @@ std::vector<std::string> summary(const std::vector<Part>& parts, const std::vect
   return all;
 }
 
-std::string title_of(const std::vector<Part>& parts, const std::vector<std::string>& subjects) {
+std::string title_of(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
   std::vector<std::string> machines;
-  for (const Part& part : parts)
+  for (const document::Part& part : parts)
     if (!part.published) machines.push_back(part.machine);
   std::string title = fmt::format("{}", fmt::join(subjects, " and "));
   if (machines.empty()) return "Published " + title;
@@ -57,17 +58,17 @@ std::string title_of(const std::vector<Part>& parts, const std::vector<std::stri
 
 /// The sections in the order of the table, those at the end apart; the subjects of those that have any text.
 struct Body {
-  std::vector<Block> sections, appendix;
+  std::vector<document::Block> sections, appendix;
   std::vector<std::string> subjects;
 };
-Body write(const std::vector<Section>& sections, const Material& material) {
+Body write(const std::vector<document::Section>& sections, const document::Material& material) {
   Body body;
-  for (const Section& section : sections) {
+  for (const document::Section& section : sections) {
     auto blocks = section.write(material);
     if (!blocks.empty() && !section.subject.empty() &&
         std::ranges::find(body.subjects, section.subject) == body.subjects.end())
       body.subjects.push_back(section.subject);
-    append(section.appendix ? body.appendix : body.sections, std::move(blocks));
+    document::append(section.appendix ? body.appendix : body.sections, std::move(blocks));
   }
   return body;
 }
@@ -75,8 +76,8 @@ Body write(const std::vector<Section>& sections, const Material& material) {
 } // namespace
 
 Report build_report(const result::Results& results, const Origin& origin, const Tables& tables) {
-  Gallery gallery(tables.figures);
-  const Material material{results, by_machine(results), origin.machine, gallery};
+  document::Gallery gallery(tables.figures);
+  const document::Material material{results, document::by_machine(results), origin.machine, gallery};
   Body body = write(tables.sections, material);
   if (body.sections.empty())
     throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
@@ -87,17 +88,17 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
   if (auto lines = summary(material.parts, tables.sections); !lines.empty()) {
-    blocks.emplace_back(Heading{"Summary", 1});
-    blocks.emplace_back(List{std::move(lines)});
+    blocks.emplace_back(document::Heading{"Summary", 1});
+    blocks.emplace_back(document::List{std::move(lines)});
   }
-  append(blocks, machines_section(material.parts));
-  append(blocks, method_section(results, tables.sections));
-  append(blocks, std::move(body.sections));
+  document::append(blocks, machines_section(material.parts));
+  document::append(blocks, method_section(results, tables.sections));
+  document::append(blocks, std::move(body.sections));
   result::Results with_warnings = results;
   with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(),
                                 gallery.warnings().end());
-  append(blocks, warnings_section(with_warnings));
-  append(blocks, std::move(body.appendix));
+  document::append(blocks, warnings_section(with_warnings));
+  document::append(blocks, std::move(body.appendix));
   report.pictures = gallery.wanted();
   return report;
 }

@@ -17,22 +17,22 @@ struct Origin {
 
 /// The figures and sections that a report is made of.
 struct Tables {
-  const std::vector<figure::Figure>& figures;
-  const std::vector<Section>& sections;
+  const std::vector<plot::Figure>& figures;
+  const std::vector<document::Section>& sections;
 };
 
 struct Report {
-  Document document;
-  std::vector<RequestedPicture> pictures;
+  document::Document document;
+  std::vector<document::RequestedPicture> pictures;
 };
 /// Throws recount::Error (bad_input) for an unknown machine, and when the results hold nothing to report.
 [[nodiscard]] Report build_report(const result::Results& results, const Origin& origin, const Tables& tables);
 
 // The general sections; each is empty where there is nothing to report.
-[[nodiscard]] std::vector<Block> machines_section(const std::vector<Part>& parts);
-[[nodiscard]] std::vector<Block> method_section(const result::Results& results,
-                                                const std::vector<Section>& sections);
-[[nodiscard]] std::vector<Block> warnings_section(const result::Results& results);
+[[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts);
+[[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
+                                                          const std::vector<document::Section>& sections);
+[[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results);
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 

@@ -11,10 +11,8 @@
 namespace recount::report {
 namespace {
 
-using analysis::format_bytes;
-
 std::string cache_text(const result::CacheNote& cache) {
-  std::string text = fmt::format("{} {}", cache.level, format_bytes(cache.size));
+  std::string text = fmt::format("{} {}", cache.level, base::format_bytes(cache.size));
   if (cache.line > 0) text += fmt::format(", line {} B", cache.line);
   if (cache.ways > 0) text += fmt::format(", {} ways", cache.ways);
   if (cache.ways < 0) text += ", fully associative";
@@ -25,9 +23,9 @@ std::string or_unstated(const std::string& text) {
   return text.empty() ? "not stated" : text;
 }
 
-Table machine_table(const Part& part) {
+document::Table machine_table(const document::Part& part) {
   const result::Run& run = part.results->runs.front();
-  Table table{"Machine: " + part.machine, {{"", false}, {"", false}}, {}};
+  document::Table table{"Machine: " + part.machine, {{"", false}, {"", false}}, {}};
   const auto row = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
   };
@@ -48,8 +46,8 @@ Table machine_table(const Part& part) {
   return table;
 }
 
-Table runs_table(const Part& part) {
-  Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
+document::Table runs_table(const document::Part& part) {
+  document::Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
   for (const auto& run : part.results->runs) {
     const auto planned = [&](const char* name) {
       const auto found = run.plan.find(name);
@@ -67,9 +65,9 @@ Table runs_table(const Part& part) {
 
 } // namespace
 
-std::vector<Block> machines_section(const std::vector<Part>& parts) {
-  std::vector<Block> blocks;
-  for (const Part& part : parts) {
+std::vector<document::Block> machines_section(const std::vector<document::Part>& parts) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : parts) {
     if (part.published) continue;
     blocks.emplace_back(machine_table(part));
     blocks.emplace_back(runs_table(part));
@@ -77,12 +75,12 @@ std::vector<Block> machines_section(const std::vector<Part>& parts) {
     for (const auto& run : part.results->runs) {
       const std::string text = kernel::quoted(run.command);
       if (text.empty() || std::ranges::find(commands, text) != commands.end()) continue;
-      if (commands.empty()) blocks.emplace_back(Paragraph{"Commands:"});
+      if (commands.empty()) blocks.emplace_back(document::Paragraph{"Commands:"});
       commands.push_back(text);
-      blocks.emplace_back(Code{text});
+      blocks.emplace_back(document::Code{text});
     }
   }
-  return under(parts.size() > 1 ? "Machines" : "Machine", std::move(blocks));
+  return document::under(parts.size() > 1 ? "Machines" : "Machine", std::move(blocks));
 }
 
 } // namespace recount::report

@@ -66,11 +66,12 @@ std::vector<std::string> not_counted(const result::Results& results) {
   return all;
 }
 
-std::vector<Block> method_section(const result::Results& results, const std::vector<Section>& sections) {
-  std::vector<Block> blocks;
-  blocks.emplace_back(Heading{"Method", 1});
+std::vector<document::Block> method_section(const result::Results& results,
+                                            const std::vector<document::Section>& sections) {
+  std::vector<document::Block> blocks;
+  blocks.emplace_back(document::Heading{"Method", 1});
   if (any_runs(results, false))
-    blocks.emplace_back(Paragraph{
+    blocks.emplace_back(document::Paragraph{
         "Each repetition ran in a new process, in random order, with its memory written before the "
         "measurement. Tables show means; all values are in the appendix. Figures show medians with a "
         "band from the 10th to the 90th percentile."});
@@ -79,20 +80,20 @@ std::vector<Block> method_section(const result::Results& results, const std::vec
   for (const WitnessRow& row : witness_rows)
     if (names.contains(row.name)) who.emplace_back(row.prose);
   if (!who.empty()) {
-    blocks.emplace_back(Paragraph{"Each number names its witness:"});
-    blocks.emplace_back(List{std::move(who)});
+    blocks.emplace_back(document::Paragraph{"Each number names its witness:"});
+    blocks.emplace_back(document::List{std::move(who)});
   }
-  for (const Section& section : sections)
-    if (section.method) append(blocks, section.method(results));
+  for (const document::Section& section : sections)
+    if (section.method) document::append(blocks, section.method(results));
   if (auto missing = not_counted(results); !missing.empty()) {
-    blocks.emplace_back(Heading{"Not counted", 2});
-    blocks.emplace_back(Paragraph{"Tables and figures omit these values; they are not 0."});
-    blocks.emplace_back(List{std::move(missing)});
+    blocks.emplace_back(document::Heading{"Not counted", 2});
+    blocks.emplace_back(document::Paragraph{"Tables and figures omit these values; they are not 0."});
+    blocks.emplace_back(document::List{std::move(missing)});
   }
   return blocks;
 }
 
-std::vector<Block> warnings_section(const result::Results& results) {
+std::vector<document::Block> warnings_section(const result::Results& results) {
   std::vector<std::string> items = results.warnings;
   std::map<std::string, std::size_t> flags; // by the word before any number
   std::size_t flagged = 0, multiplexed = 0, most = results.observations.size();
@@ -124,9 +125,9 @@ std::vector<Block> warnings_section(const result::Results& results) {
                                 result::describe(failure.params), failure.repetition + 1, failure.witness,
                                 failure.reason));
   if (items.empty()) return {};
-  std::vector<Block> blocks;
-  blocks.emplace_back(Heading{"Warnings", 1});
-  blocks.emplace_back(List{std::move(items)});
+  std::vector<document::Block> blocks;
+  blocks.emplace_back(document::Heading{"Warnings", 1});
+  blocks.emplace_back(document::List{std::move(items)});
   return blocks;
 }
 

@@ -45,8 +45,8 @@ void make_folder(const std::string& folder) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const figure::Delivery delivery(path);
-  if (!host::write_file(delivery.draft(), text)) throw host::cannot_write(path, errno);
+  const plot::Delivery delivery(path);
+  if (!base::write_file(delivery.draft(), text)) throw base::cannot_write(path, errno);
   static_cast<void>(delivery.deliver());
 }
 
@@ -74,24 +74,24 @@ private:
   }
 
   [[nodiscard]] std::string text(Format format) const {
-    if (format == Format::markdown) return to_markdown(report_.document);
-    if (format == Format::latex) return to_latex(report_.document);
-    return to_html(report_.document, [this](const std::string& name) { return svgs_.at(name); });
+    if (format == Format::markdown) return document::to_markdown(report_.document);
+    if (format == Format::latex) return document::to_latex(report_.document);
+    return document::to_html(report_.document, [this](const std::string& name) { return svgs_.at(name); });
   }
 
   /// Each figure for all formats at once. If gnuplot is missing, this is reported once.
   void draw() {
-    for (const RequestedPicture& wanted : report_.pictures) {
-      figure::Options options;
-      options.targets.push_back({figure::Format::svg, path(wanted.name + ".svg")});
+    for (const document::RequestedPicture& wanted : report_.pictures) {
+      plot::Options options;
+      options.targets.push_back({plot::Format::svg, path(wanted.name + ".svg")});
       if (wants(formats_, Format::latex))
-        options.targets.push_back({figure::Format::pdf, path(wanted.name + ".pdf")});
+        options.targets.push_back({plot::Format::pdf, path(wanted.name + ".pdf")});
       try {
-        auto drawn = figure::draw(wanted.sheet, options);
+        auto drawn = plot::draw(wanted.sheet, options);
         figures_.insert(figures_.end(), drawn.files.begin(), drawn.files.end());
         for (auto& warning : drawn.warnings)
           if (warning.starts_with("gnuplot")) made_.warnings.push_back(wanted.name + ": " + warning);
-        svgs_[wanted.name] = figure::file_contents(path(wanted.name + ".svg"));
+        svgs_[wanted.name] = plot::file_contents(path(wanted.name + ".svg"));
       } catch (const Error& error) {
         if (error.problem().subject != "gnuplot" && !error.problem().subject.starts_with("figure ")) throw;
         leave_out(wanted.name, error);
@@ -102,22 +102,22 @@ private:
   }
 
   void leave_out(const std::string& name, const Error& error) {
-    std::erase_if(report_.document.blocks, [&](const Block& block) {
-      const auto* picture = std::get_if<Picture>(&block);
+    std::erase_if(report_.document.blocks, [&](const document::Block& block) {
+      const auto* picture = std::get_if<document::Picture>(&block);
       return picture && picture->name == name;
     });
     if (error.kind() == ErrorKind::bad_input) made_.warnings.push_back(name + ": " + error.problem().cause);
   }
 
   void leave_out_all(const Error& error) {
-    std::erase_if(report_.document.blocks, [&](const Block& block) {
-      const auto* picture = std::get_if<Picture>(&block);
+    std::erase_if(report_.document.blocks, [&](const document::Block& block) {
+      const auto* picture = std::get_if<document::Picture>(&block);
       return picture && !svgs_.contains(picture->name);
     });
     const std::string why = "without figures: " + error.problem().subject + ": " + error.problem().cause;
     made_.warnings.push_back(error.problem().remedy.empty() ? why : why + "; " + error.problem().remedy);
-    report_.document.blocks.emplace_back(Heading{"Figures", 1});
-    report_.document.blocks.emplace_back(Paragraph{"This report was written " + why + "."});
+    report_.document.blocks.emplace_back(document::Heading{"Figures", 1});
+    report_.document.blocks.emplace_back(document::Paragraph{"This report was written " + why + "."});
   }
 
   /// They are within the page.

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-namespace recount::analysis {
+namespace recount::result {
 namespace {
 using Key = std::tuple<std::string, std::string, std::string, std::string, result::Params>;
 
@@ -74,7 +74,7 @@ Curve finish(const Key& key, Series&& series) {
   curve.reason = std::move(series.reason);
   for (const auto& [x, gathered] : series.points) {
     Point point{x, {}, gathered.flagged, gathered.least_running};
-    if (!gathered.values.empty()) point.y = summarise(gathered.values);
+    if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values);
     curve.points.push_back(point);
   }
   return curve;
@@ -135,4 +135,4 @@ std::vector<std::string> varying(const std::vector<Curve>& curves) {
   return names;
 }
 
-} // namespace recount::analysis
+} // namespace recount::result

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::result {
 
 /// What an observation contributes to a curve; nothing when it was not counted.
 using Measure = std::function<std::optional<double>(const result::Observation&)>;
@@ -24,7 +24,7 @@ using Measure = std::function<std::optional<double>(const result::Observation&)>
 /// The repetitions at one x. Without a summary nothing was counted here.
 struct Point {
   double x = 0;
-  std::optional<Summary> y;
+  std::optional<statistics::Summary> y;
   std::size_t flagged = 0;    ///< repetitions whose flags cast doubt on them (still part of the summary)
   double least_running = 1.0; ///< smallest share of time that a counter ran; below 1: multiplexed
 };
@@ -48,4 +48,4 @@ struct Curve {
 /// Names of the parameters whose values differ between the curves, in alphabetical order.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<Curve>& curves);
 
-} // namespace recount::analysis
+} // namespace recount::result

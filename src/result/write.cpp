@@ -41,20 +41,20 @@ Writer::Writer(std::string path, Mode mode, Resume resume) : path_(std::move(pat
     if (fd_ < 0 && errno != EISDIR) // a pipe or a device may be writable only
       fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   }
-  if (fd_ < 0) throw host::cannot_write(path_, errno);
+  if (fd_ < 0) throw base::cannot_write(path_, errno);
   struct stat status {};
   regular_ = path_ != "-" && ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
   if (!regular_) return;
   try {
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       throw bad_input(path_, "another recount writes to it", "wait for it, or choose another -o FILE");
-    if (::fstat(fd_, &status) != 0) throw host::cannot_write(path_, errno);
+    if (::fstat(fd_, &status) != 0) throw base::cannot_write(path_, errno);
     if (mode == Mode::create && status.st_size > 0 && !holds_nothing(path_))
       throw bad_input(path_, "exists already, and results are never overwritten",
                       std::string(resume == Resume::possible ? "resume it with --resume, or " : "") +
                           "choose another -o FILE");
     const off_t whole = whole_lines(fd_, status.st_size);
-    if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw host::cannot_write(path_, errno);
+    if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw base::cannot_write(path_, errno);
   } catch (...) {
     ::close(fd_);
     throw;
@@ -90,7 +90,7 @@ void Writer::append(const std::string& line) {
       struct stat status {};
       if (regular_ && written > 0 && ::fstat(fd_, &status) == 0) // take back the torn line
         static_cast<void>(::ftruncate(fd_, status.st_size - static_cast<off_t>(written)) == 0);
-      throw host::cannot_write(path_, error);
+      throw base::cannot_write(path_, error);
     }
     written += static_cast<std::size_t>(n);
   }

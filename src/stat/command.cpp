@@ -15,7 +15,7 @@
 #include <memory>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::stat {
 namespace {
 
 struct StatOptions {
@@ -50,21 +50,21 @@ std::FILE* stream_of(const stat::Request& request) {
 
 int list_metrics(const StatOptions& o) {
   const auto metrics = metric::load(o.metrics);
-  TableExport(o.export_to).write("recount stat --list", {metrics_list(metrics)});
-  cli::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
+  command::TableExport(o.export_to).write("recount stat --list", {metrics_list(metrics)});
+  command::print("{}", o.json ? metrics_json(metrics) : metrics_table(metrics));
   return 0;
 }
 
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const stat::Request request = request_of(o);
-  check_outputs({.results = o.output, .json = o.json});
+  command::check_outputs({.results = o.output, .json = o.json});
   const auto items =
       stat::parse_items(o.events.empty() ? stat::default_items(request.pids.empty()) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   plan.notes = notes_of(plan, o.domain);
-  const TableExport tables(o.export_to);
+  const command::TableExport tables(o.export_to);
   CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
@@ -72,24 +72,24 @@ int execute_stat(const StatOptions& o) {
     results.write(slice);
     if (!slice.interval) return;
     if (o.json) return intervals.push_back(slice);
-    cli::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
-    flush(stream);
+    command::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
+    command::flush(stream);
   };
   const stat::RunResult ended = stat::run(plan, request, listen);
   if (o.json)
-    cli::print("{}", stat_json(plan, request, ended, intervals));
+    command::print("{}", stat_json(plan, request, ended, intervals));
   else
-    cli::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
+    command::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
   tables.write(subject_of(request), {values_table(plan, ended)});
   return ended.exit ? process::shell_status(*ended.exit) : 0;
 }
 
 } // namespace
 
-Command stat_command() {
-  Command command{"stat", "count events, presets and metrics of any program", {}};
+command::Command stat_command() {
+  command::Command command{"stat", "count events, presets and metrics of any program", {}};
   command.transparent = true;
-  command.declare = [](Options& options) -> std::function<int()> {
+  command.declare = [](command::Options& options) -> std::function<int()> {
     auto o = std::make_shared<StatOptions>();
     options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: event group")
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
@@ -100,7 +100,7 @@ Command stat_command() {
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
         .flag("--json", o->json, "print the summary as one JSON object on stdout")
-        .text("--export", o->export_to, "FILE", export_help)
+        .text("--export", o->export_to, "FILE", command::export_help)
         .flag("--list", o->list, "list metrics and exit")
         .program(o->command, "program to run and count");
     return [o] { return execute_stat(*o); };
@@ -108,4 +108,4 @@ Command stat_command() {
   return command;
 }
 
-} // namespace recount::cli
+} // namespace recount::stat

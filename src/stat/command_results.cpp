@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::stat {
 
 Domain parse_domain(const std::string& name) {
   if (name.empty()) return stat::allowed_domain();
@@ -22,7 +22,7 @@ Domain parse_domain(const std::string& name) {
 
 std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
   std::vector<pid_t> pids;
-  for (const std::string& word : list_words(lists)) {
+  for (const std::string& word : command::list_words(lists)) {
     pid_t pid = 0;
     const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
@@ -48,7 +48,7 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
                                std::map<std::string, std::string> plan)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
-  result::Run header = witness::machine_header(command_line(), RECOUNT_VERSION);
+  result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
   header.plan["kernel"] = "command";
   run_ = header.id;
@@ -90,4 +90,4 @@ void CommandResults::write(result::Section section) {
   writer_->write(section);
 }
 
-} // namespace recount::cli
+} // namespace recount::stat

@@ -14,7 +14,7 @@ namespace recount::result {
 class Writer;
 }
 
-namespace recount::cli {
+namespace recount::stat {
 
 /// --domain; the allowed domain if empty. Throws Error (bad_input).
 [[nodiscard]] Domain parse_domain(const std::string& name);
@@ -26,7 +26,7 @@ namespace recount::cli {
 /// Notes about a plan; `domain` is the argument of --domain.
 [[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
-inline constexpr Options::Range interval_range{10, 3'600'000};
+inline constexpr command::Options::Range interval_range{10, 3'600'000};
 /// PID_MAX_LIMIT of Linux, include/linux/threads.h.
 inline constexpr long most_pid = 1 << 22;
 
@@ -46,4 +46,4 @@ private:
   std::unique_ptr<result::Writer> writer_;
 };
 
-} // namespace recount::cli
+} // namespace recount::stat

@@ -2,7 +2,7 @@
 #include "process/waiter.hpp"
 #include "stat/report.hpp"
 
-namespace recount::cli {
+namespace recount::stat {
 namespace {
 
 const char* kind_name(stat::RowKind kind) {
@@ -84,4 +84,4 @@ std::string stat_json(const stat::Plan& plan, const stat::Request& request, cons
   return json_text("stat", json);
 }
 
-} // namespace recount::cli
+} // namespace recount::stat

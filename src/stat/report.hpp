@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::stat {
 
 /// The metrics as --export writes them.
-[[nodiscard]] Table metrics_list(const metric::Metrics& metrics);
+[[nodiscard]] command::Table metrics_list(const metric::Metrics& metrics);
 /// All metrics, with units and formulas.
 [[nodiscard]] std::string metrics_table(const metric::Metrics& metrics);
 [[nodiscard]] std::string metrics_json(const metric::Metrics& metrics);
@@ -20,11 +20,11 @@ namespace recount::cli {
 [[nodiscard]] std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head);
 
 /// One row per value.
-[[nodiscard]] Table values_table(const stat::Plan& plan, const stat::RunResult& ended);
+[[nodiscard]] command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended);
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
 [[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended,
                                      const std::string& what, std::FILE* stream);
 [[nodiscard]] std::string stat_json(const stat::Plan& plan, const stat::Request& request,
                                     const stat::RunResult& ended, const std::vector<stat::Slice>& intervals);
 
-} // namespace recount::cli
+} // namespace recount::stat

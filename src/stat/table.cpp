@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace recount::cli {
+namespace recount::stat {
 namespace {
 
 /// The displayed unit of a value and its divisor.
@@ -44,7 +44,7 @@ bool refused(const stat::Plan& plan, const std::string& name) {
 void add_notes(std::string& text, const std::string& before, const std::map<std::string, std::string>& notes,
                std::size_t columns) {
   for (const auto& [note, names] : notes)
-    text += "  " + wrap(fmt::format("{}{}: {}", before, names, note), columns, 4) + "\n";
+    text += "  " + command::wrap(fmt::format("{}{}: {}", before, names, note), columns, 4) + "\n";
 }
 
 std::string times_text(const stat::RunResult& ended) {
@@ -53,9 +53,9 @@ std::string times_text(const stat::RunResult& ended) {
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
   if (!s.mean) return "no run completed";
-  if (s.values.size() == 1) return format_number(*s.mean) + " s";
-  return fmt::format("{} repetitions of {} s {}", s.values.size(), format_number(*s.mean, s.deviation),
-                     show_deviation(s));
+  if (s.values.size() == 1) return command::format_number(*s.mean) + " s";
+  return fmt::format("{} repetitions of {} s {}", s.values.size(),
+                     command::format_number(*s.mean, s.deviation), show_deviation(s));
 }
 
 } // namespace
@@ -63,16 +63,18 @@ std::string times_text(const stat::RunResult& ended) {
 std::string metrics_table(const metric::Metrics& metrics) {
   std::string text;
   for (const metric::Metric& m : metrics) {
-    text += fit(fmt::format("{}  {}", paint(Style::strong, m.name), m.unit), line_width(), 2) + "\n";
-    text += "    " + wrap(m.prose, line_width(), 4) + "\n";
+    text += command::fit(fmt::format("{}  {}", command::paint(command::Style::strong, m.name), m.unit),
+                         command::line_width(), 2) +
+            "\n";
+    text += "    " + command::wrap(m.prose, command::line_width(), 4) + "\n";
     for (const metric::Formula& f : m.formulas)
-      text += fit("    = " + f.text, line_width(), 6) + "\n";
+      text += command::fit("    = " + f.text, command::line_width(), 6) + "\n";
   }
   return text;
 }
 
-Table metrics_list(const metric::Metrics& metrics) {
-  Table table({{"metric"}, {"unit"}, {"formula"}, {"description"}}, "Metrics");
+command::Table metrics_list(const metric::Metrics& metrics) {
+  command::Table table({{"metric"}, {"unit"}, {"formula"}, {"description"}}, "Metrics");
   for (const metric::Metric& m : metrics)
     for (const metric::Formula& f : m.formulas)
       table.add({m.name, m.unit, f.text, m.prose});
@@ -91,22 +93,22 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
     const double share = stat::summarise(std::span(&slice, 1), r).share;
     const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
     text += fmt::format("{:>12.3f} {:>16} {}{}{}\n", slice.end,
-                        value ? format_number(*value / unit.size) : "not counted", row.name,
+                        value ? command::format_number(*value / unit.size) : "not counted", row.name,
                         unit.name.empty() ? "" : " " + unit.name,
                         share < 1 ? ", counted " + format_share(share) : "");
   }
   return text;
 }
 
-Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
-  using Align = Table::Align;
+command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
+  using Align = command::Table::Align;
   const bool several = ended.repetitions.size() > 1;
-  Table table({{"event"},
-               {several ? "mean" : "value", Align::right},
-               {"unit"},
-               {several ? "deviation" : "", Align::right},
-               {"", Align::right}},
-              "Counts");
+  command::Table table({{"event"},
+                        {several ? "mean" : "value", Align::right},
+                        {"unit"},
+                        {several ? "deviation" : "", Align::right},
+                        {"", Align::right}},
+                       "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
@@ -114,8 +116,8 @@ Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
     const ShownUnit unit = shown_unit(row.unit, *s.mean);
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
     const auto counted = format_share(s.share);
-    table.add({"  " + row.name, format_number(*s.mean / unit.size, deviation), unit.name, show_deviation(s),
-               counted.empty() ? "" : "counted " + counted});
+    table.add({"  " + row.name, command::format_number(*s.mean / unit.size, deviation), unit.name,
+               show_deviation(s), counted.empty() ? "" : "counted " + counted});
   }
   return table;
 }
@@ -134,9 +136,9 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     for (const std::string& flag : s.flags)
       note(flags, flag, row.name);
     if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // printed for the event itself
-    if (!row.refused.empty()) fixes.insert(fix_of(row.refused));
+    if (!row.refused.empty()) fixes.insert(command::fix_of(row.refused));
     if (!row.refused.empty())
-      note(missing, brief(row.refused),
+      note(missing, command::brief(row.refused),
            row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
     else if (s.mean && s.missing > 0)
       note(missing, s.reason,
@@ -144,18 +146,18 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     else if (!s.mean)
       note(missing, s.reason.empty() ? "no run completed" : s.reason, row.name);
   }
-  const std::size_t columns = line_width(stream);
-  const Table table = values_table(plan, ended);
+  const std::size_t columns = command::line_width(stream);
+  const command::Table table = values_table(plan, ended);
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
   if (!table.empty()) text += table.text(stream);
   add_notes(text, "not counted: ", missing, columns);
   fixes.erase("");
   for (const std::string& fix : fixes)
-    text += "  " + wrap("fix: " + fix, columns, 4) + "\n";
+    text += "  " + command::wrap("fix: " + fix, columns, 4) + "\n";
   add_notes(text, "", flags, columns);
   for (const std::string& n : plan.notes)
-    text += "  " + wrap(n, columns, 4) + "\n";
+    text += "  " + command::wrap(n, columns, 4) + "\n";
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::stat

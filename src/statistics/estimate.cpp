@@ -9,7 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace recount::analysis {
+namespace recount::statistics {
 namespace {
 
 constexpr std::size_t resamples = 999;
@@ -47,9 +47,9 @@ std::optional<Estimate> estimate(const Groups& groups, std::uint64_t seed) {
   for (std::size_t i = 0; i < resamples; ++i) {
     drawn.clear();
     for (std::size_t g = 0; g < filled.size(); ++g) {
-      const auto& group = filled[model::random_below(seed, filled.size())];
+      const auto& group = filled[base::random_below(seed, filled.size())];
       for (std::size_t k = 0; k < group.size(); ++k)
-        drawn.push_back(group[model::random_below(seed, group.size())]);
+        drawn.push_back(group[base::random_below(seed, group.size())]);
     }
     medians.push_back(middle(drawn));
   }
@@ -62,4 +62,4 @@ Held held(const Estimate& estimate, const Band& band) noexcept {
   return Held::undecided;
 }
 
-} // namespace recount::analysis
+} // namespace recount::statistics

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::statistics {
 
 /// Values of one quantity, a group for each process that measured it: values of one process resemble one
 /// another more than those of two.
@@ -35,4 +35,4 @@ struct Band {
 enum class Held { inside, outside, undecided };
 [[nodiscard]] Held held(const Estimate& estimate, const Band& band) noexcept;
 
-} // namespace recount::analysis
+} // namespace recount::statistics

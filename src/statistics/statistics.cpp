@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::statistics {
 namespace {
 namespace stats = boost::math::statistics;
 
@@ -67,4 +67,4 @@ Summary summarise(std::span<const double> values) {
   return s;
 }
 
-} // namespace recount::analysis
+} // namespace recount::statistics

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace recount::analysis {
+namespace recount::statistics {
 
 /// What a set of repetitions comes to. All in the unit of the values.
 struct Summary {
@@ -26,4 +26,4 @@ struct Summary {
 /// Throws as quantile() does.
 [[nodiscard]] Summary summarise(std::span<const double> values);
 
-} // namespace recount::analysis
+} // namespace recount::statistics

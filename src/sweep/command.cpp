@@ -21,7 +21,7 @@
 #include <recount/error.hpp>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::sweep {
 namespace {
 
 void announce(const sweep::Session& session) {
@@ -36,13 +36,14 @@ void announce(const sweep::Session& session) {
                   [](const auto& job) { return !witness::find(job.witness).native; }))
     model_time =
         "; the simulation takes about " + format_seconds(sweep::model_seconds(jobs, session.how.parallel));
-  cli::print(
+  command::print(
       stderr, "{}\n",
-      fit(fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,
+      command::fit(
+          fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,
                       session.grid.points.size(), who, jobs.size(),
                       session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
                       plan.seed, model_time),
-          line_width(stderr), 2));
+          command::line_width(stderr), 2));
 }
 
 bool kept_in_file(const sweep::Session& session) {
@@ -51,27 +52,28 @@ bool kept_in_file(const sweep::Session& session) {
 
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
   if (!o.quiet) {
-    cli::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs, show_time(ended.outcome.elapsed));
-    if (ended.there > 0) cli::print(stderr, ", {} were in the file already", ended.there);
-    if (kept_in_file(session)) cli::print(stderr, "; {}", session.file);
-    cli::print(stderr, "\n");
+    command::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs,
+                   show_time(ended.outcome.elapsed));
+    if (ended.there > 0) command::print(stderr, ", {} were in the file already", ended.there);
+    if (kept_in_file(session)) command::print(stderr, "; {}", session.file);
+    command::print(stderr, "\n");
   }
-  cli::print(stderr, "{}{}", failures_text(ended.results.failures),
-             unfinished_text(ended.outcome.unfinished));
+  command::print(stderr, "{}{}", failures_text(ended.results.failures),
+                 unfinished_text(ended.outcome.unfinished));
   if (o.json)
-    cli::print("{}", sweep_json(session, ended));
+    command::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
-    cli::print("{}", sweep_table(ended));
-  flush(stdout);
+    command::print("{}", sweep_table(ended));
+  command::flush(stdout);
 }
 
 int status_of(const sweep::Ended& ended) {
-  if (ended.outcome.stopped) return 128 + stop_signal();
+  if (ended.outcome.stopped) return 128 + command::stop_signal();
   const auto& all = ended.results.observations;
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
   if (!any && !ended.results.failures.empty()) return 3; // failures_text() has printed the reasons
   if (!any) {
-    cli::print(stderr, "recount sweep: nothing was counted: see recount doctor\n");
+    command::print(stderr, "recount sweep: nothing was counted: see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -82,7 +84,7 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
   result::Results so_far; // for the live figure
   so_far.runs.push_back(session.header);
   sweep::Listener listener;
-  listener.stop = [] { return stop_signal() != 0; };
+  listener.stop = [] { return command::stop_signal() != 0; };
   listener.progress = [&](const sweep::Progress& progress) {
     plot.refresh(so_far);
     line.show(progress);
@@ -98,37 +100,38 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
     return ended;
   } catch (const Error&) {
     line.clear();
-    tell_how_to_resume("sweep", session.file, session.header.command, measured);
+    command::tell_how_to_resume("sweep", session.file, session.header.command, measured);
     throw;
   }
 }
 
-int execute_sweep(const SweepOptions& o, const std::vector<figure::Figure>& figures) {
-  check_outputs(
+int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figures) {
+  command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
   SweepPlot plot(o.plot, o.figure, figures);
-  const TableExport tables(o.dry_run ? std::string() : o.export_to);
+  const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
-    cli::print(stderr, "{}", skipped_text(session.grid));
+    command::print(stderr, "{}", skipped_text(session.grid));
     announce(session);
   }
   if (o.dry_run) return 0;
-  catch_stop_signals();
+  command::catch_stop_signals();
   const sweep::Ended ended = conduct(session, o, plot);
   report(session, ended, o);
   tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended)});
   if (ended.outcome.stopped)
-    tell_how_to_resume("sweep", session.file, session.header.command, !ended.results.observations.empty());
+    command::tell_how_to_resume("sweep", session.file, session.header.command,
+                                !ended.results.observations.empty());
   if (!ended.results.observations.empty()) plot.finish(ended.results);
   return status_of(ended);
 }
 
 } // namespace
 
-Command sweep_command(const std::vector<figure::Figure>& figures) {
+command::Command sweep_command(const std::vector<plot::Figure>& figures) {
   return {"sweep", "run a kernel over a grid of parameters and record counts and times",
-          [&figures](Options& options) -> std::function<int()> {
+          [&figures](command::Options& options) -> std::function<int()> {
             auto o = std::make_shared<SweepOptions>();
             options
                 .words("KERNEL", o->kernel,
@@ -150,7 +153,7 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
                 .flag("--resume", o->resume, "resume FILE: run only what is missing")
                 .flag("--json", o->json, "print the summary as one JSON object")
-                .text("--export", o->export_to, "FILE", export_help)
+                .text("--export", o->export_to, "FILE", command::export_help)
                 .text("--plot", o->plot, "FILE",
                       "plot the curves at the end; - plots on the terminal and updates")
                 .text("--figure", o->figure, "NAME",
@@ -164,12 +167,12 @@ Command sweep_command(const std::vector<figure::Figure>& figures) {
           }};
 }
 
-Command run_point_command() {
+command::Command run_point_command() {
   return {"run-point", "serve one run of a sweep",
-          [](Options&) -> std::function<int()> {
+          [](command::Options&) -> std::function<int()> {
             return [] { return sweep::serve(STDIN_FILENO, STDOUT_FILENO, kernel::find); };
           },
           true};
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 std::optional<double> SweepGroup::per_access() const {
   if (!summary || !accesses || *accesses <= 0) return std::nullopt;
@@ -28,7 +28,7 @@ std::vector<SweepGroup> sweep_groups(const std::vector<result::Observation>& obs
   }
   std::vector<SweepGroup> all;
   for (auto& [key, group] : groups) {
-    if (!group.values.empty()) group.summary = analysis::summarise(group.values);
+    if (!group.values.empty()) group.summary = statistics::summarise(group.values);
     all.push_back(std::move(group));
   }
   return all;
@@ -47,4 +47,4 @@ std::vector<std::string> varying(const std::vector<SweepGroup>& groups) {
   return names;
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

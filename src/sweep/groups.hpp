@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 /// The repetitions of one metric by one witness at one point.
 struct SweepGroup {
   result::Params params;
   std::string witness, metric;
   std::vector<double> values;
-  std::optional<analysis::Summary> summary; ///< none: nothing was counted, and `reason` says why
+  std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
   std::size_t missing = 0; ///< repetitions without a value
   std::size_t flagged = 0; ///< repetitions with a flag
@@ -30,4 +30,4 @@ struct SweepGroup {
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);
 
-} // namespace recount::cli
+} // namespace recount::sweep

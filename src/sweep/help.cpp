@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::sweep {
 namespace {
 
 using kernel::Parameter;
 
 std::string show(const Parameter& p, std::int64_t value) {
-  return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? format_bytes(value)
+  return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? base::format_bytes(value)
                                                                                 : std::to_string(value);
 }
 
@@ -36,7 +36,7 @@ const char* value_word(const Parameter& p) {
 
 std::string kernel_help(const std::string& name) {
   const auto& kernel = kernel::find(name);
-  Table table({{"parameter"}, {"default"}, {"values"}, {""}});
+  command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel.parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
@@ -47,10 +47,10 @@ std::string kernel_help(const std::string& name) {
 }
 
 std::string kernels_help() {
-  Table table({{"kernel"}, {""}});
+  command::Table table({{"kernel"}, {""}});
   for (const auto* kernel : kernel::all())
     table.add({kernel->name(), kernel->prose()});
   return "\n" + table.text();
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

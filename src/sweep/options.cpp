@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::sweep {
 namespace {
 
 std::vector<std::string> kernel_names() {
@@ -51,7 +51,7 @@ bool usable(const sweep::Plan& plan, const witness::Witness& witness,
 }
 
 void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
-  plan.witnesses = list_words(o.witnesses);
+  plan.witnesses = command::list_words(o.witnesses);
   const auto asked = [&](const char* name) {
     return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
   };
@@ -62,14 +62,17 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
-      cli::print(stderr, "recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);
+      command::print(stderr, "recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
+                     why);
   }
   if (!plan.witnesses.empty()) return;
   std::map<std::string, std::string> left_out;
   for (const auto& witness : witness::all())
     if (usable(plan, witness, left_out)) plan.witnesses.push_back(witness.name);
   if (!left_out.empty() && !o.quiet)
-    cli::print(stderr, "{}\n", wrap("recount sweep: " + without_text(left_out), line_width(stderr), 2));
+    command::print(
+        stderr, "{}\n",
+        command::wrap("recount sweep: " + command::without_text(left_out), command::line_width(stderr), 2));
   if (plan.witnesses.empty())
     throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
                       "no witness can measure these metrics here", {}, "recount doctor");
@@ -102,21 +105,21 @@ sweep::Session sweep_session(const SweepOptions& o) {
   for (const auto& text : o.conditions)
     plan.conditions.push_back(sweep::parse_condition(kernel, text));
   plan.repeat = static_cast<int>(o.repeat);
-  plan.seed = parse_seed(o.seed);
-  plan.metrics = list_words(o.metrics);
+  plan.seed = command::parse_seed(o.seed);
+  plan.metrics = command::list_words(o.metrics);
   for (const auto& metric : plan.metrics)
     witness::demand_known(metric);
 
   sweep::Execution how;
-  how.cpu = parse_cpu(o.cpu);
+  how.cpu = command::parse_cpu(o.cpu);
   sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
   how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   auto grid = expand(plan, kernel);
   choose_witnesses(plan, o);
   sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
   check_memory(session, o.memory);
-  session.header = sweep::header(plan, command_line(), RECOUNT_VERSION, how.cpu);
+  session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
   return session;
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

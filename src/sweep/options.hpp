@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 /// The options as typed.
 struct SweepOptions {
@@ -30,4 +30,4 @@ using kernel::quoted; // words of a command line that a shell reads back as they
 /// All kernels, a line each.
 [[nodiscard]] std::string kernels_help();
 
-} // namespace recount::cli
+} // namespace recount::sweep

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 /// One --plot option, past check_outputs(). Checks the name of the figure at once.
 class SweepPlot {
 public:
   /// `path`: empty: none; "-": text on stdout, redrawn while it is a terminal. Throws recount::Error
   /// (bad_input). `figures`: those to choose from; must outlive it.
-  SweepPlot(std::string path, std::string figure, const std::vector<figure::Figure>& figures);
+  SweepPlot(std::string path, std::string figure, const std::vector<plot::Figure>& figures);
   [[nodiscard]] bool live() const { return live_; }
   /// Draws again if the last time was long enough ago; what cannot be drawn yet is left for later.
   void refresh(const result::Results& results);
@@ -23,13 +23,13 @@ public:
   void finish(const result::Results& results);
 
 private:
-  [[nodiscard]] figure::Sheet sheet(const result::Results& results) const;
+  [[nodiscard]] plot::Sheet sheet(const result::Results& results) const;
   [[nodiscard]] std::string text(const result::Results& results) const;
 
   std::string path_, figure_;
-  const std::vector<figure::Figure>& figures_;
+  const std::vector<plot::Figure>& figures_;
   bool live_ = false;
   std::chrono::steady_clock::time_point next_{};
 };
 
-} // namespace recount::cli
+} // namespace recount::sweep

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 using Clock = std::chrono::steady_clock;
 
@@ -42,7 +42,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (quiet_ || Clock::now() < next_) return;
   std::string text = show_progress(progress);
   if (!terminal_) {
-    cli::print(stderr, "recount {}: {}\n", command_, text);
+    command::print(stderr, "recount {}: {}\n", command_, text);
     next_ = Clock::now() + std::chrono::minutes(1);
     return;
   }
@@ -51,14 +51,14 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
     text.resize(
         std::min<std::size_t>(text.size(), window.ws_col - 1U)); // a wrapped line cannot be written over
-  cli::print(stderr, "\r{}\033[K", text);
+  command::print(stderr, "\r{}\033[K", text);
   shown_ = true;
   next_ = Clock::now() + std::chrono::milliseconds(100);
 }
 
 void ProgressLine::clear() {
-  if (shown_) cli::print(stderr, "\r\033[K");
+  if (shown_) command::print(stderr, "\r\033[K");
   shown_ = false;
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 /// "12 s", "3 min 20 s", "2 h 5 min".
 [[nodiscard]] std::string show_time(std::chrono::nanoseconds time);
@@ -30,4 +30,4 @@ private:
   std::chrono::steady_clock::time_point next_;
 };
 
-} // namespace recount::cli
+} // namespace recount::sweep

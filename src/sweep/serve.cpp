@@ -68,7 +68,7 @@ int serve(int in, int out, const Lookup& lookup) {
   std::string text;
   int status = 0;
   try {
-    text = answer(host::read_all(in, longest_request).value_or(""), lookup, out);
+    text = answer(base::read_all(in, longest_request).value_or(""), lookup, out);
   } catch (const Error& error) {
     text = failed_line(error.problem().subject + ": " + error.problem().cause) + '\n';
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;

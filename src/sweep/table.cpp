@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-namespace recount::cli {
+namespace recount::sweep {
 namespace {
 
 std::string show(const result::ParamValue& value) {
@@ -30,7 +30,7 @@ std::string show_per_access(const SweepGroup& group) {
 }
 
 /// From the tenth to the ninetieth percentile, as a share of the median.
-std::string show_spread(const analysis::Summary& s) {
+std::string show_spread(const statistics::Summary& s) {
   if (s.n < 2 || s.median == 0) return s.n < 2 ? "-" : show(s.p90 - s.p10);
   return fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / std::abs(s.median));
 }
@@ -76,18 +76,18 @@ std::string kind(const std::string& reason) {
 
 } // namespace
 
-Table sweep_summary(const sweep::Ended& ended) {
+command::Table sweep_summary(const sweep::Ended& ended) {
   const auto groups = sweep_groups(ended.results.observations);
   const auto names = varying(groups);
-  using Align = Table::Align;
-  std::vector<Table::Column> columns;
+  using Align = command::Table::Align;
+  std::vector<command::Table::Column> columns;
   for (const auto& name : names)
     columns.push_back({name, Align::right});
   for (const char* head : {"metric", "witness"})
     columns.push_back({head, Align::left});
   for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
     columns.push_back({head, Align::right});
-  Table table(columns, "Summary");
+  command::Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
     for (const auto& name : names)
@@ -104,13 +104,13 @@ Table sweep_summary(const sweep::Ended& ended) {
 }
 
 std::string sweep_table(const sweep::Ended& ended) {
-  const Table table = sweep_summary(ended);
+  const command::Table table = sweep_summary(ended);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
   for (const auto& group : sweep_groups(ended.results.observations))
     if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
-    text += wrap(fmt::format("not counted: {}: {}", what, reason), line_width(), 2) + "\n";
+    text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
   return text;
 }
 
@@ -169,4 +169,4 @@ std::string failures_text(const std::vector<result::Failure>& failures) {
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::sweep

@@ -6,10 +6,10 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::sweep {
 
 /// A row for each point, witness and metric.
-[[nodiscard]] Table sweep_summary(const sweep::Ended& ended);
+[[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended);
 /// Median, minimum and spread of each point, metric and witness; what was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
 /// The same as one JSON object, documented in recount-sweep(1).
@@ -21,4 +21,4 @@ namespace recount::cli {
 /// A line for each reason that runs failed for; empty when none did.
 [[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
 
-} // namespace recount::cli
+} // namespace recount::sweep

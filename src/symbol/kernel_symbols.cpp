@@ -37,12 +37,12 @@ KernelSymbols::KernelSymbols(std::string text) : text_(std::move(text)) {
 }
 
 KernelSymbols KernelSymbols::here() {
-  KernelSymbols made(host::read_file("/proc/kallsyms").value_or(""));
+  KernelSymbols made(base::read_file("/proc/kallsyms").value_or(""));
   if (!made.hidden_.empty())
     made.hidden_ +=
-        " (kernel.kptr_restrict = " + host::read_line("/proc/sys/kernel/kptr_restrict").value_or("?") +
+        " (kernel.kptr_restrict = " + base::read_line("/proc/sys/kernel/kptr_restrict").value_or("?") +
         ", kernel.perf_event_paranoid = " +
-        host::read_line("/proc/sys/kernel/perf_event_paranoid").value_or("?") +
+        base::read_line("/proc/sys/kernel/perf_event_paranoid").value_or("?") +
         "; sysctl kernel.kptr_restrict=0 shows them to root)";
   return made;
 }

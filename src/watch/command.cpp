@@ -20,7 +20,7 @@
 #include <recount/error.hpp>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::watch {
 namespace {
 
 struct WatchOptions {
@@ -44,7 +44,7 @@ void check(const WatchOptions& o) {
                     "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
   if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
     throw bad_input("--plot " + o.plot, "needs a file of results", "add -o FILE");
-  check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
+  command::check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
 }
 
 ViewSettings view_settings(const WatchOptions& o) {
@@ -76,7 +76,7 @@ public:
   }
 
 private:
-  CommandResults results_;
+  stat::CommandResults results_;
   std::exception_ptr failed_;
 };
 
@@ -109,7 +109,7 @@ public:
   watch::WatchSettings settings(const std::string& subject) {
     watch::WatchSettings settings;
     settings.command = o_.command;
-    settings.pids = parse_pids(o_.pids);
+    settings.pids = stat::parse_pids(o_.pids);
     settings.subject = subject;
     settings.interval = std::chrono::milliseconds(o_.interval);
     if (view_.takes_keys()) settings.in = -1;
@@ -151,7 +151,7 @@ public:
     export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
     for (const auto& lines : {notes, warnings_})
       for (const auto& note : lines)
-        view_.note("  " + wrap(note, line_width(stderr), 4) + "\n");
+        view_.note("  " + command::wrap(note, command::line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
       view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
     recorder_.check();
@@ -170,7 +170,7 @@ private:
   const WatchOptions& o_;
   const stat::Plan& plan_;
   std::string subject_;
-  TableExport export_;
+  command::TableExport export_;
   std::unique_ptr<watch::Hub> hub_; ///< before recorder_: an address in use must not leave a results file
   Recorder recorder_;
   WatchView view_;
@@ -182,33 +182,34 @@ int execute_watch(const WatchOptions& o) {
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
+  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event", fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(),
                                            watch::most_series));
-  const std::string subject = o.pids.empty() ? kernel::quoted(o.command) : show_pids(parse_pids(o.pids));
+  const std::string subject =
+      o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
   int status = 0;
   {
     WatchOutputs outputs(o, plan, subject);
     status = watch::watch(plan, outputs.settings(subject), outputs.observer());
-    outputs.finish(notes_of(plan, o.domain));
+    outputs.finish(stat::notes_of(plan, o.domain));
   }
-  if (!o.plot.empty()) draw_to(o.plot, figure::compose_over_time(result::read(o.output), {}));
+  if (!o.plot.empty()) command::draw_to(o.plot, watch::compose_over_time(result::read(o.output), {}));
   return status;
 }
 
 } // namespace
 
-Command watch_command() {
-  Command command{"watch", "draw a live trace of events, presets and metrics of a program", {}};
+command::Command watch_command() {
+  command::Command command{"watch", "draw a live trace of events, presets and metrics of a program", {}};
   command.transparent = true;
-  command.declare = [](Options& options) -> std::function<int()> {
+  command.declare = [](command::Options& options) -> std::function<int()> {
     auto o = std::make_shared<WatchOptions>();
     options.list("-e,--event", o->events, "LIST", "events, presets, metrics; keys n and p select one")
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)",
-                interval_range)
+                stat::interval_range)
         .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
@@ -218,11 +219,11 @@ Command watch_command() {
         .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
         .flag("--plain", o->plain, "print one line per interval, also on a terminal")
         .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
-        .text("--export", o->export_to, "FILE", export_help)
+        .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and watch");
     return [o] { return execute_watch(*o); };
   };
   return command;
 }
 
-} // namespace recount::cli
+} // namespace recount::watch

@@ -14,7 +14,7 @@
 #include <limits>
 #include <map>
 
-namespace recount::figure {
+namespace recount::watch {
 namespace {
 using result::Observation;
 constexpr std::size_t most_strips = 4;
@@ -48,7 +48,7 @@ struct OneTrace {
 std::vector<OneTrace> traces_of(const result::Results& results, const Observation& first) {
   std::vector<OneTrace> all;
   for (const Observation& o : results.observations) {
-    if (!is_interval(o) || o.run != first.run || o.repetition != first.repetition) continue;
+    if (!plot::is_interval(o) || o.run != first.run || o.repetition != first.repetition) continue;
     auto at = std::ranges::find(all, o.metric, &OneTrace::metric);
     if (at == all.end()) at = all.insert(all.end(), {o.metric, shown_unit(o), "", {}});
     at->intervals.push_back(&o);
@@ -59,12 +59,12 @@ std::vector<OneTrace> traces_of(const result::Results& results, const Observatio
   return all;
 }
 
-Panel strip(const OneTrace& trace) {
-  Panel panel;
+plot::Panel strip(const OneTrace& trace) {
+  plot::Panel panel;
   panel.title = trace.metric + " (witness " + trace.intervals.front()->witness + ")";
-  panel.x_along = Panel::Along::linear;
-  panel.draw = Panel::Draw::lines;
-  Series series;
+  panel.x_along = plot::Panel::Along::linear;
+  panel.draw = plot::Panel::Draw::lines;
+  plot::Series series;
   double most = 0;
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto* o : trace.intervals) {
@@ -75,7 +75,7 @@ Panel strip(const OneTrace& trace) {
     for (const double x : {begin, begin + *o->seconds})
       series.samples.push_back({x, y, y, y});
   }
-  const Magnitude magnitude = magnitude_of(most);
+  const plot::Magnitude magnitude = plot::magnitude_of(most);
   for (auto& s : series.samples)
     s.y /= magnitude.factor, s.low = s.high = s.y;
   panel.y_title = magnitude.word.empty() ? trace.unit : magnitude.word + " " + trace.unit;
@@ -84,8 +84,8 @@ Panel strip(const OneTrace& trace) {
 }
 
 /// The outermost sections; one that has not ended lasts to the end.
-std::vector<Span> spans_of(const std::vector<result::Section>& sections, double last) {
-  std::vector<Span> spans;
+std::vector<plot::Span> spans_of(const std::vector<result::Section>& sections, double last) {
+  std::vector<plot::Span> spans;
   std::vector<std::string> open;
   for (const auto& s : sections) {
     if (s.edge == "begin") {
@@ -104,7 +104,7 @@ std::vector<Span> spans_of(const std::vector<result::Section>& sections, double 
   return spans;
 }
 
-void add_sections(Sheet& sheet, const result::Results& results, const Observation& first, double last) {
+void add_sections(plot::Sheet& sheet, const result::Results& results, const Observation& first, double last) {
   std::vector<result::Section> sections;
   for (const auto& s : results.sections)
     if (s.run == first.run && s.repetition == first.repetition) sections.push_back(s);
@@ -122,14 +122,14 @@ void add_sections(Sheet& sheet, const result::Results& results, const Observatio
 }
 } // namespace
 
-Sheet compose_over_time(const result::Results& results, const Choice& choice) {
-  const auto first = std::ranges::find_if(results.observations, is_interval);
+plot::Sheet compose_over_time(const result::Results& results, const plot::Choice& choice) {
+  const auto first = std::ranges::find_if(results.observations, plot::is_interval);
   if (first == results.observations.end())
     throw bad_input("figure trace", "the results contain no intervals",
                     "write them with recount watch -o FILE or recount stat -I MS -o FILE");
-  Sheet sheet;
+  plot::Sheet sheet;
   sheet.name = "trace";
-  sheet.caption = machine_names(results);
+  sheet.caption = plot::machine_names(results);
   double last = 0;
   std::vector<std::string> left_out, missing;
   for (const auto& trace : traces_of(results, *first)) {
@@ -158,13 +158,13 @@ Sheet compose_over_time(const result::Results& results, const Choice& choice) {
   return sheet;
 }
 
-Figure trace_figure() {
+plot::Figure trace_figure() {
   return {{"trace", "rates over time, one panel per metric, with the sections marked by the program",
            "results of recount watch or recount stat -I"},
           compose_over_time,
           [](const auto& results, const auto&) {
-            return std::ranges::any_of(results.observations, is_interval);
+            return std::ranges::any_of(results.observations, plot::is_interval);
           }};
 }
 
-} // namespace recount::figure
+} // namespace recount::watch

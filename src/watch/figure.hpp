@@ -4,13 +4,13 @@
 #include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
-namespace recount::figure {
+namespace recount::watch {
 
 /// Of the first repetition of the first run that has intervals. Throws Error (bad_input) where there are
 /// none.
-[[nodiscard]] Sheet compose_over_time(const result::Results& results, const Choice& choice);
+[[nodiscard]] plot::Sheet compose_over_time(const result::Results& results, const plot::Choice& choice);
 
 /// The figure "trace".
-[[nodiscard]] Figure trace_figure();
+[[nodiscard]] plot::Figure trace_figure();
 
-} // namespace recount::figure
+} // namespace recount::watch

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::watch {
 namespace {
 constexpr int lines_between_heads = 40;
 constexpr std::size_t narrowest = 12;
@@ -23,11 +23,11 @@ std::vector<std::size_t> columns_of(const watch::Hello& hello) {
 }
 
 std::string column_head(const watch::Series& series) {
-  return fmt::format("{} ({})", printable(series.name), printable(series.unit));
+  return fmt::format("{} ({})", base::printable(series.name), base::printable(series.unit));
 }
 
 std::string right_aligned(const std::string& text, std::size_t columns) {
-  return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
+  return std::string(columns > command::width(text) ? columns - command::width(text) : 0, ' ') + text;
 }
 
 std::string heads(const watch::Hello& hello) {
@@ -42,7 +42,7 @@ std::string row(const watch::Interval& interval, const watch::Hello& hello) {
   for (const std::size_t i : columns_of(hello)) {
     const auto& value = interval.values[i];
     line += "  " + right_aligned(value ? fmt::format("{:.5g}", *value) : "-",
-                                 std::max(narrowest, width(column_head(hello.series[i]))));
+                                 std::max(narrowest, command::width(column_head(hello.series[i]))));
   }
   return line + "\n";
 }
@@ -59,16 +59,16 @@ std::string doubts(const watch::Trace::Sum& sum, std::uint64_t intervals) {
 
 std::string section_line(const watch::Section& section) {
   constexpr const char* edges[] = {"begins", "ends", "mark"};
-  return fmt::format("{:>10.3f}  {} {}\n", section.time, printable(section.name),
+  return fmt::format("{:>10.3f}  {} {}\n", section.time, base::printable(section.name),
                      edges[static_cast<int>(section.edge)]);
 }
 } // namespace
 
 std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head) {
   if (const auto* hello = std::get_if<watch::Hello>(&message))
-    return fmt::format("watching {}, every {} ms\n", printable(hello->subject), hello->interval_ms);
+    return fmt::format("watching {}, every {} ms\n", base::printable(hello->subject), hello->interval_ms);
   if (const auto* section = std::get_if<watch::Section>(&message)) return section_line(*section);
-  if (const auto* end = std::get_if<watch::End>(&message)) return printable(end->reason) + "\n";
+  if (const auto* end = std::get_if<watch::End>(&message)) return base::printable(end->reason) + "\n";
   if (const auto* dropped = std::get_if<watch::Dropped>(&message))
     return fmt::format("{} {}\n", dropped->lines,
                        dropped->by_program ? "marks dropped by the program" : "lines missed");
@@ -76,15 +76,15 @@ std::string watch_line(const watch::Message& message, const watch::Trace& trace,
   return (head ? heads(*trace.hello()) : "") + row(std::get<watch::Interval>(message), *trace.hello());
 }
 
-Table watch_means(const watch::Trace& trace) {
-  using Align = Table::Align;
-  Table table({{"series"},
-               {"mean", Align::right},
-               {"least", Align::right},
-               {"greatest", Align::right},
-               {"unit"},
-               {"", Align::left}},
-              "Means over the intervals");
+command::Table watch_means(const watch::Trace& trace) {
+  using Align = command::Table::Align;
+  command::Table table({{"series"},
+                        {"mean", Align::right},
+                        {"least", Align::right},
+                        {"greatest", Align::right},
+                        {"unit"},
+                        {"", Align::left}},
+                       "Means over the intervals");
   if (!trace.hello()) return table;
   const auto number = [](double value) { return fmt::format("{:.5g}", value); };
   for (std::size_t i = 0; i < trace.sums().size(); ++i) {
@@ -92,10 +92,12 @@ Table watch_means(const watch::Trace& trace) {
     const auto& sum = trace.sums()[i];
     if (!series.refused.empty()) continue;
     if (sum.counted == 0) {
-      table.add({"  " + printable(series.name), "-", "-", "-", printable(series.unit), "never counted"});
+      table.add({"  " + base::printable(series.name), "-", "-", "-", base::printable(series.unit),
+                 "never counted"});
     } else {
-      table.add({"  " + printable(series.name), number(sum.mean()), number(sum.least), number(sum.greatest),
-                 printable(series.unit), doubts(sum, trace.number_of_intervals())});
+      table.add({"  " + base::printable(series.name), number(sum.mean()), number(sum.least),
+                 number(sum.greatest), base::printable(series.unit),
+                 doubts(sum, trace.number_of_intervals())});
     }
   }
   return table;
@@ -106,16 +108,19 @@ std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
   std::map<std::string, std::string> refused;
   for (const auto& series : trace.hello()->series) {
     if (series.refused.empty()) continue;
-    std::string& names = refused[printable(brief(series.refused))];
-    names += (names.empty() ? "" : ", ") + printable(series.name);
+    std::string& names = refused[base::printable(command::brief(series.refused))];
+    names += (names.empty() ? "" : ", ") + base::printable(series.name);
   }
-  const Table table = watch_means(trace);
+  const command::Table table = watch_means(trace);
   std::string text =
-      fmt::format("{}: {} intervals", printable(trace.hello()->subject), trace.number_of_intervals());
-  if (trace.end()) text += ", " + printable(trace.end()->reason);
-  text = fit(text, line_width(stream), 2) + "\n" + (table.empty() ? std::string() : table.text(stream));
+      fmt::format("{}: {} intervals", base::printable(trace.hello()->subject), trace.number_of_intervals());
+  if (trace.end()) text += ", " + base::printable(trace.end()->reason);
+  text = command::fit(text, command::line_width(stream), 2) + "\n" +
+         (table.empty() ? std::string() : table.text(stream));
   for (const auto& [why, names] : refused)
-    text += "  " + wrap(fmt::format("not counted: {}: {}", names, why), line_width(stream), 4) + "\n";
+    text += "  " +
+            command::wrap(fmt::format("not counted: {}: {}", names, why), command::line_width(stream), 4) +
+            "\n";
   if (trace.dropped() > 0)
     text += fmt::format("  {} lines missed: this viewer was too slow\n", trace.dropped());
   if (trace.dropped_by_program() > 0)
@@ -148,7 +153,7 @@ void WatchLines::put(const std::string& text) {
                  : watch_line(watch::Dropped{missed_, false}, watch::Trace(), false)) +
           text;
   missed_ = 0;
-  all = terminal_text(all);
+  all = command::terminal_text(all);
   for (std::string_view rest = all; !rest.empty();) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
@@ -165,4 +170,4 @@ void WatchLines::put(const std::string& text) {
   }
 }
 
-} // namespace recount::cli
+} // namespace recount::watch

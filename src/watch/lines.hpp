@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace recount::cli {
+namespace recount::watch {
 
 /// Writes lines to a descriptor without blocking: lines that do not fit are dropped and counted.
 class WatchLines {
@@ -32,8 +32,8 @@ private:
 [[nodiscard]] std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head);
 
 /// A row for each series that can be counted.
-[[nodiscard]] Table watch_means(const watch::Trace& trace);
+[[nodiscard]] command::Table watch_means(const watch::Trace& trace);
 /// Summary: mean, minimum and maximum per series, and what was not counted.
 [[nodiscard]] std::string watch_summary(const watch::Trace& trace, std::FILE* stream);
 
-} // namespace recount::cli
+} // namespace recount::watch

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <recount/error.hpp>
 
-namespace recount::cli {
+namespace recount::watch {
 namespace {
 
 class RemoteWatch {
@@ -63,4 +63,4 @@ int watch_remotely(const std::string& address, const ViewSettings& settings) {
   return RemoteWatch(address, settings).run();
 }
 
-} // namespace recount::cli
+} // namespace recount::watch

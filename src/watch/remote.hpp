@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace recount::cli {
+namespace recount::watch {
 
 /// Shows the watch at the address until it ends, or until a signal or the key q. Returns the exit status.
 /// Throws Error: unavailable if the connection fails or breaks, bad_input if the peer sends invalid lines.
 int watch_remotely(const std::string& address, const ViewSettings& settings);
 
-} // namespace recount::cli
+} // namespace recount::watch

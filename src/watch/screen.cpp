@@ -12,7 +12,7 @@
 #include <limits>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::watch {
 namespace {
 using Screenclock = std::chrono::steady_clock;
 
@@ -27,10 +27,10 @@ std::string value_text(const std::optional<double>& value) {
 }
 
 /// The curve of one series over the last seconds, on so many columns.
-figure::LiveCurve curve_of(const watch::Trace& trace, std::size_t series, double window, double columns) {
+plot::LiveCurve curve_of(const watch::Trace& trace, std::size_t series, double window, double columns) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto& its = trace.hello()->series[series];
-  figure::LiveCurve curve{printable(its.name + " (" + its.unit + ")"), 0, window, {}, {}};
+  plot::LiveCurve curve{base::printable(its.name + " (" + its.unit + ")"), 0, window, {}, {}};
   if (trace.intervals().empty()) return curve;
   // The axis grows until the window is full.
   const double least =
@@ -47,9 +47,9 @@ figure::LiveCurve curve_of(const watch::Trace& trace, std::size_t series, double
   for (const auto& section : trace.sections()) {
     if (section.time < curve.from) continue;
     const double at = (section.time - curve.from) * second;
-    std::string label = shortened(printable(section.name), longest_mark);
+    std::string label = command::shortened(base::printable(section.name), longest_mark);
     if (section.edge == watch::Section::Edge::end || at < free_from) label.clear();
-    if (!label.empty()) free_from = at + static_cast<double>(width(label)) + 1;
+    if (!label.empty()) free_from = at + static_cast<double>(command::width(label)) + 1;
     curve.marks.push_back({section.time, label});
   }
   if (curve.marks.size() > most_marks) curve.marks.erase(curve.marks.begin(), curve.marks.end() - most_marks);
@@ -127,7 +127,7 @@ void WatchScreen::show(const std::string& frame) {
   text += above_;
   if (!above_.empty() && above_.back() != '\n') text += '\n';
   above_.clear();
-  text += terminal_text(frame);
+  text += command::terminal_text(frame);
   lines_ = std::count(frame.begin(), frame.end(), '\n');
   last_frame_ = frame;
   terminal_.write(text);
@@ -137,8 +137,8 @@ std::string WatchScreen::head(const watch::Trace& trace) const {
   const auto& hello = *trace.hello();
   const std::size_t shown = series(trace);
   const auto& its = hello.series[shown];
-  std::string text = fmt::format("[{}/{}] {}", shown + 1, hello.series.size(), printable(its.name));
-  if (!its.refused.empty()) return text + ": not counted: " + printable(its.refused);
+  std::string text = fmt::format("[{}/{}] {}", shown + 1, hello.series.size(), base::printable(its.name));
+  if (!its.refused.empty()) return text + ": not counted: " + base::printable(its.refused);
   if (!trace.intervals().empty()) text += ": " + value_text(trace.intervals().back().values[shown]);
   const auto& sum = trace.sums()[shown];
   if (sum.counted > 0)
@@ -147,12 +147,12 @@ std::string WatchScreen::head(const watch::Trace& trace) const {
       trace.intervals().back().shares[shown] < 1)
     text += fmt::format("   counted {:.1f} % of the time", 100 * trace.intervals().back().shares[shown]);
   for (const auto& section : trace.open())
-    text += "   in " + printable(section);
+    text += "   in " + base::printable(section);
   return text;
 }
 
 std::string WatchScreen::frame(const watch::Trace& trace) {
-  figure::TextSize size = terminal_.size();
+  plot::TextSize size = terminal_.size();
   size.columns = std::clamp(size.columns - 1, 40L, 240L);
   size.rows = std::clamp(size.rows - 3, 8L, 24L);
   const auto width_of = static_cast<std::size_t>(size.columns);
@@ -162,10 +162,10 @@ std::string WatchScreen::frame(const watch::Trace& trace) {
   if (trace.dropped() > 0) keys += fmt::format("   {} lines missed", trace.dropped());
   if (trace.dropped_by_program() > 0)
     keys += fmt::format("   {} marks dropped by the program", trace.dropped_by_program());
-  return shortened(head(trace), width_of) + "\n" +
-         own_controls(figure::draw_live(
+  return command::shortened(head(trace), width_of) + "\n" +
+         command::own_controls(plot::draw_live(
              curve_of(trace, series(trace), window_, static_cast<double>(size.columns)), size)) +
-         shortened(keys, width_of) + "\n";
+         command::shortened(keys, width_of) + "\n";
 }
 
 void WatchScreen::draw(const watch::Trace& trace) {
@@ -194,4 +194,4 @@ void WatchScreen::finish(const watch::Trace& trace) {
   if (!above_.empty()) show(last_frame_);
 }
 
-} // namespace recount::cli
+} // namespace recount::watch

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::watch {
 
 class WatchScreen {
 public:
@@ -25,13 +25,15 @@ public:
 
   void polled(std::vector<pollfd>& into) const;
   void serve(const watch::Trace& trace);
-  void say(const std::string& text) { above_ += terminal_text(text); } ///< lines printed above the figure
-  void draw(const watch::Trace& trace);                                ///< rate-limited
+  void say(const std::string& text) {
+    above_ += command::terminal_text(text);
+  }                                     ///< lines printed above the figure
+  void draw(const watch::Trace& trace); ///< rate-limited
   /// Prints the remaining output of the command and the last figure.
   void finish(const watch::Trace& trace);
 
   /// Text below the last figure; waits briefly for a slow terminal.
-  void close(const std::string& text) { terminal_.write(terminal_text(text)); }
+  void close(const std::string& text) { terminal_.write(command::terminal_text(text)); }
 
   [[nodiscard]] bool takes_keys() const noexcept { return terminal_.takes_keys(); }
   void hang_up() noexcept { terminal_.hang_up(); }
@@ -48,7 +50,7 @@ private:
   [[nodiscard]] std::size_t series(const watch::Trace& trace) const;
   [[nodiscard]] std::string head(const watch::Trace& trace) const;
 
-  Terminal terminal_;
+  command::Terminal terminal_;
   double window_;
   bool may_quit_;
   std::optional<std::size_t> series_; ///< the displayed one; none: the first with values
@@ -59,4 +61,4 @@ private:
   std::chrono::steady_clock::time_point next_{};
 };
 
-} // namespace recount::cli
+} // namespace recount::watch

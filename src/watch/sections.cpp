@@ -71,7 +71,7 @@ void SectionSocket::read(std::chrono::steady_clock::time_point begin,
 
 void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t now_ns,
                     const std::function<void(const Message&)>& take) {
-  for (std::string_view line : host::split(text, '\n')) {
+  for (std::string_view line : base::split(text, '\n')) {
     const std::string_view first = take_word(line);
     if (first == "dropped") {
       if (const auto lines = number(line)) take(Dropped{*lines, true});

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::watch {
 
 WatchView::WatchView(const ViewSettings& settings) : settings_(settings) {
-  const bool figure = !settings.json && !settings.plain && Terminal::there();
+  const bool figure = !settings.json && !settings.plain && command::Terminal::there();
   if (figure && process::find_program("gnuplot")) {
     screen_ = std::make_unique<WatchScreen>(settings.window, settings.may_quit);
     return;
@@ -81,4 +81,4 @@ void WatchView::check() const {
                       std::string("cannot be written: ") + std::strerror(lines_->failure()));
 }
 
-} // namespace recount::cli
+} // namespace recount::watch

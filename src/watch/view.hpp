@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <vector>
 
-namespace recount::cli {
+namespace recount::watch {
 
 struct ViewSettings {
   bool json = false, plain = false; ///< lines, on a terminal as well
@@ -49,4 +49,4 @@ private:
   std::unique_ptr<WatchLines> lines_;
 };
 
-} // namespace recount::cli
+} // namespace recount::watch

@@ -79,7 +79,7 @@ void measure(const std::string& program, const std::string& folder, const Case& 
   std::vector<double> overheads;
   for (const auto overhead : ended.outcome.overheads)
     overheads.push_back(ms(overhead));
-  const auto s = analysis::summarise(overheads);
+  const auto s = statistics::summarise(overheads);
   const auto runs = static_cast<double>(ended.outcome.runs);
   fmt::print("{:<16} {:>5} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.2f} {:>11.2f}   {}\n", one.witness, s.n, s.median,
              s.min, s.p90, ms(ended.outcome.elapsed) / runs, cpu / runs,

@@ -56,7 +56,7 @@ void fill(Row& row, bool all) {
   row.prefetched = static_cast<double>(m.at("MODEL_L2_DEMAND_MISSES") + m.at("MODEL_L2_PREFETCHES"));
 }
 
-std::vector<Row> rows_of(const study::Published& table) {
+std::vector<Row> rows_of(const matmul::Published& table) {
   std::vector<Row> rows;
   for (const auto& point : table.points) {
     Row row{point};
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto table = study::read_published(argv[1]);
+    const auto table = matmul::read_published(argv[1]);
     std::vector<Row> rows = rows_of(table);
     std::vector<Row*> longest_first;
     for (Row& row : rows)

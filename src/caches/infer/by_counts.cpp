@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -107,4 +107,4 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
   found.method.push_back(meaning_of_counts(can));
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

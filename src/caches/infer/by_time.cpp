@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -128,19 +128,19 @@ private:
     std::vector<double> beyond;
     for (const SizePoint& p : net)
       if (onset > 0 && p.bytes > 2 * onset && p.bytes < 5 * onset) beyond.push_back(p.ns);
-    LevelFinding finding =
-        unknown_level("L2", onset == 0 ? fmt::format("no misses up to {}", format_bytes(net.back().bytes))
-                                       : "no plateau beyond it");
+    LevelFinding finding = unknown_level(
+        "L2", onset == 0 ? fmt::format("no misses up to {}", base::format_bytes(net.back().bytes))
+                         : "no plateau beyond it");
     if (beyond.size() >= 2) {
-      outer_ = {median(beyond), 2 * onset, 5 * onset};
+      outer_ = {statistics::median(beyond), 2 * onset, 5 * onset};
       geometry_of_second(finding, onset, std::ranges::max(beyond) < 1.4 * std::ranges::min(beyond));
       finding.penalty = time_property(
           "penalty", outer_.hit - second_hit_, Confidence::medium,
           {fmt::format("Average access time = hit time + miss rate x penalty, TLB misses "
                        "subtracted: {:.2f} ns at miss rate 0, {:.1f} ns at miss rate 1 (working "
                        "sets of {} to {}). Penalty: {:.1f} ns.",
-                       second_hit_, outer_.hit, format_bytes(outer_.from), format_bytes(outer_.to),
-                       outer_.hit - second_hit_)});
+                       second_hit_, outer_.hit, base::format_bytes(outer_.from),
+                       base::format_bytes(outer_.to), outer_.hit - second_hit_)});
     }
     finding.measure = "L2 miss rate, from time";
     finding.latency = time_property(
@@ -185,4 +185,4 @@ void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const
   ByTime(found, cached, sampler, stage).run();
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 double time_of(const Reading& reading, const char* otherwise) {
   if (!reading.ns) throw Unknown{reading.why.empty() ? otherwise : reading.why};
@@ -25,4 +25,4 @@ std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patter
   return all;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Requests each pattern from the sampler once. Not thread-safe.
 class CachedSampler {
@@ -33,4 +33,4 @@ struct Unknown {
 /// The time of a reading; throws Unknown with the reason of the reading, or `otherwise`.
 [[nodiscard]] double time_of(const Reading& reading, const char* otherwise);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -11,7 +11,7 @@
 #include <limits>
 #include <map>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -66,15 +66,16 @@ void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& 
   } else if (reading.capacity.below == 0) {
     reading.capacity.value.reset();
     reading.capacity.unknown =
-        fmt::format("every curve is flat up to {}", format_bytes(curves.by_size().rbegin()->first));
+        fmt::format("every curve is flat up to {}", base::format_bytes(curves.by_size().rbegin()->first));
   } else {
     const auto& leaving = curves.by_size().at(reading.capacity.below);
     const double top = Curves::highest(leaving);
     const auto first = std::ranges::find_if(leaving, [&](const auto& p) { return p.second >= 0.98 * top; });
-    reading.words.push_back(fmt::format(
-        "{} stay below {:.2f} up to {} at every stride and reach {:.2f} at {} from stride {}.",
-        reading.curves, std::max(highest_flat * 1.005, miss_words), format_bytes(*reading.capacity.value),
-        top, format_bytes(reading.capacity.below), format_bytes(first->first)));
+    reading.words.push_back(
+        fmt::format("{} stay below {:.2f} up to {} at every stride and reach {:.2f} at {} from stride {}.",
+                    reading.curves, std::max(highest_flat * 1.005, miss_words),
+                    base::format_bytes(*reading.capacity.value), top,
+                    base::format_bytes(reading.capacity.below), base::format_bytes(first->first)));
   }
 }
 
@@ -106,8 +107,8 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
     reading.words.push_back(
         fmt::format("From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then no further: "
                     "while several accesses share a line, only the first misses. Line size: {} bytes.",
-                    format_bytes(sizes.front()), before->second, format_bytes(before->first), curve.at(line),
-                    format_bytes(line), line));
+                    base::format_bytes(sizes.front()), before->second, base::format_bytes(before->first),
+                    curve.at(line), base::format_bytes(line), line));
   }
 }
 
@@ -148,9 +149,9 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
   reading.words.push_back(
       fmt::format("At {} they fall at stride {}, where {} lines map to one set, but not at {} with {} "
                   "lines; at {} they fall at stride {}, again {} lines.",
-                  format_bytes(all.front().size), format_bytes(all.front().stride), lines,
-                  format_bytes(all.front().stride / 2), 2 * lines, format_bytes(all.back().size),
-                  format_bytes(all.back().stride), lines));
+                  base::format_bytes(all.front().size), base::format_bytes(all.front().stride), lines,
+                  base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
+                  base::format_bytes(all.back().stride), lines));
   if (lines <= ways_above) {
     reading.ways.unknown = fmt::format("{} lines fit the level above, which has {} ways", lines, ways_above);
     reading.words.push_back(
@@ -204,7 +205,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   std::vector<double> smallest;
   for (const auto& [stride, ns] : curves.by_size().begin()->second)
     smallest.push_back(ns);
-  const double floor = median(smallest);
+  const double floor = statistics::median(smallest);
   const double flat = (waits ? time_flat : time_flat_of_stride) * floor;
   read_capacity(reading, curves, {flat, flat});
   const auto beyond = curves.by_size().find(2 * reading.capacity.below);
@@ -216,7 +217,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   std::vector<double> plateau;
   for (const auto& [stride, ns] : beyond->second)
     if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // lines enough not to fit a set
-  const double top = plateau.empty() ? floor : median(plateau);
+  const double top = plateau.empty() ? floor : statistics::median(plateau);
   if (top < least_climb * floor) {
     reading.line.unknown = reading.ways.unknown =
         "prefetching and overlap hide the miss penalty in this loop";
@@ -251,8 +252,8 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
 
 std::string classic_capacity_text(const ClassicReading& reading) {
   if (!reading.capacity.value) return "unknown";
-  return fmt::format("{} (less than {})", format_bytes(*reading.capacity.value),
-                     format_bytes(reading.capacity.below));
+  return fmt::format("{} (less than {})", base::format_bytes(*reading.capacity.value),
+                     base::format_bytes(reading.capacity.below));
 }
 std::string classic_line_text(const ClassicReading& reading) {
   return reading.line.value ? fmt::format("{} B", *reading.line.value) : "unknown";
@@ -262,4 +263,4 @@ std::string classic_ways_text(const ClassicReading& reading) {
   return fmt::format("{} (fewer than {})", *reading.ways.value, reading.ways.below);
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

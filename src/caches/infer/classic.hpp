@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum.
 struct GridRow {
@@ -50,4 +50,4 @@ struct ClassicReading {
 [[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_line_text(const ClassicReading& reading);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <optional>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr std::uint64_t most_searches = 3;
 
 void shuffle_pages(Pages& pages, std::uint64_t& random) {
   for (std::size_t i = pages.size(); i > 1; --i)
-    std::swap(pages[i - 1], pages[model::random_below(random, i)]);
+    std::swap(pages[i - 1], pages[base::random_below(random, i)]);
 }
 
 Pages without(Pages pages, std::size_t from, std::size_t end) {
@@ -185,7 +185,7 @@ private:
 
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
   void check_sizes() const {
-    const double usual = median(sizes_), off = unlikely * std::sqrt(usual);
+    const double usual = statistics::median(sizes_), off = unlikely * std::sqrt(usual);
     for (const double size : sizes_)
       if (std::abs(size - usual) > off) throw Unknown{"noise mixed pages of several colours"};
   }
@@ -219,4 +219,4 @@ PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   return none;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

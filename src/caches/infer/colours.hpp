@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// What the search needs to know of the levels above, in ns a visit.
 struct ColourTask {
@@ -27,4 +27,4 @@ struct ColourTask {
 /// overflows, noise hides which pages it takes, or the time for it is over.
 [[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -17,7 +17,7 @@ std::string in_unit(const Property& p, double value, bool rough) {
   if (p.unit == "bytes" && p.name != "line") {
     const double unit =
         rough ? std::exp2(std::floor(std::log2(value)) - 4) : 1; // a rough value has no five digits
-    return about + format_bytes(std::round(value / unit) * unit);
+    return about + base::format_bytes(std::round(value / unit) * unit);
   }
   if (p.unit == "bytes") return fmt::format("{:.0f} B", value);
   if (p.unit == "ns") return fmt::format("{:.3g} ns", value);
@@ -34,7 +34,7 @@ std::string reason_of_difference(const LevelFinding& level, const Property& p, c
                        stated.shared_by > 1 ? fmt::format(", shared by {} hardware threads", stated.shared_by)
                                             : "",
                        virtual_machine ? "virtual machine" : "CPU",
-                       format_bytes(std::round(*p.value / (1 << 20)) * (1 << 20)));
+                       base::format_bytes(std::round(*p.value / (1 << 20)) * (1 << 20)));
   if (p.name == "capacity" && *p.value < *p.stated)
     return virtual_machine
                ? "another guest on the same core may use part of it, or the hypervisor states the "
@@ -122,4 +122,4 @@ std::vector<Paragraph> justification(const Caches& found) {
   return all;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

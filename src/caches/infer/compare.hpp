@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// The stated values of one level; 0: not stated.
 struct StatedLevel {
@@ -39,4 +39,4 @@ struct Paragraph {
 [[nodiscard]] std::string value_text(const Property& property);
 [[nodiscard]] std::string stated_text(const Property& property);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <map>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -114,4 +114,4 @@ std::vector<std::string> summary_lines(const Caches& found) {
   return lines;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Findings, compared with what is stated, and the grid if it was measured.
 struct CachesFindings {
@@ -44,4 +44,4 @@ void note_stated(result::Run& run, const StatedNotes& notes);
 /// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
 [[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::string TimeGauge::thresholds() const {
                      fits_most, exceeds_least);
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

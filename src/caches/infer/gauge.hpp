@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Whether a pattern fits a level.
 enum class Fit { fits, unclear, exceeds };
@@ -72,4 +72,4 @@ private:
 [[nodiscard]] kernel::Pattern spread_over_sets(const kernel::Pattern& pattern, std::int64_t line,
                                                std::int64_t page);
 
-} // namespace recount::analysis
+} // namespace recount::caches

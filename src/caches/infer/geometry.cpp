@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -61,9 +61,10 @@ private:
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
     const Boundary b = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
     if (b.exceeds == 0)
-      throw Unknown{fmt::format("no misses up to {}, the largest working set", format_bytes(b.fits))};
+      throw Unknown{fmt::format("no misses up to {}, the largest working set", base::format_bytes(b.fits))};
     if (b.fits == 0)
-      throw Unknown{fmt::format("the smallest working set, {}, already misses", format_bytes(b.exceeds))};
+      throw Unknown{
+          fmt::format("the smallest working set, {}, already misses", base::format_bytes(b.exceeds))};
     found_.onset = b;
     found_.onset_stride = stride;
   }
@@ -270,4 +271,4 @@ Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& ar
   return GeometryOfLevel(cached, gauge, around).find();
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

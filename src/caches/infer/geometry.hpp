@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// The geometry of one level, with the readings behind it.
 struct Geometry {
@@ -42,4 +42,4 @@ struct Neighbours {
 /// Never throws for lack of evidence: the members give the reasons.
 [[nodiscard]] Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& around);
 
-} // namespace recount::analysis
+} // namespace recount::caches

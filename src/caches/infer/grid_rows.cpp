@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -37,10 +37,10 @@ bool is_cycles(const std::string& metric) {
 
 void take(GridCell& cell, const result::Observation& o) {
   if (o.metric == "seconds" && o.witness == "clock") {
-    if (const auto ns = ns_per_access(o)) cell.ns.push_back(*ns);
+    if (const auto ns = result::ns_per_access(o)) cell.ns.push_back(*ns);
     return;
   }
-  const auto each = per_access(o);
+  const auto each = result::per_access(o);
   if (!each) return;
   if (is_cycles(o.metric)) cell.cycles.push_back(*each);
   for (std::size_t level = 0; level < grid_levels; ++level) {
@@ -65,9 +65,9 @@ std::vector<GridRow> grid_rows(const result::Results& results, const result::Run
   for (const auto& [key, cell] : cells) {
     GridRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.counted_by, {}, {}, {}};
     if (!cell.ns.empty()) row.ns = *std::ranges::min_element(cell.ns); // disturbances only add time
-    if (!cell.cycles.empty()) row.cycles = median(cell.cycles);
+    if (!cell.cycles.empty()) row.cycles = statistics::median(cell.cycles);
     for (const auto& misses : cell.misses)
-      row.misses.push_back(misses.empty() ? std::nullopt : std::optional(median(misses)));
+      row.misses.push_back(misses.empty() ? std::nullopt : std::optional(statistics::median(misses)));
     while (!row.misses.empty() && !row.misses.back())
       row.misses.pop_back();
     if (row.ns || row.cycles || !row.misses.empty()) rows.push_back(std::move(row));
@@ -75,4 +75,4 @@ std::vector<GridRow> grid_rows(const result::Results& results, const result::Run
   return rows;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

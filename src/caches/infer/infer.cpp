@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 std::string to_string(Confidence confidence) {
   switch (confidence) {
@@ -63,4 +63,4 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   return found;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// high: two independent routes agree, or a simulation is exact; medium: one route, clear; low: an estimate.
 enum class Confidence { none, low, medium, high };
@@ -91,4 +91,4 @@ using StageCallback = std::function<void(const std::string&)>;
 /// Whether the first level, on which all others depend, is unknown, perhaps because of noise. Pure.
 [[nodiscard]] bool needs_more_readings(const Caches& found);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::vector<std::int64_t> other_sets(std::int64_t sets, std::int64_t wanted, std
         if (std::gcd(set, sets) == divisor) choose(set);
   }
   while (std::ssize(chosen) < wanted)
-    choose(1 + static_cast<std::int64_t>(model::random_below(variant, static_cast<std::uint64_t>(sets) - 1)));
+    choose(1 + static_cast<std::int64_t>(base::random_below(variant, static_cast<std::uint64_t>(sets) - 1)));
   return chosen;
 }
 
@@ -61,4 +61,4 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   return p;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Which other sets the lines go to that push the counted ones out of the levels above.
 struct Others {
@@ -23,4 +23,4 @@ struct Others {
 [[nodiscard]] std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count,
                                                         const Inner& inner, const Others& others);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr double still_rising = 1.25;     ///< over the last doubling of the wor
 constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
 std::string rounded(double bytes) {
-  return format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
+  return base::format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
 }
 
 /// The working set at which the time passes `ns`, between the points of the curve.
@@ -43,7 +43,7 @@ void fill_effective_capacity(Property& p, const std::vector<SizePoint>& curve, d
   p.routes = {{"working set at the midpoint to memory", capacity}};
   for (const SizePoint& point : curve)
     if (static_cast<double>(point.bytes) > capacity / 6)
-      p.points.push_back({format_bytes(point.bytes), point.ns});
+      p.points.push_back({base::format_bytes(point.bytes), point.ns});
   p.words.push_back(fmt::format(
       "The access time rises from {:.0f} ns to {:.0f} ns; its midpoint is at about {}: the share of the last "
       "level that this machine has at present.",
@@ -86,4 +86,4 @@ void add_outer_levels(Caches& found, const BeyondSecond& beyond) {
   found.levels.push_back(std::move(finding));
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

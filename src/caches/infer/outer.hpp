@@ -3,7 +3,7 @@
 
 #include "caches/infer/inference.hpp"
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Measurements just beyond L2.
 struct BeyondSecond {
@@ -14,4 +14,4 @@ struct BeyondSecond {
 /// Adds the part of the last level that this machine has, and the latency of memory.
 void add_outer_levels(Caches& found, const BeyondSecond& beyond);
 
-} // namespace recount::analysis
+} // namespace recount::caches

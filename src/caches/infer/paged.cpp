@@ -11,7 +11,7 @@
 #include <cmath>
 #include <map>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr double share_at_capacity = 0.54;
 constexpr double crossing_least = 0.7, crossing_most = 1.2; ///< of crossing / capacity that is believed
 
 std::string in_bytes(double bytes) {
-  return format_bytes(std::round(bytes / 1024) * 1024);
+  return base::format_bytes(std::round(bytes / 1024) * 1024);
 }
 
 class PagedLevel {
@@ -280,4 +280,4 @@ void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sample
   PagedLevel(level, cached, sampler, task).fill();
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

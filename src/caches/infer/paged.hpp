@@ -4,7 +4,7 @@
 #include "caches/infer/colours.hpp"
 #include "caches/infer/inference.hpp"
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// What is known of the levels above when it is looked at.
 struct PagedTask {
@@ -20,4 +20,4 @@ struct PagedTask {
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);
 
-} // namespace recount::analysis
+} // namespace recount::caches

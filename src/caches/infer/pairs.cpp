@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::optional<LineFromPairs> line_from_pairs(std::span<const PairPoint> pairs) {
   return LineFromPairs{std::min(near.value_or(pair_block), far.value_or(pair_block)), near != far};
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

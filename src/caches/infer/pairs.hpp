@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// Bytes from one block to the next: twice the largest distance.
 inline constexpr std::int64_t pair_block = 1024;
@@ -33,4 +33,4 @@ struct LineFromPairs {
 /// one, or when the two orders agree on none. Pure.
 [[nodiscard]] std::optional<LineFromPairs> line_from_pairs(std::span<const PairPoint> pairs);
 
-} // namespace recount::analysis
+} // namespace recount::caches

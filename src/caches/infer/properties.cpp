@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -28,7 +28,7 @@ std::vector<EvidencePoint> dense_points(const Witnessed& by, const std::vector<s
   for (const std::int64_t bytes : sizes) {
     try {
       const auto pattern = kernel::dense(std::max<std::int64_t>(bytes / stride, 1), stride);
-      points.push_back({format_bytes(pattern.count * stride), by.gauge.share(pattern)});
+      points.push_back({base::format_bytes(pattern.count * stride), by.gauge.share(pattern)});
     } catch (const Unknown&) { // not on record: one point fewer
     }
   }
@@ -49,17 +49,17 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
   p.against = fmt::format(
       "a working set below {} missed in {}, or a larger one did not; or more lines were retained at one "
       "stride than a cache of this size can hold",
-      format_bytes(capacity), by.level);
+      base::format_bytes(capacity), by.level);
   std::vector<std::string> rising;
   for (const auto& point : p.points)
     rising.push_back(fmt::format("{} at {}", share_text(point.value), point.at));
   p.words.push_back(fmt::format("{} by working set: {}.", by.quantity, fmt::join(rising, ", ")));
   p.words.push_back(fmt::format("Largest working set that fits: {}; smallest that does not: {}. "
                                 "{} sets x {} ways x {} bytes = {}.",
-                                format_bytes(g.onset.fits), format_bytes(g.onset.exceeds), shape.sets,
-                                shape.ways, shape.line, format_bytes(capacity)));
-  p.evidence =
-      fmt::format("fits: {}; does not fit: {}", format_bytes(g.onset.fits), format_bytes(g.onset.exceeds));
+                                base::format_bytes(g.onset.fits), base::format_bytes(g.onset.exceeds),
+                                shape.sets, shape.ways, shape.line, base::format_bytes(capacity)));
+  p.evidence = fmt::format("fits: {}; does not fit: {}", base::format_bytes(g.onset.fits),
+                           base::format_bytes(g.onset.exceeds));
   if (g.onset_hidden)
     p.words.push_back("The level above retains part of every working set of that size. The capacity was "
                       "therefore searched for with columns of lines of one of its sets.");
@@ -77,11 +77,11 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
       two_routes(!g.outlier && std::abs(from_onset - static_cast<double>(shape.ways)) < 0.5, by.exact);
   std::vector<std::string> falling;
   for (const Conflict& c : g.conflicts) {
-    p.points.push_back({fmt::format("lines retained at stride {}", format_bytes(c.stride)),
+    p.points.push_back({fmt::format("lines retained at stride {}", base::format_bytes(c.stride)),
                         static_cast<double>(c.lines.fits)});
     falling.push_back(c.lines.exceeds == 0
-                          ? fmt::format("at least {} at {}", c.lines.fits, format_bytes(c.stride))
-                          : fmt::format("{} at {}", c.lines.fits, format_bytes(c.stride)));
+                          ? fmt::format("at least {} at {}", c.lines.fits, base::format_bytes(c.stride))
+                          : fmt::format("{} at {}", c.lines.fits, base::format_bytes(c.stride)));
   }
   p.threshold = by.gauge.thresholds();
   p.against = fmt::format("more than {} lines were retained at a multiple of {} bytes, or fewer were evicted",
@@ -89,9 +89,9 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
   p.words.push_back(fmt::format("Lines retained in {} by stride: {}.", by.level, fmt::join(falling, ", ")));
   p.words.push_back(
       fmt::format("At multiples of {} all lines map to one set, and the number stops falling: {} ways.",
-                  format_bytes(shape.way_bytes()), shape.ways));
-  p.evidence =
-      fmt::format("lines retained at stride {} and beyond: {}", format_bytes(shape.way_bytes()), shape.ways);
+                  base::format_bytes(shape.way_bytes()), shape.ways));
+  p.evidence = fmt::format("lines retained at stride {} and beyond: {}",
+                           base::format_bytes(shape.way_bytes()), shape.ways);
   if (g.outlier) p.words.push_back("One stride disagrees and was treated as noise.");
   if (g.inclusive)
     p.words.push_back(fmt::format("Fewer lines are evicted than the level above has ways: {} is inclusive "
@@ -133,7 +133,7 @@ void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
 } // namespace
 
 std::string working_set_text(std::int64_t bytes, std::int64_t line) {
-  return fmt::format("{} ({} lines)", format_bytes(bytes), bytes / line);
+  return fmt::format("{} ({} lines)", base::format_bytes(bytes), bytes / line);
 }
 
 Property unknown_property(const std::string& name, const std::string& unit, const std::string& reason) {
@@ -169,4 +169,4 @@ void fill_from_geometry(LevelFinding& level, const Witnessed& by) {
   if (g.line) fill_line(level.line, level, by);
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

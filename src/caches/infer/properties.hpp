@@ -3,7 +3,7 @@
 
 #include "caches/infer/inference.hpp"
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// The source of the readings of a level, and the name of a miss in it.
 struct Witnessed {
@@ -27,4 +27,4 @@ void fill_from_geometry(LevelFinding& level, const Witnessed& by);
 /// "48 KiB (768 lines)".
 [[nodiscard]] std::string working_set_text(std::int64_t bytes, std::int64_t line);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -8,7 +8,7 @@
 
 #include <charconv>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -138,7 +138,7 @@ void RecordSampler::take(const result::Observation& o) {
   if (o.metric == reference_metric) return;
   const auto pattern = kernel::to_pattern(o.kernel, o.params);
   Rounds& rounds = rounds_[of_any_round(pattern)];
-  const auto each = o.metric == "seconds" ? ns_per_access(o) : per_access(o);
+  const auto each = o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
   if (!each) {
     if (o.metric == "seconds") rounds.why = o.reason;
     return;
@@ -180,9 +180,10 @@ std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patter
     auto& reading = all.emplace_back(summarised(pattern, rounds.ns, rounds.misses));
     if (!reading.ns) reading.why = rounds.why;
     for (const auto& of_level : rounds.translations)
-      reading.translations.push_back(of_level.empty() ? std::nullopt : std::optional(median(of_level)));
+      reading.translations.push_back(of_level.empty() ? std::nullopt
+                                                      : std::optional(statistics::median(of_level)));
   }
   return all;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// The plan of a run that holds the readings of an inference, as in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> record_plan(const Abilities& abilities);
@@ -60,4 +60,4 @@ private:
   std::optional<HugePages> huge_pages_;
 };
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 constexpr std::int64_t shared_from = std::int64_t{8} << 20; ///< bytes; larger patterns reach shared levels
@@ -18,10 +18,11 @@ double at_clock_of(double base, double reference, const kernel::Pattern& pattern
 Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
                    std::span<const std::vector<double>> misses) {
   Reading reading;
-  if (!ns.empty()) reading.ns = kernel::extent(pattern) > shared_from ? median(ns) : std::ranges::min(ns);
+  if (!ns.empty())
+    reading.ns = kernel::extent(pattern) > shared_from ? statistics::median(ns) : std::ranges::min(ns);
   for (const auto& rounds : misses)
-    reading.misses.push_back(rounds.empty() ? std::nullopt : std::optional(median(rounds)));
+    reading.misses.push_back(rounds.empty() ? std::nullopt : std::optional(statistics::median(rounds)));
   return reading;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

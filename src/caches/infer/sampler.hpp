@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// The cost per visit of one pattern with warm caches.
 struct Reading {
@@ -93,4 +93,4 @@ inline constexpr const char* gave_up = "out of time because of noise";
 [[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
                                  std::span<const std::vector<double>> misses);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -74,4 +74,4 @@ Boundary double_until_exceeds(Gauge& gauge, const Family& family, std::int64_t f
   return b;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

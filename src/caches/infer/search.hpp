@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// A growing family of patterns: the n-th has n elements, or n times some size.
 using Family = std::function<kernel::Pattern(std::int64_t n)>;
@@ -25,4 +25,4 @@ struct Boundary {
 [[nodiscard]] Boundary double_until_exceeds(Gauge& gauge, const Family& family, std::int64_t first,
                                             std::int64_t most);
 
-} // namespace recount::analysis
+} // namespace recount::caches

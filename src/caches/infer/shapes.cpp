@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t least,
   return strides;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

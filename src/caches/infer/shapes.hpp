@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// A set-associative cache: an address belongs to set (address / line) mod sets.
 struct Shape {
@@ -51,4 +51,4 @@ struct Inner {
 /// Least common multiple; 0 when it exceeds 2^44, further than any pattern reaches.
 [[nodiscard]] std::int64_t common_multiple(std::int64_t a, std::int64_t b);
 
-} // namespace recount::analysis
+} // namespace recount::caches

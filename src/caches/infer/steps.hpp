@@ -3,7 +3,7 @@
 
 #include "caches/infer/inference.hpp"
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
@@ -22,4 +22,4 @@ void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const
 /// A level of which nothing is known, for one reason.
 [[nodiscard]] LevelFinding unknown_level(const std::string& name, const std::string& reason);
 
-} // namespace recount::analysis
+} // namespace recount::caches

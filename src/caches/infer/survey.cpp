@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::int64_t first_above(const std::vector<SizePoint>& curve, double limit) {
   return first;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// One dense working set.
 struct SizePoint {
@@ -36,4 +36,4 @@ struct Plateau {
 /// The first size from which on every time exceeds `limit` ns; 0: there is none.
 [[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
 
-} // namespace recount::analysis
+} // namespace recount::caches

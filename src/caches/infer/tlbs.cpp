@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
   return findings;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 namespace {
 
@@ -172,4 +172,4 @@ Translation find_translation(CachedSampler& cached, std::int64_t line) {
   return found;
 }
 
-} // namespace recount::analysis
+} // namespace recount::caches

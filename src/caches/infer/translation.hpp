@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::analysis {
+namespace recount::caches {
 
 /// One line per page against as many lines side by side: additional cost of the pages, ns or misses per
 /// visit.
@@ -37,4 +37,4 @@ struct Translation {
 /// `line` bytes; never throws for want of evidence.
 [[nodiscard]] Translation find_translation(CachedSampler& cached, std::int64_t line);
 
-} // namespace recount::analysis
+} // namespace recount::caches

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-namespace recount::study {
+namespace recount::caches {
 
 namespace {
 
@@ -86,4 +86,4 @@ void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
   }
 }
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -3,10 +3,10 @@
 
 #include "caches/measure/study.hpp"
 
-namespace recount::study {
+namespace recount::caches {
 
 /// Measures the grid in this process and hands the observations on.
 void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
                const std::function<void(const result::Observation&)>& observed);
 
-} // namespace recount::study
+} // namespace recount::caches

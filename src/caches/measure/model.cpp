@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace recount::study {
+namespace recount::caches {
 
 namespace {
 
@@ -18,9 +18,9 @@ std::int64_t demand_misses(const model::LevelCounts& c) {
 
 } // namespace
 
-analysis::Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
-                                    std::int64_t most_bytes) {
-  analysis::Abilities can;
+Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
+                          std::int64_t most_bytes) {
+  Abilities can;
   can.witness = witness;
   can.counted = machine.levels.size();
   can.exact = can.contiguous = true;
@@ -43,14 +43,14 @@ ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::
       abilities_(model_abilities(machine, witness, most_bytes)),
       observed_(std::move(observed)) {}
 
-std::vector<analysis::Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::vector<analysis::Reading> all;
+std::vector<Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
+  std::vector<Reading> all;
   for (const auto& pattern : patterns)
     all.push_back(read(pattern));
   return all;
 }
 
-analysis::Reading ModelSampler::read(const kernel::Pattern& pattern) {
+Reading ModelSampler::read(const kernel::Pattern& pattern) {
   const auto places = kernel::places(pattern);
   const std::int64_t passes = pattern.visits() <= small_visits ? 2 : 1;
   // Where nothing has been visited yet, no line is at hand from an earlier pattern. Emptying large caches
@@ -67,17 +67,17 @@ analysis::Reading ModelSampler::read(const kernel::Pattern& pattern) {
   caches_.reset_counters();
   kernel::replay(places, base, passes, caches_);
   const model::Counts counts = caches_.counts();
-  analysis::Reading reading;
+  Reading reading;
   const auto total = static_cast<double>(passes * pattern.visits());
   for (std::size_t level = 0; level < counts.levels.size(); ++level) {
     const std::int64_t misses = demand_misses(counts.levels[level]);
     reading.misses.emplace_back(static_cast<double>(misses) / total);
-    report(pattern, passes, analysis::miss_metric(level), misses);
+    report(pattern, passes, caches::miss_metric(level), misses);
   }
   for (std::size_t level = 0; level < counts.tlb.size(); ++level) {
     const std::int64_t misses = demand_misses(counts.tlb[level]);
     reading.translations.emplace_back(static_cast<double>(misses) / total);
-    report(pattern, passes, analysis::tlb_metric(level), misses);
+    report(pattern, passes, caches::tlb_metric(level), misses);
   }
   return reading;
 }
@@ -96,4 +96,4 @@ void ModelSampler::report(const kernel::Pattern& pattern, std::int64_t passes, c
   observed_(o);
 }
 
-} // namespace recount::study
+} // namespace recount::caches

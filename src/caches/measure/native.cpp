@@ -12,7 +12,7 @@
 #include <numeric>
 #include <unistd.h>
 
-namespace recount::study {
+namespace recount::caches {
 
 using kernel::Pattern;
 
@@ -65,8 +65,8 @@ struct NativeSampler::Laid {
   Taken* taken = nullptr;
 };
 
-analysis::Abilities native_abilities(const NativeOptions& options) {
-  analysis::Abilities can;
+Abilities native_abilities(const NativeOptions& options) {
+  Abilities can;
   can.witness = options.witness;
   can.times = true;
   can.counted = options.metrics.size();
@@ -120,7 +120,7 @@ bool NativeSampler::wanted(const Pattern& pattern) const {
 void NativeSampler::refuse(const Pattern& pattern) {
   Taken& taken = taken_[pattern];
   taken.misses.resize(options_.metrics.size());
-  taken.why = analysis::gave_up;
+  taken.why = caches::gave_up;
   if (!options_.observed) return;
   result::Observation o;
   const auto point = kernel::to_point(pattern, 1);
@@ -132,17 +132,17 @@ void NativeSampler::refuse(const Pattern& pattern) {
   options_.observed(o);
 }
 
-std::vector<analysis::Reading> NativeSampler::read(std::span<const Pattern> patterns) {
+std::vector<Reading> NativeSampler::read(std::span<const Pattern> patterns) {
   std::vector<Pattern> fresh;
   std::ranges::copy_if(patterns, std::back_inserter(fresh), [&](const Pattern& p) { return wanted(p); });
   if (out_of_time())
     std::ranges::for_each(fresh, [&](const Pattern& pattern) { refuse(pattern); });
   else
     measure_all(fresh);
-  std::vector<analysis::Reading> readings;
+  std::vector<Reading> readings;
   for (const Pattern& pattern : patterns) {
     const Taken& taken = taken_.at(pattern);
-    auto& reading = readings.emplace_back(analysis::summarised(pattern, taken.ns, taken.misses));
+    auto& reading = readings.emplace_back(caches::summarised(pattern, taken.ns, taken.misses));
     if (!reading.ns) reading.why = taken.why;
   }
   return readings;
@@ -181,7 +181,7 @@ void NativeSampler::measure(Laid& laid, int round) {
   // on throwing out again and again what would fit.
   if (round > 0 && laid.pattern->visits() <= reordered_visits) {
     laid.now = *laid.pattern;
-    laid.now.seed += round * analysis::seeds_per_round;
+    laid.now.seed += round * caches::seeds_per_round;
     laid.places = kernel::places(laid.now);
   }
   std::byte* const base = memory_for(*laid.pattern, laid.extent).data() + laid.pattern->offset;
@@ -209,16 +209,16 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   o.params = point.params;
   o.repetition = round;
   o.witness = "clock";
-  o.metric = analysis::reference_metric;
+  o.metric = caches::reference_metric;
   o.value = reference;
   if (options_.observed && has_reference) options_.observed(o);
   o.metric = "seconds";
   o.value = best / 1e9;
   o.accesses = steps;
-  if (const auto pages = huge_pages(); pages && laid.pattern->huge) analysis::note_huge_pages(o, *pages);
+  if (const auto pages = huge_pages(); pages && laid.pattern->huge) caches::note_huge_pages(o, *pages);
   // As a reader of the record will have it.
   laid.taken->ns.push_back(
-      analysis::at_clock_of(base_, reference, *laid.pattern, analysis::ns_per_access(o).value_or(0)));
+      caches::at_clock_of(base_, reference, *laid.pattern, result::ns_per_access(o).value_or(0)));
   if (options_.observed) options_.observed(o);
 }
 
@@ -231,23 +231,23 @@ void NativeSampler::count(Laid& laid, int round, void* start) {
   const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
   const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
   for (std::size_t level = 0; level < all.size(); ++level) {
-    if (const auto each = analysis::per_access(all[level])) laid.taken->misses[level].push_back(*each);
+    if (const auto each = result::per_access(all[level])) laid.taken->misses[level].push_back(*each);
     if (options_.observed) options_.observed(all[level]);
   }
 }
 
-void NativeSampler::keep(const analysis::PageColours& colours) {
+void NativeSampler::keep(const PageColours& colours) {
   colours_ = colours;
   if (!options_.observed) return;
-  for (auto& observation : analysis::colour_observations(colours, abilities_.page)) {
+  for (auto& observation : caches::colour_observations(colours, abilities_.page)) {
     observation.witness = "clock";
     options_.observed(observation);
   }
 }
 
-std::optional<analysis::HugePages> NativeSampler::huge_pages() const {
+std::optional<HugePages> NativeSampler::huge_pages() const {
   if (!huge_.memory) return {};
-  return analysis::HugePages{huge_.bytes, huge_.granted};
+  return HugePages{huge_.bytes, huge_.granted};
 }
 
 double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
@@ -264,4 +264,4 @@ double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly
   return base_ > 0 ? each * base_ / reference : each;
 }
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::caches {
 
 /// How a NativeSampler measures.
 struct NativeOptions {
@@ -27,24 +27,24 @@ struct NativeOptions {
 };
 
 /// What such a sampler will be able to tell, without making one.
-[[nodiscard]] analysis::Abilities native_abilities(const NativeOptions& options);
+[[nodiscard]] Abilities native_abilities(const NativeOptions& options);
 
 /// Visits patterns in memory of its own: every pattern once a round, in a new random order each round, so
 /// that a burst of noise cannot spoil one of them, and with the clock rate of the core taken beside each
 /// time. Measures with the calling thread, which should be pinned.
-class NativeSampler : public analysis::Sampler {
+class NativeSampler : public Sampler {
 public:
   /// Throws recount::Error when the memory cannot be had.
   explicit NativeSampler(NativeOptions options);
   ~NativeSampler() override;
-  [[nodiscard]] const analysis::Abilities& abilities() const override { return abilities_; }
-  std::vector<analysis::Reading> read(std::span<const kernel::Pattern> patterns) override;
+  [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
+  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   /// A quick look at the time alone, ns a visit, for searches of thousands of steps; not an observation.
   double glance(std::span<const std::uint64_t> places, bool quickly) override;
-  void keep(const analysis::PageColours& colours) override;
-  [[nodiscard]] std::optional<analysis::HugePages> huge_pages() const override;
+  void keep(const PageColours& colours) override;
+  [[nodiscard]] std::optional<HugePages> huge_pages() const override;
   [[nodiscard]] bool out_of_time() const override;
-  std::optional<analysis::PageColours> colours() override { return colours_; }
+  std::optional<PageColours> colours() override { return colours_; }
 
   /// From now on patterns that fit private caches are measured anew when they are first asked for again: more
   /// rounds beside those taken.
@@ -75,7 +75,7 @@ private:
   void count(Laid& laid, int round, void* start);
 
   NativeOptions options_;
-  analysis::Abilities abilities_;
+  Abilities abilities_;
   Mapping small_, huge_;
   std::mt19937_64 random_;
   std::chrono::nanoseconds begin_; ///< CPU time of the thread
@@ -83,7 +83,7 @@ private:
   int look_ = 0;
   bool settled_ = false;
   std::map<kernel::Pattern, Taken> taken_;
-  std::optional<analysis::PageColours> colours_;
+  std::optional<PageColours> colours_;
 };
 
-} // namespace recount::study
+} // namespace recount::caches

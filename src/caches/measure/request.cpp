@@ -4,7 +4,7 @@
 
 #include "recount/error.hpp"
 
-namespace recount::study {
+namespace recount::caches {
 
 namespace {
 constexpr std::size_t longest_caches_request = 1 << 16;
@@ -21,7 +21,7 @@ std::string to_caches_request(const CachesTask& task) {
 }
 
 CachesTask read_caches_request(int fd) {
-  const std::string text = host::read_all(fd, longest_caches_request).value_or("");
+  const std::string text = base::read_all(fd, longest_caches_request).value_or("");
   try {
     const Json object = Json::parse(text);
     CachesTask task;
@@ -50,4 +50,4 @@ std::optional<std::string> stage_of(std::string_view line) {
   }
 }
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace recount::study {
+namespace recount::caches {
 
 [[nodiscard]] std::string to_caches_request(const CachesTask& task);
 /// Reads a request to its end. Throws recount::Error (bad_input) when it is none.
@@ -17,4 +17,4 @@ namespace recount::study {
 [[nodiscard]] std::string stage_line(const std::string& name);
 [[nodiscard]] std::optional<std::string> stage_of(std::string_view line);
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace recount::study {
+namespace recount::caches {
 
 namespace {
 
@@ -26,7 +26,7 @@ bool modelled(const CachesTask& task) {
   return task.witness.starts_with("model");
 }
 
-std::int64_t largest_private(const analysis::Caches& found) {
+std::int64_t largest_private(const Caches& found) {
   double largest = 0;
   for (const auto& level : found.levels)
     if (level.capacity.value && !level.effective && level.name != "L3")
@@ -41,7 +41,7 @@ void ask_model(const CachesTask& task, const std::string& run, const CachesListe
   };
   ModelSampler sampler(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes,
                        observed);
-  const auto found = analysis::infer_caches(sampler, listener.stage);
+  const auto found = caches::infer_caches(sampler, listener.stage);
   if (!task.grid) return;
   if (listener.stage) listener.stage("grid");
   take_grid(task, grid_points(largest_private(found), true), observed);
@@ -89,14 +89,14 @@ constexpr auto latest_repeat =
 
 /// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
 /// gives the same findings.
-analysis::Caches infer_on_record(NativeSampler& sampler, const analysis::StageCallback& stage) {
-  auto found = analysis::infer_caches(sampler, stage);
-  while (analysis::needs_more_readings(found) && sampler.cpu_time() < latest_repeat) {
+Caches infer_on_record(NativeSampler& sampler, const StageCallback& stage) {
+  auto found = caches::infer_caches(sampler, stage);
+  while (caches::needs_more_readings(found) && sampler.cpu_time() < latest_repeat) {
     sampler.repeat_measurements();
-    found = analysis::infer_caches(sampler, stage);
+    found = caches::infer_caches(sampler, stage);
   }
   sampler.keep_to_record();
-  return analysis::infer_caches(sampler, {});
+  return caches::infer_caches(sampler, {});
 }
 
 } // namespace
@@ -105,14 +105,14 @@ std::vector<std::string> miss_metrics(const std::string& witness) {
   std::vector<std::string> metrics;
   const auto& by = witness::find(witness);
   for (std::size_t level = 0; level < 2; ++level) {
-    const std::string metric = analysis::miss_metric(level);
+    const std::string metric = caches::miss_metric(level);
     if (!by.gives(metric) || !by.missing({metric}).empty()) break;
     metrics.push_back(metric);
   }
   return metrics;
 }
 
-analysis::Abilities caches_abilities(const CachesTask& task) {
+Abilities caches_abilities(const CachesTask& task) {
   if (modelled(task))
     return model_abilities(model::machine(witness::modelled_machine(task.witness)), task.witness,
                            task.most_bytes);
@@ -160,4 +160,4 @@ int serve_caches(int in, int out) {
   return 0;
 }
 
-} // namespace recount::study
+} // namespace recount::caches

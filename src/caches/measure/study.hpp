@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace recount::study {
+namespace recount::caches {
 
 /// What is to be measured.
 struct CachesTask {
@@ -27,7 +27,7 @@ struct CachesTask {
 /// Called from the thread that called; any may be empty.
 struct CachesListener {
   std::function<void(const result::Observation&)> observation;
-  analysis::StageCallback stage;
+  StageCallback stage;
   std::function<bool()> stop; ///< true: end, asked often
 };
 
@@ -35,7 +35,7 @@ struct CachesListener {
 [[nodiscard]] std::vector<std::string> miss_metrics(const std::string& witness);
 
 /// What the task's witness can tell, as in the record.
-[[nodiscard]] analysis::Abilities caches_abilities(const CachesTask& task);
+[[nodiscard]] Abilities caches_abilities(const CachesTask& task);
 
 /// Measures and hands every observation, with `run` as its run, to the listener. The model is asked in this
 /// process; anything else is measured by `program`, which runs serve_caches(), in a process of its own,
@@ -57,4 +57,4 @@ struct GridPoint {
 /// The points of the grid, for a machine whose largest private cache is about so large.
 [[nodiscard]] std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled);
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace recount::study {
+namespace recount::caches {
 
 namespace {
 
@@ -72,4 +72,4 @@ TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
   return least_disturbed;
 }
 
-} // namespace recount::study
+} // namespace recount::caches

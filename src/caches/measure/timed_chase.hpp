@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace recount::study {
+namespace recount::caches {
 
 struct TimedChase {
   double ns = 0; ///< of the shortest slice
@@ -19,4 +19,4 @@ struct TimedChase {
 /// the CPU disturbed them; it repeats at most `tries` times and returns the least disturbed attempt.
 [[nodiscard]] TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries);
 
-} // namespace recount::study
+} // namespace recount::caches

@@ -23,7 +23,7 @@
 #include <recount/error.hpp>
 #include <unistd.h>
 
-namespace recount::cli {
+namespace recount::caches {
 namespace {
 
 using CachesClock = std::chrono::steady_clock;
@@ -41,7 +41,7 @@ constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std
 /// Counters that count misses here, else the clock.
 std::string default_witness() {
   for (const char* name : {"perf", "papi"})
-    if (!study::miss_metrics(name).empty()) return name;
+    if (!caches::miss_metrics(name).empty()) return name;
   return "clock";
 }
 
@@ -58,10 +58,10 @@ std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
 }
 
 std::vector<std::optional<int>> cpus_of(const CachesArguments& a) {
-  if (!a.cpu.empty()) return {parse_cpu(a.cpu)};
+  if (!a.cpu.empty()) return {command::parse_cpu(a.cpu)};
   auto kinds = one_of_each_kind();
   if (kinds.size() > 1) return kinds;
-  return {parse_cpu("")};
+  return {command::parse_cpu("")};
 }
 
 /// One line on a terminal, written over itself.
@@ -72,11 +72,11 @@ public:
   void show(const std::string& stage) const {
     if (!shown_) return;
     const double seconds = std::chrono::duration<double>(CachesClock::now() - begin_).count();
-    cli::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? own_controls("\r") : "", seconds,
-               stage, terminal_ ? own_controls("\033[K") : "\n");
+    command::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? command::own_controls("\r") : "",
+                   seconds, stage, terminal_ ? command::own_controls("\033[K") : "\n");
   }
   void clear() const {
-    if (shown_ && terminal_) cli::print(stderr, "\r\033[K");
+    if (shown_ && terminal_) command::print(stderr, "\r\033[K");
   }
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(CachesClock::now() - begin_).count();
@@ -90,15 +90,15 @@ private:
 /// Measures on one CPU; nothing when a signal ended it.
 std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
                                    result::Writer* writer) {
-  study::CachesTask task;
+  CachesTask task;
   task.witness = a.witness;
   const bool modelled = task.witness.starts_with("model");
   if (!modelled) {
     const auto& witness = witness::find(task.witness);
-    if (witness.name != "clock") task.metrics = study::miss_metrics(task.witness);
+    if (witness.name != "clock") task.metrics = caches::miss_metrics(task.witness);
     if (witness.name != "clock" && task.metrics.empty())
       throw unavailable("--witness " + task.witness,
-                        "it counts no misses here: " + witness.missing({analysis::miss_metric(0)}), {},
+                        "it counts no misses here: " + witness.missing({caches::miss_metric(0)}), {},
                         "--witness clock needs no counters");
     task.cpu = cpu;
   }
@@ -106,7 +106,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   task.seed = seed;
   task.grid = a.grid || a.rows;
   result::Results results;
-  result::Run header = witness::machine_header(command_line(), RECOUNT_VERSION, task.cpu);
+  result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION, task.cpu);
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
@@ -114,9 +114,9 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   if (writer != nullptr) writer->write(header);
   results.runs.push_back(header);
   const StageLine line(a.quiet);
-  study::CachesListener listener;
+  CachesListener listener;
   listener.stage = [&](const std::string& stage) { line.show(stage); };
-  listener.stop = [] { return stop_signal() != 0; };
+  listener.stop = [] { return command::stop_signal() != 0; };
   listener.observation = [&](const result::Observation& observation) {
     if (writer != nullptr) writer->write(observation);
     results.observations.push_back(observation);
@@ -124,16 +124,16 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   const bool ended = take_readings(task, header.id, listener);
   line.clear();
   if (!ended) return {};
-  return ShownCaches{analysis::findings_on_record(results, header, a.machine), line.seconds()};
+  return ShownCaches{caches::findings_on_record(results, header, a.machine), line.seconds()};
 }
 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
   const auto results = result::read(a.from);
   for (const auto& warning : results.warnings)
-    cli::print(stderr, "recount caches: warning: {}\n", warning);
+    command::print(stderr, "recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
-    if (result::is_inference(run)) all.push_back({analysis::findings_on_record(results, run, a.machine), 0});
+    if (result::is_inference(run)) all.push_back({caches::findings_on_record(results, run, a.machine), 0});
   if (all.empty())
     throw bad_input(a.from.front(), "has no readings of recount caches",
                     "record some: recount caches -o FILE");
@@ -142,7 +142,7 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
 
 void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
   if (a.json) {
-    cli::print("{}", caches_json(all));
+    command::print("{}", caches_json(all));
     return;
   }
   for (const auto& shown : all) {
@@ -152,37 +152,38 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
                                               : "not pinned";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds) : "";
-    cli::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
-               fit(fmt::format("witness {}, {}{}", found.witness, where, how), line_width(), 2),
-               a.verbose ? caches_table(shown).text() : caches_summary(shown).text(),
-               a.verbose ? caches_reasons(shown) : caches_evidence(shown));
+    command::print(
+        "{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
+        command::fit(fmt::format("witness {}, {}{}", found.witness, where, how), command::line_width(), 2),
+        a.verbose ? caches_table(shown).text() : caches_summary(shown).text(),
+        a.verbose ? caches_reasons(shown) : caches_evidence(shown));
     if (!a.rows) continue;
-    const Table rows = caches_rows(shown);
+    const command::Table rows = caches_rows(shown);
     if (rows.empty())
-      cli::print("\nthe results have no grid of sizes and strides\n");
+      command::print("\nthe results have no grid of sizes and strides\n");
     else
-      cli::print("\n{}:\n{}", rows.title(), rows.text());
+      command::print("\n{}:\n{}", rows.title(), rows.text());
   }
 }
 
 void check_arguments(const CachesArguments& a) {
-  for (const auto& name : list_words(a.witnesses)) {
+  for (const auto& name : command::list_words(a.witnesses)) {
     const auto& witness = witness::find(name);
     if (witness.name == "both")
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
   }
-  if (!a.cpu.empty()) static_cast<void>(parse_cpu(a.cpu));
+  if (!a.cpu.empty()) static_cast<void>(command::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
-  check_outputs({.results = a.output, .json = a.json});
+  command::check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
       (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
     throw bad_input("--from", "cannot be combined with options of a measurement",
                     "remove -o, --witness, --cpu, --grid and --max-size");
 }
 
-void export_tables(const TableExport& file, const std::vector<ShownCaches>& all) {
-  std::vector<Table> tables;
+void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
+  std::vector<command::Table> tables;
   for (const auto& shown : all) {
     tables.push_back(caches_table(shown));
     tables.push_back(caches_rows(shown));
@@ -192,16 +193,16 @@ void export_tables(const TableExport& file, const std::vector<ShownCaches>& all)
 
 int run(const CachesArguments& a) {
   check_arguments(a);
-  const TableExport file(a.export_to);
+  const command::TableExport file(a.export_to);
   std::vector<ShownCaches> all;
   if (!a.from.empty()) {
     all = from_record(a);
   } else {
-    const std::uint64_t seed = parse_seed(a.seed);
+    const std::uint64_t seed = command::parse_seed(a.seed);
     std::unique_ptr<result::Writer> writer;
     if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
-    catch_stop_signals();
-    auto witnesses = list_words(a.witnesses);
+    command::catch_stop_signals();
+    auto witnesses = command::list_words(a.witnesses);
     if (witnesses.empty()) witnesses.push_back(default_witness());
     for (const auto& witness : witnesses) {
       CachesArguments one = a;
@@ -209,7 +210,7 @@ int run(const CachesArguments& a) {
       const bool modelled = witness.starts_with("model");
       for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
         auto shown = measure(one, cpu, seed, writer.get());
-        if (!shown) return 128 + stop_signal();
+        if (!shown) return 128 + command::stop_signal();
         all.push_back(std::move(*shown));
       }
     }
@@ -221,15 +222,15 @@ int run(const CachesArguments& a) {
       return level.capacity.value || level.line.value || level.ways.value;
     });
   });
-  if (!any) cli::print(stderr, "recount caches: no cache property could be determined\n");
+  if (!any) command::print(stderr, "recount caches: no cache property could be determined\n");
   return any ? 0 : 3;
 }
 
 } // namespace
 
-Command caches_command() {
+command::Command caches_command() {
   return {"caches", "measure cache sizes, line sizes and associativity, with evidence",
-          [](Options& options) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
             auto a = std::make_shared<CachesArguments>();
             options
                 .list("--witness", a->witnesses, "LIST",
@@ -249,18 +250,18 @@ Command caches_command() {
                 .flag("-v,--verbose", a->verbose,
                       "print every property with its full argument, and the method")
                 .flag("--json", a->json, "print one JSON object")
-                .text("--export", a->export_to, "FILE", export_help)
+                .text("--export", a->export_to, "FILE", command::export_help)
                 .flag("-q,--quiet", a->quiet, "print no progress");
             return [a] { return run(*a); };
           }};
 }
 
-Command caches_worker_command() {
+command::Command caches_worker_command() {
   return {"caches-worker", "measure for recount caches",
-          [](Options&) -> std::function<int()> {
-            return [] { return study::serve_caches(STDIN_FILENO, STDOUT_FILENO); };
+          [](command::Options&) -> std::function<int()> {
+            return [] { return caches::serve_caches(STDIN_FILENO, STDOUT_FILENO); };
           },
           true};
 }
 
-} // namespace recount::cli
+} // namespace recount::caches

@@ -9,22 +9,20 @@
 
 #include <algorithm>
 
-namespace recount::figure {
+namespace recount::caches {
 namespace {
-
-using analysis::CachesFindings;
 
 constexpr std::size_t most_caches_panels = 6;
 
 struct CachesFigure {
   const char* name;
-  std::vector<Panel> (*panels)(const CachesFindings& findings);
+  std::vector<plot::Panel> (*panels)(const CachesFindings& findings);
   std::vector<std::string> (*caption)(const CachesFindings& findings);
   const char* lacks; ///< when there is no panel
 };
 
-std::vector<Panel> misses_panels(const CachesFindings& f) {
-  std::vector<Panel> panels;
+std::vector<plot::Panel> misses_panels(const CachesFindings& f) {
+  std::vector<plot::Panel> panels;
   for (std::size_t level = 0; level < 2; ++level)
     panels.push_back(misses_panel(f, level));
   return panels;
@@ -38,7 +36,7 @@ const std::vector<CachesFigure>& caches_table() {
   static const std::vector<CachesFigure> all{
       {"caches",
        [](const CachesFindings& f) {
-         std::vector<Panel> panels{latency_panel(f), line_panel(f), ways_panel(f)};
+         std::vector<plot::Panel> panels{latency_panel(f), line_panel(f), ways_panel(f)};
          panels.push_back(f.found.modelled || !misses_panel(f, 0).series.empty()
                               ? misses_panel(f, 0)
                               : stopwatch_panel(f, "chase"));
@@ -65,7 +63,7 @@ const std::vector<CachesFigure>& caches_table() {
   return all;
 }
 
-void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
+void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run& run,
                   std::vector<std::string> lines) {
   const auto add = [&](const std::string& piece) {
     if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
@@ -78,7 +76,7 @@ void describe_run(Sheet& sheet, const CachesFindings& f, const result::Run& run,
   if (!f.found.modelled) add("minimum over rounds");
   for (const auto& line : lines)
     add(line);
-  if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
+  if (std::ranges::any_of(sheet.panels, [](const plot::Panel& p) { return !p.marks.empty(); }))
     add("dotted lines: measured sizes, unless marked stated");
 }
 
@@ -88,18 +86,18 @@ bool holds_caches(const result::Results& results) {
   return std::ranges::any_of(results.runs, result::is_inference);
 }
 
-Sheet compose_caches(const std::string& name, const result::Results& results) {
+plot::Sheet compose_caches(const std::string& name, const result::Results& results) {
   const auto figure = std::ranges::find(caches_table(), name, &CachesFigure::name);
   if (figure == caches_table().end()) throw bad_input(name, "no such figure");
   if (!holds_caches(results))
     throw bad_input("figure " + name, "the results have no readings of recount caches",
                     "record some: recount caches -o FILE");
-  Sheet sheet;
+  plot::Sheet sheet;
   sheet.name = name;
   for (const auto& run : results.runs) {
     if (!result::is_inference(run)) continue;
-    const CachesFindings findings = analysis::findings_on_record(results, run);
-    for (Panel& panel : figure->panels(findings))
+    const CachesFindings findings = caches::findings_on_record(results, run);
+    for (plot::Panel& panel : figure->panels(findings))
       if (!panel.series.empty()) sheet.panels.push_back(std::move(panel));
     describe_run(sheet, findings, run, figure->caption(findings));
   }
@@ -112,8 +110,8 @@ Sheet compose_caches(const std::string& name, const result::Results& results) {
   return sheet;
 }
 
-std::vector<Figure> caches_figures() {
-  static const std::vector<Entry> entries{
+std::vector<plot::Figure> caches_figures() {
+  static const std::vector<plot::Entry> entries{
       {"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
        "readings of recount caches -o; all its panels with --grid"},
       {"caches-latency", "access time against the working set, with measured and stated capacities",
@@ -126,8 +124,8 @@ std::vector<Figure> caches_figures() {
       {"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
        "readings of recount caches --grid by counters or a model"},
   };
-  std::vector<Figure> figures;
-  for (const Entry& entry : entries)
+  std::vector<plot::Figure> figures;
+  for (const plot::Entry& entry : entries)
     figures.push_back(
         {entry, [&entry](const auto& results, const auto&) { return compose_caches(entry.name, results); },
          [&entry](const auto& results, const auto&) {
@@ -136,4 +134,4 @@ std::vector<Figure> caches_figures() {
   return figures;
 }
 
-} // namespace recount::figure
+} // namespace recount::caches

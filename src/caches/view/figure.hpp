@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace recount::figure {
+namespace recount::caches {
 
 /// Whether a run of recount caches is among the results.
 [[nodiscard]] bool holds_caches(const result::Results& results);
@@ -14,9 +14,9 @@ namespace recount::figure {
 /// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
 /// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results
 /// lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
-[[nodiscard]] Sheet compose_caches(const std::string& name, const result::Results& results);
+[[nodiscard]] plot::Sheet compose_caches(const std::string& name, const result::Results& results);
 
 /// All of them.
-[[nodiscard]] std::vector<Figure> caches_figures();
+[[nodiscard]] std::vector<plot::Figure> caches_figures();
 
-} // namespace recount::figure
+} // namespace recount::caches

@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-namespace recount::cli {
+namespace recount::caches {
 namespace {
-
-using analysis::Property;
-using analysis::StatedMatch;
 
 Json number_json(double value) {
   // Bytes, ways and entries are whole numbers.
@@ -47,14 +44,14 @@ Json property_json(const Property& p) {
   return object;
 }
 
-Json classic_value(const analysis::ClassicValue& value) {
+Json classic_value(const ClassicValue& value) {
   if (!value.value) return {{"unknown", value.unknown}};
   Json object{{"value", *value.value}};
   if (value.below > 0) object["below"] = value.below;
   return object;
 }
 
-Json classic_json(const analysis::ClassicReading& reading) {
+Json classic_json(const ClassicReading& reading) {
   Json object{{"level", reading.level},
               {"curves", reading.curves},
               {"capacity", classic_value(reading.capacity)},
@@ -65,7 +62,7 @@ Json classic_json(const analysis::ClassicReading& reading) {
   return object;
 }
 
-Json row_json(const analysis::GridRow& row) {
+Json row_json(const GridRow& row) {
   Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
   for (std::size_t level = 0; level < row.misses.size(); ++level)
@@ -121,4 +118,4 @@ std::string caches_json(const std::vector<ShownCaches>& all) {
   return json_text("caches", object);
 }
 
-} // namespace recount::cli
+} // namespace recount::caches

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace recount::cli {
+namespace recount::caches {
 namespace {
 
 /// What `source` states otherwise than the header does: "L2 1 MiB, 8 ways, lines of 64 B"; empty: nothing.
@@ -19,16 +19,16 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
         (other->size == note.size && other->line == note.line && other->ways == note.ways))
       continue;
     text += fmt::format("{}{} {}, {} ways, lines of {} B", text.empty() ? "" : "; ", note.level,
-                        format_bytes(other->size), other->ways, other->line);
+                        base::format_bytes(other->size), other->ways, other->line);
   }
   return text;
 }
 
 } // namespace
 
-analysis::StatedNotes who_states(const result::Run& run, std::optional<int> cpu) {
+StatedNotes who_states(const result::Run& run, std::optional<int> cpu) {
   const int asked = cpu.value_or(host::this_machine().allowed_cpus.front());
-  analysis::StatedNotes notes{"hwloc", {}, {}};
+  StatedNotes notes{"hwloc", {}, {}};
   for (const auto& [name, caches] :
        {std::pair("sysfs", host::caches_in_sysfs(asked)), std::pair("CPUID", host::caches_by_cpuid(asked))}) {
     if (caches.empty()) continue;
@@ -61,4 +61,4 @@ std::vector<std::optional<int>> one_of_each_kind() {
   return cpus;
 }
 
-} // namespace recount::cli
+} // namespace recount::caches

@@ -8,12 +8,10 @@
 #include <functional>
 #include <map>
 
-namespace recount::figure {
+namespace recount::caches {
 namespace {
 
-using analysis::CachesFindings, analysis::ClassicReading, analysis::GridRow, analysis::LevelFinding;
-
-Sample sample_at(double x, double y) {
+plot::Sample sample_at(double x, double y) {
   return {x, y, y, y};
 }
 
@@ -23,25 +21,26 @@ std::string witness_text(const CachesFindings& f) {
 }
 
 /// Found and stated; one line where they agree.
-void add_marks(Panel& panel, const LevelFinding& level) {
-  const analysis::Property& p = level.capacity;
-  const bool agree = p.agreement == analysis::StatedMatch::agrees;
+void add_marks(plot::Panel& panel, const LevelFinding& level) {
+  const Property& p = level.capacity;
+  const bool agree = p.agreement == StatedMatch::agrees;
   if (p.value) panel.marks.push_back({*p.value, fmt::format("{} {}", level.name, value_text(p))});
   if (p.stated && !agree)
-    panel.marks.push_back({*p.stated, fmt::format("{} {} stated", level.name, format_bytes(*p.stated))});
+    panel.marks.push_back(
+        {*p.stated, fmt::format("{} {} stated", level.name, base::format_bytes(*p.stated))});
 }
 
 /// A curve for each size, by stride.
-void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel,
+void add_sizes(plot::Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel,
                const std::function<std::optional<double>(const GridRow&)>& value, bool modelled) {
-  std::map<std::int64_t, Series> by_size;
+  std::map<std::int64_t, plot::Series> by_size;
   for (const GridRow& row : rows) {
     const auto y = row.kernel == kernel ? value(row) : std::nullopt;
     if (!y) continue;
     const auto size = static_cast<double>(row.size);
-    Series& series = by_size[row.size];
-    series.label = format_bytes(size);
-    series.compact = format_bytes(size, true);
+    plot::Series& series = by_size[row.size];
+    series.label = base::format_bytes(size);
+    series.compact = base::format_bytes(size, true);
     series.modelled = modelled;
     series.samples.push_back(sample_at(static_cast<double>(row.stride), *y));
   }
@@ -54,14 +53,14 @@ void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string
 
 } // namespace
 
-Panel latency_panel(const CachesFindings& f) {
-  Panel panel;
+plot::Panel latency_panel(const CachesFindings& f) {
+  plot::Panel panel;
   panel.title = fmt::format("pointers in random order, {}", witness_text(f));
   panel.x_title = "working set";
   panel.y_title = "time per access (ns)";
   panel.y_is_time = true;
   if (f.found.curve.size() < 2) return panel;
-  Series series;
+  plot::Series series;
   for (const auto& point : f.found.curve)
     series.samples.push_back(sample_at(static_cast<double>(point.bytes), point.ns));
   panel.series.push_back(std::move(series));
@@ -70,20 +69,20 @@ Panel latency_panel(const CachesFindings& f) {
   return panel;
 }
 
-Panel ways_panel(const CachesFindings& f) {
-  Panel panel;
+plot::Panel ways_panel(const CachesFindings& f) {
+  plot::Panel panel;
   panel.title = fmt::format("lines one stride apart, {}", witness_text(f));
   panel.x_title = "stride";
   panel.y_title = "lines retained";
   panel.y_halves = true;
   for (const LevelFinding& level : f.found.levels) {
-    Series series;
+    plot::Series series;
     for (const auto& conflict : level.geometry.conflicts)
       if (conflict.lines.exceeds != 0)
         series.samples.push_back(
             sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.fits)));
     if (series.samples.size() < 2) continue;
-    std::ranges::sort(series.samples, {}, &Sample::x);
+    std::ranges::sort(series.samples, {}, &plot::Sample::x);
     series.label =
         level.ways.value ? fmt::format("{}: {} ways", level.name, value_text(level.ways)) : level.name;
     series.compact = level.name;
@@ -91,20 +90,20 @@ Panel ways_panel(const CachesFindings& f) {
     panel.series.push_back(std::move(series));
     if (level.geometry.shapes.size() == 1) {
       const auto way = static_cast<double>(level.geometry.shapes.front().way_bytes());
-      panel.marks.push_back({way, fmt::format("{} per way", format_bytes(way))});
+      panel.marks.push_back({way, fmt::format("{} per way", base::format_bytes(way))});
     }
   }
   return panel;
 }
 
-Panel line_panel(const CachesFindings& f) {
-  Panel panel;
+plot::Panel line_panel(const CachesFindings& f) {
+  plot::Panel panel;
   panel.title = fmt::format("pairs of accesses in random blocks, {}", witness_text(f));
   panel.x_title = "distance of the second access";
   panel.y_title = "miss rate";
   panel.y_is_share = true;
   for (const LevelFinding& level : f.found.levels) {
-    Series series;
+    plot::Series series;
     for (const auto& pair : level.geometry.pairs)
       series.samples.push_back(sample_at(static_cast<double>(pair.distance), pair.near_first));
     if (series.samples.size() < 2) continue;
@@ -119,8 +118,8 @@ Panel line_panel(const CachesFindings& f) {
   return panel;
 }
 
-Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
-  Panel panel;
+plot::Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
+  plot::Panel panel;
   panel.title = fmt::format("kernel {}, witness clock; by size", kernel);
   panel.y_title = "time per access (ns)";
   panel.y_is_time = true;
@@ -129,8 +128,8 @@ Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
   return panel;
 }
 
-Panel misses_panel(const CachesFindings& f, std::size_t level) {
-  Panel panel;
+plot::Panel misses_panel(const CachesFindings& f, std::size_t level) {
+  plot::Panel panel;
   std::string counted_by;
   const auto misses = [&](const GridRow& row) {
     return level < row.misses.size() ? row.misses[level] : std::nullopt;
@@ -175,11 +174,12 @@ std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
   std::vector<std::string> lines;
   for (const ClassicReading& r : f.classic) {
     if (r.misses != misses || !r.capacity.value) continue;
-    std::string line = fmt::format("{}{}: {} ≤ size < {}", r.level,
-                                   misses                                        ? ""
-                                   : r.curves.find("chase") != std::string::npos ? " by chase"
-                                                                                 : " by stride",
-                                   format_bytes(*r.capacity.value), format_bytes(r.capacity.below));
+    std::string line =
+        fmt::format("{}{}: {} ≤ size < {}", r.level,
+                    misses                                        ? ""
+                    : r.curves.find("chase") != std::string::npos ? " by chase"
+                                                                  : " by stride",
+                    base::format_bytes(*r.capacity.value), base::format_bytes(r.capacity.below));
     if (r.line.value) line += fmt::format(", line {} B", *r.line.value);
     if (r.ways.value) line += fmt::format(", {} to {} ways", *r.ways.value, r.ways.below - 1);
     lines.push_back(line);
@@ -187,4 +187,4 @@ std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
   return lines;
 }
 
-} // namespace recount::figure
+} // namespace recount::caches

@@ -6,22 +6,22 @@
 
 #include <vector>
 
-namespace recount::figure {
+namespace recount::caches {
 
 /// Time against the working set, with measured and stated capacities.
-[[nodiscard]] Panel latency_panel(const analysis::CachesFindings& findings);
+[[nodiscard]] plot::Panel latency_panel(const CachesFindings& findings);
 /// Lines retained against stride; constant at the number of ways.
-[[nodiscard]] Panel ways_panel(const analysis::CachesFindings& findings);
+[[nodiscard]] plot::Panel ways_panel(const CachesFindings& findings);
 /// Miss rate of pairs of accesses against their distance.
-[[nodiscard]] Panel line_panel(const analysis::CachesFindings& findings);
+[[nodiscard]] plot::Panel line_panel(const CachesFindings& findings);
 /// Mean access time against the stride, one curve per size, for a kernel.
-[[nodiscard]] Panel stopwatch_panel(const analysis::CachesFindings& findings, const std::string& kernel);
+[[nodiscard]] plot::Panel stopwatch_panel(const CachesFindings& findings, const std::string& kernel);
 /// Average misses against the stride, one curve per size around the capacity; level 0 is L1.
-[[nodiscard]] Panel misses_panel(const analysis::CachesFindings& findings, std::size_t level);
+[[nodiscard]] plot::Panel misses_panel(const CachesFindings& findings, std::size_t level);
 /// Levels whose ways the curves of ways_panel() do not show, and why.
-[[nodiscard]] std::vector<std::string> hidden_ways(const analysis::CachesFindings& findings);
+[[nodiscard]] std::vector<std::string> hidden_ways(const CachesFindings& findings);
 /// The values from the grid of misses, or of times: "L1d: 32 KiB (less than 64 KiB), line 64 B, 8 ways
 /// ...".
-[[nodiscard]] std::vector<std::string> classic_lines(const analysis::CachesFindings& findings, bool misses);
+[[nodiscard]] std::vector<std::string> classic_lines(const CachesFindings& findings, bool misses);
 
-} // namespace recount::figure
+} // namespace recount::caches

@@ -12,10 +12,8 @@
 #include <map>
 #include <set>
 
-namespace recount::report {
+namespace recount::caches {
 namespace {
-
-using namespace analysis;
 
 /// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
 /// the results call it: then nothing is stated.
@@ -30,11 +28,11 @@ CachesFindings found_in(const result::Results& results, result::Run run, const s
 }
 
 std::string witness_text(const Caches& found) {
-  return format_witness(found.witness);
+  return base::format_witness(found.witness);
 }
 
-Table findings_table(const CachesFindings& found) {
-  Table table{
+document::Table findings_table(const CachesFindings& found) {
+  document::Table table{
       fmt::format("Caches found from {} readings, {}, compared with {}", found.found.readings,
                   witness_text(found.found), found.stated.source),
       {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
@@ -58,7 +56,7 @@ Table findings_table(const CachesFindings& found) {
 }
 
 /// Every difference once, or that there is none.
-Paragraph comparison_text(const CachesFindings& found) {
+document::Paragraph comparison_text(const CachesFindings& found) {
   std::vector<std::string> differences;
   std::size_t agree = 0;
   for (const auto& level : found.found.levels)
@@ -78,7 +76,7 @@ Paragraph comparison_text(const CachesFindings& found) {
 
 /// The readings of a record that make a curve of time against size: chases over adjacent lines, all
 /// rounds of a size together.
-Part dense_chases(const Part& part, const std::string& run) {
+document::Part dense_chases(const document::Part& part, const std::string& run) {
   auto own = std::make_shared<result::Results>();
   own->runs = part.results->runs;
   std::map<std::int64_t, int> rounds;
@@ -98,36 +96,36 @@ Part dense_chases(const Part& part, const std::string& run) {
   return {part.machine, part.published, own};
 }
 
-void add_findings(std::vector<Block>& blocks, const CachesFindings& found) {
+void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found) {
   blocks.emplace_back(findings_table(found));
   blocks.emplace_back(comparison_text(found));
   for (const auto& argument : justification(found)) {
-    blocks.emplace_back(Heading{argument.title, 2});
-    blocks.emplace_back(Paragraph{argument.text});
+    blocks.emplace_back(document::Heading{argument.title, 2});
+    blocks.emplace_back(document::Paragraph{argument.text});
   }
   if (found.found.method.empty()) return;
-  blocks.emplace_back(Heading{"Method", 2});
-  blocks.emplace_back(List{found.found.method});
+  blocks.emplace_back(document::Heading{"Method", 2});
+  blocks.emplace_back(document::List{found.found.method});
 }
 
-std::vector<Block> write_caches(const Material& material) {
+std::vector<document::Block> write_caches(const document::Material& material) {
   if (!material.machine.empty()) static_cast<void>(model::machine(material.machine));
-  std::vector<Block> blocks;
-  for (const Part& part : material.parts) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
     for (const auto& run : part.results->runs) {
       if (!result::is_inference(run)) continue;
       add_findings(blocks, found_in(*part.results, run, material.machine));
-      const Part readings = dense_chases(part, run.id);
+      const document::Part readings = dense_chases(part, run.id);
       if (auto picture = material.gallery.add("working-set", readings))
         blocks.emplace_back(std::move(*picture));
     }
   }
-  return under("Caches", std::move(blocks));
+  return document::under("Caches", std::move(blocks));
 }
 
-std::vector<Block> write_sweeps(const Material& material) {
-  std::vector<Block> blocks;
-  for (const Part& part : material.parts) {
+std::vector<document::Block> write_sweeps(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
     if (part.published) continue;
     const auto recorded = [&](const std::string& id) {
       const auto run = std::ranges::find(part.results->runs, id, &result::Run::id);
@@ -137,7 +135,7 @@ std::vector<Block> write_sweeps(const Material& material) {
     // its own, and the parameter with more values is on the x axis.
     for (const char* kernel : {"chase", "stride"}) {
       std::set<result::ParamValue> strides;
-      const Part sweep = only(part, [&](const auto& o) {
+      const document::Part sweep = document::only(part, [&](const auto& o) {
         return o.kernel == kernel && !(recorded(o.run) && result::is_reading(o));
       });
       for (const auto& o : sweep.results->observations) {
@@ -151,24 +149,24 @@ std::vector<Block> write_sweeps(const Material& material) {
     }
   }
   if (blocks.empty()) return blocks;
-  std::vector<Block> all;
-  all.emplace_back(Paragraph{
+  std::vector<document::Block> all;
+  all.emplace_back(document::Paragraph{
       "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
       "stride, misses rise up to the line size, from which each access touches its own line. "
       "They drop again once the remaining lines fit the ways of their sets. Prefetching "
       "hides part of this in a sequential walk, but not in a chain of dependent loads."});
-  append(all, std::move(blocks));
-  return under("Cache curves", std::move(all));
+  document::append(all, std::move(blocks));
+  return document::under("Cache curves", std::move(all));
 }
 
 } // namespace
 
-Section caches_section() {
+document::Section caches_section() {
   return {"caches", write_caches};
 }
 
-Section sweeps_section() {
+document::Section sweeps_section() {
   return {"caches", write_sweeps};
 }
 
-} // namespace recount::report
+} // namespace recount::caches

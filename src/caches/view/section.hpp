@@ -3,11 +3,11 @@
 
 #include "document/section.hpp"
 
-namespace recount::report {
+namespace recount::caches {
 
 /// The caches that were found, compared with what is stated.
-[[nodiscard]] Section caches_section();
+[[nodiscard]] document::Section caches_section();
 /// Curves of time and misses over size and stride.
-[[nodiscard]] Section sweeps_section();
+[[nodiscard]] document::Section sweeps_section();
 
-} // namespace recount::report
+} // namespace recount::caches

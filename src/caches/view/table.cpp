@@ -5,28 +5,26 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace recount::cli {
+namespace recount::caches {
 namespace {
 
-using analysis::Property;
-using analysis::StatedMatch;
-
-Style style_of(StatedMatch agreement) {
+command::Style style_of(StatedMatch agreement) {
   switch (agreement) {
-  case StatedMatch::agrees: return Style::good;
-  case StatedMatch::differs: return Style::warning;
-  default: return Style::plain;
+  case StatedMatch::agrees: return command::Style::good;
+  case StatedMatch::differs: return command::Style::warning;
+  default: return command::Style::plain;
   }
 }
 
-void add_row(Table& table, const std::string& level, const Property& p) {
+void add_row(command::Table& table, const std::string& level, const Property& p) {
   const bool compared = p.agreement != StatedMatch::not_stated;
   table.add({level, p.name, value_text(p), compared ? stated_text(p) : "-",
-             compared ? paint(style_of(p.agreement), to_string(p.agreement)) : "",
+             compared ? command::paint(style_of(p.agreement), to_string(p.agreement)) : "",
              p.value ? to_string(p.confidence) : ""});
 }
 
-void add_rows(Table& table, const std::string& level, std::initializer_list<const Property*> properties) {
+void add_rows(command::Table& table, const std::string& level,
+              std::initializer_list<const Property*> properties) {
   std::string name = level;
   for (const Property* p : properties) {
     add_row(table, name, *p);
@@ -42,9 +40,9 @@ std::string shortened(std::string text, std::size_t columns) {
 
 } // namespace
 
-Table caches_table(const ShownCaches& shown) {
-  Table table({{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}},
-              "Caches");
+command::Table caches_table(const ShownCaches& shown) {
+  command::Table table(
+      {{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}}, "Caches");
   for (const auto& level : shown.all.found.levels)
     add_rows(table, level.name + (level.effective ? " (effective)" : ""),
              {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
@@ -54,8 +52,9 @@ Table caches_table(const ShownCaches& shown) {
   return table;
 }
 
-Table caches_summary(const ShownCaches& shown) {
-  Table table({{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {shown.all.stated.source}});
+command::Table caches_summary(const ShownCaches& shown) {
+  command::Table table(
+      {{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {shown.all.stated.source}});
   const auto cell = [](const Property& p) { return p.value ? value_text(p) : std::string("-"); };
   for (const auto& level : shown.all.found.levels) {
     std::vector<std::string> differences;
@@ -65,9 +64,10 @@ Table caches_summary(const ShownCaches& shown) {
       if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
         differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
     }
-    const std::string stated = differences.empty()
-                                   ? (agrees ? paint(Style::good, "agrees") : "")
-                                   : paint(Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
+    const std::string stated =
+        differences.empty()
+            ? (agrees ? command::paint(command::Style::good, "agrees") : "")
+            : command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
     table.add({level.name, cell(level.capacity), cell(level.line), cell(level.ways), cell(level.latency),
                level.penalty.value ? "+ " + value_text(level.penalty) : "-", stated});
   }
@@ -81,7 +81,7 @@ Table caches_summary(const ShownCaches& shown) {
 std::string caches_evidence(const ShownCaches& shown) {
   std::string text;
   const auto add = [&](const std::string& subject, const std::string& evidence) {
-    text += shortened(fmt::format("{}: {}", subject, evidence), line_width()) + "\n";
+    text += shortened(fmt::format("{}: {}", subject, evidence), command::line_width()) + "\n";
   };
   const auto found = [&](const std::string& level, const Property& p) {
     if (p.value && !p.evidence.empty())
@@ -106,7 +106,7 @@ std::string caches_evidence(const ShownCaches& shown) {
   return text;
 }
 
-Table caches_rows(const ShownCaches& shown) {
+command::Table caches_rows(const ShownCaches& shown) {
   const auto& rows = shown.all.rows;
   std::size_t levels = 0;
   bool times = false, cycles = false;
@@ -115,18 +115,18 @@ Table caches_rows(const ShownCaches& shown) {
     times = times || row.ns;
     cycles = cycles || row.cycles;
   }
-  using enum Table::Align;
-  std::vector<Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
+  using enum command::Table::Align;
+  std::vector<command::Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
   for (std::size_t level = 0; level < levels; ++level)
     heads.push_back({fmt::format("L{} misses", level + 1), right});
   if (cycles) heads.push_back({"cycles", right});
   if (times) heads.push_back({"ns", right});
-  Table table(heads, "Averages per access");
+  command::Table table(heads, "Averages per access");
   const auto shown_as = [](const std::optional<double>& value, const char* none) {
     return value ? fmt::format("{:.4f}", *value) : std::string(none);
   };
   for (const auto& row : rows) {
-    std::vector<std::string> cells{row.kernel, format_bytes(row.size), format_bytes(row.stride)};
+    std::vector<std::string> cells{row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)};
     for (std::size_t level = 0; level < levels; ++level)
       cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
     if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
@@ -139,11 +139,12 @@ Table caches_rows(const ShownCaches& shown) {
 std::string caches_reasons(const ShownCaches& shown) {
   std::string text;
   for (const auto& paragraph : justification(shown.all))
-    text += paint(Style::strong, paragraph.title) + "\n  " + wrap(paragraph.text, line_width(), 2) + "\n";
-  text += paint(Style::strong, "Method") + "\n";
+    text += command::paint(command::Style::strong, paragraph.title) + "\n  " +
+            command::wrap(paragraph.text, command::line_width(), 2) + "\n";
+  text += command::paint(command::Style::strong, "Method") + "\n";
   for (const auto& sentence : shown.all.found.method)
-    text += "  " + wrap(sentence, line_width(), 2) + "\n";
+    text += "  " + command::wrap(sentence, command::line_width(), 2) + "\n";
   return text;
 }
 
-} // namespace recount::cli
+} // namespace recount::caches

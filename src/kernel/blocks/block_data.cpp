@@ -25,7 +25,7 @@ void toss(std::span<std::byte> memory, bool random) {
   if (!random) return;
   std::uint64_t state = 1;
   for (std::size_t i = memory.size(); i > 1; --i)
-    std::swap(memory[i - 1], memory[static_cast<std::size_t>(model::random_below(state, i))]);
+    std::swap(memory[i - 1], memory[static_cast<std::size_t>(base::random_below(state, i))]);
 }
 
 } // namespace

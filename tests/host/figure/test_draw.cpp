@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 using namespace recount;
-using namespace recount::figure;
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -63,10 +63,10 @@ bool have_gnuplot() {
   return false;
 }
 
-std::string failure(const std::string& name, const result::Results& results, const Options& options,
+std::string failure(const std::string& name, const result::Results& results, const plot::Options& options,
                     ErrorKind kind) {
   try {
-    draw(compose(name, results), options);
+    plot::draw(plot::compose(name, results), options);
   } catch (const Error& error) {
     BOOST_CHECK(error.kind() == kind);
     return error.what();
@@ -75,8 +75,8 @@ std::string failure(const std::string& name, const result::Results& results, con
   return {};
 }
 
-Options to(const std::string& path, Format format = Format::svg) {
-  Options options;
+plot::Options to(const std::string& path, plot::Format format = plot::Format::svg) {
+  plot::Options options;
   options.targets = {{format, path}};
   return options;
 }
@@ -93,18 +93,18 @@ BOOST_AUTO_TEST_SUITE(drawing)
 BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
   if (!have_gnuplot()) return;
   const Place place;
-  Options options;
-  for (const auto f : formats())
-    options.targets.push_back({f, with_suffix(place / "fig.pdf", f)});
-  const auto drawn = draw(compose("access-time", timed_sweep()), options);
+  plot::Options options;
+  for (const auto f : plot::formats())
+    options.targets.push_back({f, plot::with_suffix(place / "fig.pdf", f)});
+  const auto drawn = plot::draw(plot::compose("access-time", timed_sweep()), options);
   BOOST_TEST(drawn.files.size() == 7U); // cairolatex makes two
   for (const auto& file : drawn.files)
     BOOST_TEST(fs::file_size(file) > 200U);
   BOOST_TEST(place.left().size() == 7U); // nothing else is left behind
-  BOOST_TEST(file_contents(place / "fig.png").substr(1, 3) == "PNG");
-  BOOST_TEST(file_contents(place / "fig.pdf").substr(0, 5) == "%PDF-");
-  BOOST_TEST(file_contents(place / "fig.tikz").find("\\begin{tikzpicture}") != std::string::npos);
-  const auto tex = file_contents(place / "fig-latex.tex");
+  BOOST_TEST(plot::file_contents(place / "fig.png").substr(1, 3) == "PNG");
+  BOOST_TEST(plot::file_contents(place / "fig.pdf").substr(0, 5) == "%PDF-");
+  BOOST_TEST(plot::file_contents(place / "fig.tikz").find("\\begin{tikzpicture}") != std::string::npos);
+  const auto tex = plot::file_contents(place / "fig-latex.tex");
   BOOST_TEST(tex.find("{fig-latex}") != std::string::npos);
   BOOST_TEST(tex.find(place.folder) == std::string::npos);
 }
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
 BOOST_AUTO_TEST_CASE(the_svg_holds_axes_curves_labels_and_caption) {
   if (!have_gnuplot()) return;
   const Place place;
-  draw(compose("working-set", timed_sweep()), to(place / "fig.svg"));
-  const auto svg = file_contents(place / "fig.svg");
+  plot::draw(plot::compose("working-set", timed_sweep()), to(place / "fig.svg"));
+  const auto svg = plot::file_contents(place / "fig.svg");
   BOOST_TEST(svg.find("width=\"320\"") != std::string::npos); // 3.33 in at 96 a inch
   for (const char* text : {"Some CPU @ 3 GHz", "working set", "time per access (ns)", "L1d 32 KiB",
                            "witness clock", "64 KiB", "Liberation Sans"})
@@ -132,10 +132,10 @@ BOOST_AUTO_TEST_CASE(a_script_draws_the_same_bytes_again) {
   const Place place;
   for (const auto& [name, results] :
        {std::pair{"access-time", timed_sweep()}, std::pair{"misses", missing_sweep()}}) {
-    Options options = to(place / "fig.svg");
+    plot::Options options = to(place / "fig.svg");
     options.script = place / "fig.gp";
-    draw(compose(name, results), options);
-    const auto first = file_contents(place / "fig.svg");
+    plot::draw(plot::compose(name, results), options);
+    const auto first = plot::file_contents(place / "fig.svg");
     fs::create_directory(place.folder / "again");
     fs::copy_file(place / "fig.gp", place / "again/fig.gp", fs::copy_options::overwrite_existing);
     process::Spawn spawn;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_script_draws_the_same_bytes_again) {
     BOOST_TEST(ran.exit.ok(), ran.err);
     BOOST_TEST(ran.err == "");
     BOOST_TEST(first.size() > 1000U);
-    BOOST_CHECK(file_contents(place / "again/fig.svg") == first);
+    BOOST_CHECK(plot::file_contents(place / "again/fig.svg") == first);
   }
 }
 
@@ -161,11 +161,11 @@ BOOST_AUTO_TEST_CASE(numbers_are_exact_whatever_the_locale) {
     o.accesses = 1;
     o.value = 0.0012345678901234567;
   }
-  Options options;
+  plot::Options options;
   options.script = place / "fig.gp";
-  draw(compose("access-time", results), options);
+  plot::draw(plot::compose("access-time", results), options);
   std::locale::global(before);
-  const auto script = file_contents(place / "fig.gp");
+  const auto script = plot::file_contents(place / "fig.gp");
   const double expected = 0.0012345678901234567 * 1e9;
   const auto at = script.find("\n64 ");
   BOOST_TEST_REQUIRE(at != std::string::npos);
@@ -176,24 +176,26 @@ BOOST_AUTO_TEST_CASE(numbers_are_exact_whatever_the_locale) {
 BOOST_AUTO_TEST_CASE(the_script_takes_the_axes_of_the_layout) {
   const Place place;
   auto results = timed_sweep(1);
-  Options options;
+  plot::Options options;
   options.script = place / "fig.gp";
-  draw(compose("working-set", results), options);
-  BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") != std::string::npos);
-  results.observations.back().value = 1.0;
-  draw(compose("working-set", results), options);
-  BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2; set logscale y 2\n") !=
+  plot::draw(plot::compose("working-set", results), options);
+  BOOST_TEST(plot::file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") !=
              std::string::npos);
+  results.observations.back().value = 1.0;
+  plot::draw(plot::compose("working-set", results), options);
+  BOOST_TEST(
+      plot::file_contents(place / "fig.gp").find("unset logscale; set logscale x 2; set logscale y 2\n") !=
+      std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
   if (!have_gnuplot()) return;
-  const auto text = draw_text(compose("access-time", timed_sweep()), {72, 20, false});
+  const auto text = plot::draw_text(plot::compose("access-time", timed_sweep()), {72, 20, false});
   BOOST_TEST(text.find("time per access (ns)") != std::string::npos);
   BOOST_TEST(text.find("64 KiB") != std::string::npos);
   BOOST_TEST(text.find('\x1b') == std::string::npos);
   BOOST_TEST(count(text, "\n") <= 21U);
-  BOOST_TEST(draw_text(compose("access-time", timed_sweep()), {72, 20, true}).find('\x1b') !=
+  BOOST_TEST(plot::draw_text(plot::compose("access-time", timed_sweep()), {72, 20, true}).find('\x1b') !=
              std::string::npos);
 }
 
@@ -202,7 +204,7 @@ BOOST_AUTO_TEST_CASE(without_gnuplot_the_error_says_what_to_install) {
   fs::create_directory(place.folder / "bin");
   ::setenv("PATH", (place / "bin").c_str(), 1);
   const auto text =
-      failure("access-time", timed_sweep(), to(place / "fig.pdf", Format::pdf), ErrorKind::unavailable);
+      failure("access-time", timed_sweep(), to(place / "fig.pdf", plot::Format::pdf), ErrorKind::unavailable);
   BOOST_TEST(text.find("gnuplot") != std::string::npos);
   BOOST_TEST(text.find("apt-get install gnuplot-nox") != std::string::npos);
   BOOST_TEST(place.left().empty());
@@ -215,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file) {
   const auto text = failure("access-time", timed_sweep(), to(place / "fig.svg"), ErrorKind::unavailable);
   BOOST_TEST(text.find("no such terminal") != std::string::npos);
   BOOST_TEST(text.find("exit status 3") != std::string::npos);
-  BOOST_TEST(file_contents(place / "fig.svg") == "old");
+  BOOST_TEST(plot::file_contents(place / "fig.svg") == "old");
   BOOST_TEST(place.left().size() == 1U);
 }
 
@@ -253,13 +255,13 @@ BOOST_AUTO_TEST_CASE(a_gnuplot_killed_or_writing_nothing_is_an_error) {
 BOOST_AUTO_TEST_CASE(a_bad_script_fails_though_gnuplot_goes_on) {
   if (!have_gnuplot()) return;
   try {
-    run_gnuplot([](auto& gp) { gp << "set terminal dumb\nplot undefined_thing\nprint 'went on'\n"; });
+    plot::run_gnuplot([](auto& gp) { gp << "set terminal dumb\nplot undefined_thing\nprint 'went on'\n"; });
     BOOST_ERROR("taken for success");
   } catch (const Error& error) {
     BOOST_TEST(std::string(error.what()).find("undefined_thing") != std::string::npos);
     BOOST_TEST(std::string(error.what()).find("went on") != std::string::npos);
   }
-  BOOST_TEST(run_gnuplot([](auto& gp) { gp << "print 'hello'\n"; }) == "hello");
+  BOOST_TEST(plot::run_gnuplot([](auto& gp) { gp << "print 'hello'\n"; }) == "hello");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_device_is_said) {

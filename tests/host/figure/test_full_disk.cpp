@@ -20,11 +20,11 @@ BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
     std::cerr << "SKIP: cannot mount a small file system here: " << std::strerror(errno) << "\n";
     return;
   }
-  recount::figure::Options options;
+  recount::plot::Options options;
   options.width = 7;
-  options.targets = {{recount::figure::Format::png, std::string(folder) + "/fig.png"}};
+  options.targets = {{recount::plot::Format::png, std::string(folder) + "/fig.png"}};
   try {
-    recount::figure::draw(recount::figure::compose("access-time", recount::figure::timed_sweep()), options);
+    recount::plot::draw(recount::plot::compose("access-time", recount::figure::timed_sweep()), options);
     BOOST_ERROR("16 KiB held the figure");
   } catch (const recount::Error& error) {
     BOOST_CHECK(error.kind() == recount::ErrorKind::bad_input);

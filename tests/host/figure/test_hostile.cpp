@@ -44,10 +44,10 @@ std::set<std::string> names_of_elements(const std::string& svg) {
   return names;
 }
 
-std::vector<figure::Target> targets() {
-  std::vector<figure::Target> all;
-  for (const auto format : figure::formats())
-    all.push_back({format, figure::with_suffix("figure.pdf", format)});
+std::vector<plot::Target> targets() {
+  std::vector<plot::Target> all;
+  for (const auto format : plot::formats())
+    all.push_back({format, plot::with_suffix("figure.pdf", format)});
   return all;
 }
 
@@ -80,18 +80,18 @@ BOOST_AUTO_TEST_CASE(nothing_in_results_is_executed) {
   for (int i = 0; i < 20 * wanted && drawn < wanted; ++i) {
     const std::string input = texts[static_cast<std::size_t>(i) % texts.size()].mutated(random, all);
     const auto& figure = cli::figures()[random() % cli::figures().size()];
-    figure::Options options;
+    plot::Options options;
     options.targets = targets();
     options.script = "figure.gp";
     try {
-      figure::draw(figure.compose(result::read_text(input, "file.jsonl"), {}), options);
+      plot::draw(figure.compose(result::read_text(input, "file.jsonl"), {}), options);
     } catch (const Error& error) {
       BOOST_CHECK_MESSAGE(error.kind() == ErrorKind::bad_input, error.what() << "\nof input: " << input);
       continue;
     }
     ++drawn;
     run_script("figure.gp");
-    const std::string svg = figure::file_contents("figure.svg");
+    const std::string svg = plot::file_contents("figure.svg");
     for (const auto& element : names_of_elements(svg))
       BOOST_CHECK_MESSAGE(known.contains(element), element << " of input: " << input);
     BOOST_TEST(!fault_of_terminal_text(svg), input);
@@ -107,9 +107,8 @@ BOOST_AUTO_TEST_CASE(nothing_in_a_live_curve_is_executed) {
   const auto all = pieces(place.marker());
   std::mt19937 random(3);
   for (int i = 0; i < std::max(4, cases() / 100); ++i) {
-    figure::LiveCurve curve{
-        payload(random, all), 0, 10, {{0, 1, 5}, {1, 2, 6}}, {{0.5, payload(random, all)}}};
-    const std::string text = figure::draw_live(curve, {});
+    plot::LiveCurve curve{payload(random, all), 0, 10, {{0, 1, 5}, {1, 2, 6}}, {{0.5, payload(random, all)}}};
+    const std::string text = plot::draw_live(curve, {});
     BOOST_TEST(text.find('\033') == std::string::npos);
     BOOST_REQUIRE(!fs::exists(place.marker()));
   }

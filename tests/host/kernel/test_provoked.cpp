@@ -88,12 +88,12 @@ BOOST_AUTO_TEST_CASE(affinity_is_given_back) {
 namespace {
 /// Interrupts of one kind so far, over all CPUs; 0 where /proc/interrupts does not tell.
 long long interrupts(const std::string& kind) {
-  const auto text = host::read_file("/proc/interrupts").value_or("");
+  const auto text = base::read_file("/proc/interrupts").value_or("");
   long long sum = 0;
-  for (const auto line : host::split(text, '\n')) {
+  for (const auto line : base::split(text, '\n')) {
     const auto at = line.find(kind + ":");
     if (at == line.npos) continue;
-    for (const auto word : host::split(line.substr(at + kind.size() + 1), ' '))
+    for (const auto word : base::split(line.substr(at + kind.size() + 1), ' '))
       if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; }))
         sum += std::stoll(std::string(word));
   }

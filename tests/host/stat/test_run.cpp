@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_same_counts_as_perf_stat_on_one_stopped_process) {
   waitpid(target, nullptr, 0);
   mine.stop();
   const auto exit = perf.wait(10s);
-  const auto counts = parse_perf(host::read_file(out).value_or(""));
+  const auto counts = parse_perf(base::read_file(out).value_or(""));
   close(file);
   std::filesystem::remove(out);
   if (!ready || !exit.ok() || counts.empty())

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 using namespace recount;
-using analysis::PresetVerdict, analysis::Verdict;
+using check::PresetVerdict, check::Verdict;
 using test::obstacle;
 
 namespace {
@@ -47,8 +47,8 @@ private:
   std::filesystem::path folder_;
 };
 
-study::CheckContext context(const std::vector<std::string>& presets, const std::vector<std::string>& proven) {
-  study::CheckContext g;
+check::CheckContext context(const std::vector<std::string>& presets, const std::vector<std::string>& proven) {
+  check::CheckContext g;
   for (const auto& preset : presets)
     g.presets.push_back({preset, {}});
   for (const auto& metric : proven)
@@ -68,12 +68,12 @@ struct Done {
   }
 };
 
-Done check(const study::CheckContext& g, const std::vector<std::string>& asked, int repeat = 3,
+Done check(const check::CheckContext& g, const std::vector<std::string>& asked, int repeat = 3,
            const std::string& file = {}, bool resume = false) {
-  study::CheckOptions options;
+  check::CheckOptions options;
   options.asked = asked;
   options.repeat = repeat;
-  const auto plan = study::plan_check(g, options);
+  const auto plan = check::plan_check(g, options);
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.program = {CHECK_RUNNER, "run-point"};
@@ -84,7 +84,7 @@ Done check(const study::CheckContext& g, const std::vector<std::string>& asked, 
   batch.resume = resume;
   Done done;
   done.ended = sweep::conduct(batch, {});
-  done.verdicts = study::conclude(plan, g, options, done.ended.results).verdicts;
+  done.verdicts = check::conclude(plan, g, options, done.ended.results).verdicts;
   return done;
 }
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_right_row_agrees_with_all_the_evidence) {
   BOOST_TEST(judgement.papi->median == 200);
   BOOST_TEST(judgement.perf->n == 12U);
   BOOST_TEST(trial.stated->value == 200);
-  BOOST_TEST(analysis::bias(trial.perf).value() == 0);
+  BOOST_TEST(check::bias(trial.perf).value() == 0);
   BOOST_TEST(trial.perf.empty.contains("outer"));
   BOOST_TEST(trial.perf.empty.contains("inner"));
   BOOST_TEST(!trial.apart);
@@ -186,9 +186,9 @@ BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused_with_the_nearest_name) {
   const auto g = context({"PAPI_TLB_DM", "PAPI_TLB_IM"}, {"PAPI_TLB_DM", pf});
   const auto said = [&](const std::string& asked) -> std::string {
     try {
-      study::CheckOptions options;
+      check::CheckOptions options;
       options.asked = {asked};
-      static_cast<void>(study::plan_check(g, options));
+      static_cast<void>(check::plan_check(g, options));
     } catch (const Error& error) {
       BOOST_TEST((error.kind() == ErrorKind::bad_input));
       return error.what();

@@ -4,8 +4,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace recount::model;
-
 namespace {
 
 /// A limit as often as a value between.
@@ -24,36 +22,37 @@ BOOST_AUTO_TEST_CASE(unpack_inverts_pack) {
   constexpr std::int64_t any32 = 0xffffffff;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Chance chance(seed);
-    const EntryWord entry{number(chance, 63), chance.one_in(2),
-                          value(chance, -EntryWord::reach, EntryWord::reach - 1)};
-    const EntryWord entry_read = EntryWord::unpack(entry.pack());
+    const model::EntryWord entry{model::number(chance, 63), chance.one_in(2),
+                                 value(chance, -model::EntryWord::reach, model::EntryWord::reach - 1)};
+    const model::EntryWord entry_read = model::EntryWord::unpack(entry.pack());
     BOOST_TEST(entry_read.slot == entry.slot);
     BOOST_TEST(entry_read.dirty == entry.dirty);
     BOOST_TEST(entry_read.distance == entry.distance);
-    const OutcomeWord outcome{number(chance, any32), number(chance, any32)};
-    BOOST_TEST(OutcomeWord::unpack(outcome.pack()).counts == outcome.counts);
-    BOOST_TEST(OutcomeWord::unpack(outcome.pack()).pieces == outcome.pieces);
-    const CountWord count{number(chance, 255), value(chance, 0, (std::int64_t{1} << 56) - 1)};
-    BOOST_TEST(CountWord::unpack(count.pack()).counter == count.counter);
-    BOOST_TEST(CountWord::unpack(count.pack()).by == count.by);
-    const PieceWord piece{number(chance, any32), number(chance, 62),
-                          value(chance, -(1 << 25), (1 << 25) - 1)};
-    const PieceWord piece_read = PieceWord::unpack(piece.pack());
+    const model::OutcomeWord outcome{model::number(chance, any32), model::number(chance, any32)};
+    BOOST_TEST(model::OutcomeWord::unpack(outcome.pack()).counts == outcome.counts);
+    BOOST_TEST(model::OutcomeWord::unpack(outcome.pack()).pieces == outcome.pieces);
+    const model::CountWord count{model::number(chance, 255), value(chance, 0, (std::int64_t{1} << 56) - 1)};
+    BOOST_TEST(model::CountWord::unpack(count.pack()).counter == count.counter);
+    BOOST_TEST(model::CountWord::unpack(count.pack()).by == count.by);
+    const model::PieceWord piece{model::number(chance, any32), model::number(chance, 62),
+                                 value(chance, -(1 << 25), (1 << 25) - 1)};
+    const model::PieceWord piece_read = model::PieceWord::unpack(piece.pack());
     BOOST_TEST(piece_read.id == piece.id);
     BOOST_TEST(piece_read.slot == piece.slot);
     BOOST_TEST(piece_read.distance == piece.distance);
-    const EventWord event{number(chance, any32), static_cast<Cause>(number(chance, causes - 1)),
-                          chance.one_in(2), number(chance, 63), number(chance, 0x3fffff)};
-    const EventWord event_read = EventWord::unpack(event.pack());
+    const model::EventWord event{
+        model::number(chance, any32), static_cast<model::Cause>(model::number(chance, model::causes - 1)),
+        chance.one_in(2), model::number(chance, 63), model::number(chance, 0x3fffff)};
+    const model::EventWord event_read = model::EventWord::unpack(event.pack());
     BOOST_TEST(event_read.tag == event.tag);
     BOOST_TEST((event_read.cause == event.cause));
     BOOST_TEST(event_read.writes == event.writes);
     BOOST_TEST(event_read.from == event.from);
     BOOST_TEST(event_read.count == event.count);
-    const ChildWord child{number(chance, ChildWord::most), number(chance, any32),
-                          value(chance, -ChildWord::reach, ChildWord::reach - 1),
-                          number(chance, ChildWord::most)};
-    const ChildWord child_read = ChildWord::unpack(child.pack());
+    const model::ChildWord child{model::number(chance, model::ChildWord::most), model::number(chance, any32),
+                                 value(chance, -model::ChildWord::reach, model::ChildWord::reach - 1),
+                                 model::number(chance, model::ChildWord::most)};
+    const model::ChildWord child_read = model::ChildWord::unpack(child.pack());
     BOOST_TEST(child_read.at == child.at);
     BOOST_TEST(child_read.id == child.id);
     BOOST_TEST(child_read.line == child.line);
@@ -62,9 +61,10 @@ BOOST_AUTO_TEST_CASE(unpack_inverts_pack) {
 }
 
 BOOST_AUTO_TEST_CASE(traces_of_a_state_have_different_words) {
-  BOOST_TEST((TraceWord{1, 2, false}.pack() != TraceWord{1, 2, true}.pack()));
-  BOOST_TEST((TraceWord{1, 2, false}.pack() != TraceWord{2, 1, false}.pack()));
-  BOOST_TEST((TraceWord{0xffffffff, 0, false}.pack() != TraceWord{0xffffffff, 1, false}.pack()));
+  BOOST_TEST((model::TraceWord{1, 2, false}.pack() != model::TraceWord{1, 2, true}.pack()));
+  BOOST_TEST((model::TraceWord{1, 2, false}.pack() != model::TraceWord{2, 1, false}.pack()));
+  BOOST_TEST(
+      (model::TraceWord{0xffffffff, 0, false}.pack() != model::TraceWord{0xffffffff, 1, false}.pack()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

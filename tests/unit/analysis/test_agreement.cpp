@@ -5,155 +5,157 @@
 #include <recount/error.hpp>
 
 using namespace recount;
-using namespace recount::analysis;
+
 using namespace recount::test;
 
 BOOST_AUTO_TEST_SUITE(agreement)
 
 BOOST_AUTO_TEST_CASE(three_equal_counts_agree) {
-  const Judgement j = judge(trial(always(1000), always(1000)));
-  BOOST_TEST((j.verdict == Verdict::agrees));
+  const check::Judgement j = check::judge(trial(always(1000), always(1000)));
+  BOOST_TEST((j.verdict == check::Verdict::agrees));
   BOOST_TEST(j.perf->median == 1000);
   BOOST_TEST(!j.factor.has_value());
-  BOOST_TEST((of(trial(around(1005), around(1005))) == Verdict::agrees));
+  BOOST_TEST((of(trial(around(1005), around(1005))) == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(not_significantly_different_is_not_agreement) {
   // The mean is right; the repetitions do not say so within 2 %.
-  const Groups wild{{600, 1400, 1010, 1300}, {900, 1100, 600, 1400}, {1390, 610, 980, 620}};
-  BOOST_TEST((of(trial(wild, wild)) == Verdict::unstable));
+  const statistics::Groups wild{{600, 1400, 1010, 1300}, {900, 1100, 600, 1400}, {1390, 610, 980, 620}};
+  BOOST_TEST((of(trial(wild, wild)) == check::Verdict::unstable));
 }
 
 BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
-  const Judgement j = judge(trial(always(1000), always(3000)));
-  BOOST_TEST((j.verdict == Verdict::mapping_differs));
+  const check::Judgement j = check::judge(trial(always(1000), always(3000)));
+  BOOST_TEST((j.verdict == check::Verdict::mapping_differs));
   BOOST_TEST(j.factor.value() == 3);
   BOOST_TEST(has(j.why, "PAPI returns 3000, its row gives 1000"));
   BOOST_TEST(has(j.causes.at(0), "another table"));
   // Also where the model would be content with either.
-  Trial wide = trial(always(1000), always(1100));
+  check::Trial wide = trial(always(1000), always(1100));
   wide.stated->below = wide.stated->above = 500;
-  BOOST_TEST((of(wide) == Verdict::mapping_differs));
+  BOOST_TEST((of(wide) == check::Verdict::mapping_differs));
   // PAPI in another domain.
-  BOOST_TEST(has(judge(trial(always(1000), always(0))).causes.at(0), "domain"));
-  Trial told = trial(always(1000), always(-1000));
+  BOOST_TEST(has(check::judge(trial(always(1000), always(0))).causes.at(0), "domain"));
+  check::Trial told = trial(always(1000), always(-1000));
   told.perf.other_value = "PAPI computes -1000 from the same counts";
-  BOOST_TEST(has(judge(told).causes.at(0), "differently than written"));
+  BOOST_TEST(has(check::judge(told).causes.at(0), "differently than written"));
 }
 
 BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
   // Both vary by far more than they differ: nested in one region they see the same.
-  const Groups perf{{1000, 1400, 900, 1200}, {1100, 1000, 1300, 900}, {1000, 1200, 1100, 1000}};
-  Trial t = trial(perf, perf);
+  const statistics::Groups perf{{1000, 1400, 900, 1200}, {1100, 1000, 1300, 900}, {1000, 1200, 1100, 1000}};
+  check::Trial t = trial(perf, perf);
   t.stated->below = t.stated->above = 600;
-  BOOST_TEST((of(t) == Verdict::agrees));
-  Groups papi = perf;
+  BOOST_TEST((of(t) == check::Verdict::agrees));
+  statistics::Groups papi = perf;
   for (auto& group : papi)
     for (auto& value : group)
       value += 40;
   t.papi = said(papi);
   t.differences = minus(perf, papi);
-  BOOST_TEST((of(t) == Verdict::mapping_differs));
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
 }
 
 BOOST_AUTO_TEST_CASE(witnesses_that_differ_now_and_then_decide_nothing) {
-  const Groups perf = always(1000),
-               papi{{1000, 1040, 1000, 1040}, {1000, 1000, 1040, 1040}, {1040, 1040, 1000, 1000}};
-  Trial t = trial(perf, papi);
+  const statistics::Groups perf = always(1000),
+                           papi{{1000, 1040, 1000, 1040}, {1000, 1000, 1040, 1040}, {1040, 1040, 1000, 1000}};
+  check::Trial t = trial(perf, papi);
   t.stated->below = t.stated->above = 500; // the model would be content
-  const Judgement j = judge(t);
-  BOOST_TEST((j.verdict == Verdict::unstable), j.why);
+  const check::Judgement j = check::judge(t);
+  BOOST_TEST((j.verdict == check::Verdict::unstable), j.why);
   BOOST_TEST(has(j.why, "the difference of perf and PAPI varies from -40 to 0"), j.why);
 }
 
 BOOST_AUTO_TEST_CASE(what_an_empty_region_varies_by_cannot_be_told) {
-  Trial t = trial(always(1000), always(1015)); // within the 2 %, but the witnesses differ by more than 1 %
-  BOOST_TEST((of(t) == Verdict::mapping_differs));
+  check::Trial t =
+      trial(always(1000), always(1015)); // within the 2 %, but the witnesses differ by more than 1 %
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
   t.papi.empty = {{"inner", {160, 165, 190, 161}}, {"outer", {600, 601, 600, 602}}};
-  BOOST_TEST(noise(t.papi) > 15);
-  BOOST_TEST(noise(t.papi) < 30);
-  BOOST_TEST(bias(t.papi).value() == 163);
-  BOOST_TEST((of(t) == Verdict::agrees));
+  BOOST_TEST(check::noise(t.papi) > 15);
+  BOOST_TEST(check::noise(t.papi) < 30);
+  BOOST_TEST(check::bias(t.papi).value() == 163);
+  BOOST_TEST((of(t) == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(both_agree_and_the_code_does_something_else) {
-  const Judgement j = judge(trial(always(2000), always(2000)));
-  BOOST_TEST((j.verdict == Verdict::meaning_differs));
+  const check::Judgement j = check::judge(trial(always(2000), always(2000)));
+  BOOST_TEST((j.verdict == check::Verdict::meaning_differs));
   BOOST_TEST(j.factor.value() == 2);
   BOOST_TEST(!j.causes.empty());
-  Trial none = trial(always(7), always(7), 0);
-  BOOST_TEST((of(none) == Verdict::meaning_differs));
-  BOOST_TEST(has(judge(none).why, "expected 0"));
-  Trial bounded = trial(always(300), always(300));
+  check::Trial none = trial(always(7), always(7), 0);
+  BOOST_TEST((of(none) == check::Verdict::meaning_differs));
+  BOOST_TEST(has(check::judge(none).why, "expected 0"));
+  check::Trial bounded = trial(always(300), always(300));
   bounded.stated->below = 500;
-  BOOST_TEST(judge(bounded).factor.value() == 0.6); // against the nearer bound
+  BOOST_TEST(check::judge(bounded).factor.value() == 0.6); // against the nearer bound
 }
 
 BOOST_AUTO_TEST_CASE(zero_where_it_cannot_be) {
-  const Judgement j = judge(trial(always(0), always(0)));
-  BOOST_TEST((j.verdict == Verdict::dead));
-  Trial alone = trial(always(0), {});
+  const check::Judgement j = check::judge(trial(always(0), always(0)));
+  BOOST_TEST((j.verdict == check::Verdict::dead));
+  check::Trial alone = trial(always(0), {});
   alone.papi = silent("no counter left");
   alone.differences.clear();
-  BOOST_TEST((of(alone) == Verdict::dead));
-  Trial may_be = trial(always(0), always(0));
+  BOOST_TEST((of(alone) == check::Verdict::dead));
+  check::Trial may_be = trial(always(0), always(0));
   may_be.stated->below = 1000;
-  BOOST_TEST((of(may_be) == Verdict::agrees));
-  BOOST_TEST((of(trial(always(0), always(0), 0)) == Verdict::agrees));
+  BOOST_TEST((of(may_be) == check::Verdict::agrees));
+  BOOST_TEST((of(trial(always(0), always(0), 0)) == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(zero_is_dead_however_much_is_tolerated) {
-  Trial rough = trial(always(0), always(0), 316);
+  check::Trial rough = trial(always(0), always(0), 316);
   rough.stated->below = 266; // from 50
   rough.stated->above = 1684;
   rough.tolerance = 0.2; // of 316: more than 50
-  BOOST_TEST((of(rough) == Verdict::dead));
+  BOOST_TEST((of(rough) == check::Verdict::dead));
   rough.stated->below = 316; // it may be none
-  BOOST_TEST((of(rough) == Verdict::agrees));
+  BOOST_TEST((of(rough) == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_counted_says_why) {
-  Trial t = trial({}, {});
+  check::Trial t = trial({}, {});
   t.perf = silent("no such PMU");
   t.papi = silent("no definition");
-  const Judgement j = judge(t);
-  BOOST_TEST((j.verdict == Verdict::not_counted));
+  const check::Judgement j = check::judge(t);
+  BOOST_TEST((j.verdict == check::Verdict::not_counted));
   BOOST_TEST(j.why == "perf: no such PMU; PAPI: no definition");
-  Trial one = trial(always(1000), {});
+  check::Trial one = trial(always(1000), {});
   one.papi = silent("PAPI counts events by libpfm4's names only");
   one.differences.clear();
-  BOOST_TEST((of(one) == Verdict::agrees)); // perf and the model
-  Trial unknown = trial(always(1000), always(1000));
+  BOOST_TEST((of(one) == check::Verdict::agrees)); // perf and the model
+  check::Trial unknown = trial(always(1000), always(1000));
   unknown.stated.reset();
   unknown.unstated = "no kernel states it";
-  BOOST_TEST(has(judge(unknown).why, "no kernel states it"));
+  BOOST_TEST(has(check::judge(unknown).why, "no kernel states it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_table_that_kills_papi_or_means_nothing) {
-  Trial dies = trial(always(1000), {});
+  check::Trial dies = trial(always(1000), {});
   dies.papi = silent("PAPI crashes while counting it");
   dies.papi.crashed = true;
-  BOOST_TEST((of(dies) == Verdict::mapping_differs));
-  Trial by_zero = trial({}, always(-9e18));
+  BOOST_TEST((of(dies) == check::Verdict::mapping_differs));
+  check::Trial by_zero = trial({}, always(-9e18));
   by_zero.perf = silent("division by a count of 0");
   by_zero.perf.by_row = true;
   by_zero.differences.clear();
-  BOOST_TEST((of(by_zero) == Verdict::mapping_differs));
-  BOOST_TEST(has(judge(by_zero).why, "division by a count of 0"));
+  BOOST_TEST((of(by_zero) == check::Verdict::mapping_differs));
+  BOOST_TEST(has(check::judge(by_zero).why, "division by a count of 0"));
 }
 
 BOOST_AUTO_TEST_CASE(causes_are_told_by_factor_and_preset) {
-  BOOST_TEST(has(likely_causes("PAPI_FP_OPS", 0.25).at(0), "instructions are counted where operations"));
-  BOOST_TEST(has(likely_causes("PAPI_TLB_DM", 2).at(0), "repeated"));
-  BOOST_TEST(has(likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetches"));
-  BOOST_TEST(has(likely_causes("PAPI_TOT_INS", 1.3).at(0), "micro-operations"));
-  BOOST_TEST(has(likely_causes("PAPI_BR_NTK", -0.5).at(0), "subtracted twice"));
-  BOOST_TEST(likely_causes("PAPI_TOT_INS", 1.3).size() == 2U);
-  BOOST_TEST(likely_causes("PAPI_CA_SNP", 0.7).empty());
-  BOOST_TEST(has(likely_causes("perf::CONTEXT-SWITCHES", 0).at(0), "kernel mode"));
+  BOOST_TEST(
+      has(check::likely_causes("PAPI_FP_OPS", 0.25).at(0), "instructions are counted where operations"));
+  BOOST_TEST(has(check::likely_causes("PAPI_TLB_DM", 2).at(0), "repeated"));
+  BOOST_TEST(has(check::likely_causes("PAPI_L2_DCM", 1.7).at(0), "prefetches"));
+  BOOST_TEST(has(check::likely_causes("PAPI_TOT_INS", 1.3).at(0), "micro-operations"));
+  BOOST_TEST(has(check::likely_causes("PAPI_BR_NTK", -0.5).at(0), "subtracted twice"));
+  BOOST_TEST(check::likely_causes("PAPI_TOT_INS", 1.3).size() == 2U);
+  BOOST_TEST(check::likely_causes("PAPI_CA_SNP", 0.7).empty());
+  BOOST_TEST(has(check::likely_causes("perf::CONTEXT-SWITCHES", 0).at(0), "kernel mode"));
   for (const char* bad :
        {"A | 1..2", "A | 1 | text", "A | 2..1 | text", " | 1..2 | text", "A | x..2 | text"}) {
-    BOOST_CHECK_EXCEPTION(static_cast<void>(parse_causes(std::string("# c\n") + bad, "f")), Error,
+    BOOST_CHECK_EXCEPTION(static_cast<void>(check::parse_causes(std::string("# c\n") + bad, "f")), Error,
                           [](const Error& e) { return e.problem().subject == "f:2"; });
   }
 }

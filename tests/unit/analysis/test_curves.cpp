@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 result::Observation observation(std::int64_t size, std::int64_t stride, double seconds, int repetition = 0) {
@@ -33,7 +32,7 @@ BOOST_AUTO_TEST_CASE(repetitions_become_a_point_and_sizes_curves_in_order_of_num
     results.observations.push_back(observation(4096, 4, 4e-6, r));
     results.observations.push_back(observation(4096, 2, 2e-6, r));
   }
-  const auto made = curves(results, "stride", all, ns_per_access);
+  const auto made = result::curves(results, "stride", all, result::ns_per_access);
   BOOST_TEST_REQUIRE(made.size() == 2U);
   BOOST_CHECK(made[0].params == (result::Params{{"size", std::int64_t{4096}}}));
   BOOST_TEST_REQUIRE(made[0].points.size() == 2U);
@@ -49,7 +48,7 @@ BOOST_AUTO_TEST_CASE(not_counted_is_a_gap_with_its_reason_and_never_0) {
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 2, 1e-6)};
   results.observations[1].value = std::monostate{};
   results.observations[1].reason = "the counter never ran";
-  const auto made = curves(results, "stride", all, ns_per_access);
+  const auto made = result::curves(results, "stride", all, result::ns_per_access);
   BOOST_TEST_REQUIRE(made.size() == 1U);
   BOOST_TEST(made[0].points[0].y.has_value());
   BOOST_TEST(!made[0].points[1].y.has_value());
@@ -62,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_failed_run_is_a_gap_in_its_own_curve_only) {
   results.observations = {observation(4096, 1, 1e-6), observation(8192, 1, 1e-6)};
   results.failures = {
       {"r", "stride", {{"size", std::int64_t{8192}}, {"stride", std::int64_t{2}}}, 0, "clock", "killed"}};
-  const auto made = curves(results, "stride", all, ns_per_access);
+  const auto made = result::curves(results, "stride", all, result::ns_per_access);
   BOOST_TEST_REQUIRE(made.size() == 2U);
   BOOST_TEST(made[0].points.size() == 1U);
   BOOST_TEST_REQUIRE(made[1].points.size() == 2U);
@@ -80,7 +79,7 @@ BOOST_AUTO_TEST_CASE(machines_are_not_mixed) {
   results.runs = {a, b};
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 1, 3e-6)};
   results.observations[1].run = "s";
-  const auto made = curves(results, "stride", all, ns_per_access);
+  const auto made = result::curves(results, "stride", all, result::ns_per_access);
   BOOST_TEST(made.size() == 2U);
 }
 
@@ -90,7 +89,7 @@ BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_are_kept) {
   results.observations[0].flags = {"steal 3 ms"};
   results.observations[1].enabled_ns = 1000;
   results.observations[1].running_ns = 250;
-  const auto made = curves(results, "stride", all, value);
+  const auto made = result::curves(results, "stride", all, result::value);
   BOOST_TEST(made[0].points[0].flagged == 1U);
   BOOST_TEST(made[0].points[0].least_running == 0.25);
   BOOST_TEST(made[0].points[0].y->n == 2U);
@@ -99,19 +98,19 @@ BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_are_kept) {
 BOOST_AUTO_TEST_CASE(without_accesses_there_is_no_mean) {
   auto o = observation(4096, 1, 1e-6);
   o.accesses.reset();
-  BOOST_TEST(!per_access(o).has_value());
+  BOOST_TEST(!result::per_access(o).has_value());
   o.accesses = 0;
-  BOOST_TEST(!per_access(o).has_value());
-  BOOST_TEST(value(o).has_value());
+  BOOST_TEST(!result::per_access(o).has_value());
+  BOOST_TEST(result::value(o).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(only_what_differs_varies) {
   result::Results results;
   results.observations = {observation(4096, 1, 1), observation(8192, 1, 1)};
-  const auto made = curves(results, "stride", all, value);
-  BOOST_CHECK(varying(made) == std::vector<std::string>{"size"});
-  const std::vector<Curve> one{made.front()};
-  BOOST_CHECK(varying(one).empty());
+  const auto made = result::curves(results, "stride", all, result::value);
+  BOOST_CHECK(result::varying(made) == std::vector<std::string>{"size"});
+  const std::vector<result::Curve> one{made.front()};
+  BOOST_CHECK(result::varying(one).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

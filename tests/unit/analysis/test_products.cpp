@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
@@ -45,12 +44,12 @@ result::Results results_of(std::vector<result::Observation> observations) {
 }
 
 /// Five repetitions of seconds of one product.
-std::vector<OddRepetition> odd(const std::vector<double>& values) {
+std::vector<matmul::OddRepetition> odd(const std::vector<double>& values) {
   std::vector<result::Observation> all;
   for (std::size_t i = 0; i < values.size(); ++i)
     all.push_back(seen(point("ijk", 600), "clock", "seconds", values[i], static_cast<int>(i)));
   const auto results = results_of(all);
-  return odd_repetitions(products(results).at(0));
+  return matmul::odd_repetitions(matmul::products(results).at(0));
 }
 
 } // namespace
@@ -58,19 +57,22 @@ std::vector<OddRepetition> odd(const std::vector<double>& values) {
 BOOST_AUTO_TEST_SUITE(products_of_matrices)
 
 BOOST_AUTO_TEST_CASE(products_are_known_by_kernel_and_point) {
-  BOOST_TEST(loops_name(*product_of("matmul", point("ijk", 600))) == "simple");
-  BOOST_TEST(loops_name(*product_of("matmul", point("blocked", 600))) == "block 128");
-  BOOST_TEST(product_of("matmul", point("blocked", 100))->block == 100); // a larger block is the matrix
-  BOOST_TEST(loops_name(*product_of("matmul", point("transposed", 600))) ==
+  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("ijk", 600))) == "simple");
+  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("blocked", 600))) == "block 128");
+  BOOST_TEST(matmul::product_of("matmul", point("blocked", 100))->block ==
+             100); // a larger block is the matrix
+  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("transposed", 600))) ==
              "transposed, with the transposition");
-  BOOST_TEST(loops_name(*product_of("matmul-vectorised", point("ikj", 600))) == "line, vectorised");
-  BOOST_TEST(loops_name(*product_of("external", {{"variant", std::string("ikj")},
-                                                 {"language", std::string("Java")},
-                                                 {"n", std::int64_t{600}}})) == "line, Java");
-  BOOST_TEST((*product_of("matmul", point("ijk", 600, 64)) == *product_of("matmul", point("ijk", 600, 128))));
-  BOOST_TEST(!product_of("stride", {{"n", std::int64_t{3}}}));
-  BOOST_TEST(!product_of("matmul", {{"n", std::string("x")}}));
-  BOOST_TEST(product_of("dgemm", {{"n", std::int64_t{100}}})->operations() == 2e6);
+  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul-vectorised", point("ikj", 600))) ==
+             "line, vectorised");
+  BOOST_TEST(matmul::loops_name(*matmul::product_of("external", {{"variant", std::string("ikj")},
+                                                                 {"language", std::string("Java")},
+                                                                 {"n", std::int64_t{600}}})) == "line, Java");
+  BOOST_TEST((*matmul::product_of("matmul", point("ijk", 600, 64)) ==
+              *matmul::product_of("matmul", point("ijk", 600, 128))));
+  BOOST_TEST(!matmul::product_of("stride", {{"n", std::int64_t{3}}}));
+  BOOST_TEST(!matmul::product_of("matmul", {{"n", std::string("x")}}));
+  BOOST_TEST(matmul::product_of("dgemm", {{"n", std::int64_t{100}}})->operations() == 2e6);
 }
 
 BOOST_AUTO_TEST_CASE(counted_values_come_before_modelled_ones) {
@@ -78,13 +80,14 @@ BOOST_AUTO_TEST_CASE(counted_values_come_before_modelled_ones) {
                                    seen(point("ijk", 600), "papi", "PAPI_L1_DCM", 2),
                                    seen(point("ijk", 600), "perf", "PAPI_L1_DCM", 3),
                                    seen(point("ijk", 600), "model~no-tlb", "PAPI_L2_DCM", 4)});
-  const auto groups = products(results);
+  const auto groups = matmul::products(results);
   BOOST_REQUIRE(groups.size() == 1U);
-  const Metrics& metrics = groups[0].of.begin()->second;
-  BOOST_TEST(mean(metrics, "PAPI_L1_DCM")->witness == "perf");
-  BOOST_TEST(mean(metrics, "PAPI_L1_DCM", "model")->value == 1);
-  BOOST_TEST((witnesses(metrics, "PAPI_L1_DCM") == std::vector<std::string>{"perf", "papi", "model"}));
-  BOOST_TEST(!mean(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
+  const matmul::Metrics& metrics = groups[0].of.begin()->second;
+  BOOST_TEST(matmul::mean(metrics, "PAPI_L1_DCM")->witness == "perf");
+  BOOST_TEST(matmul::mean(metrics, "PAPI_L1_DCM", "model")->value == 1);
+  BOOST_TEST(
+      (matmul::witnesses(metrics, "PAPI_L1_DCM") == std::vector<std::string>{"perf", "papi", "model"}));
+  BOOST_TEST(!matmul::mean(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
 }
 
 BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
@@ -97,26 +100,27 @@ BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
                   seen(line, "model", "PAPI_L1_DCM", 30), seen(line, "model", "PAPI_LST_INS", 100),
                   seen(line, "model", "PAPI_L2_DCA", 30), seen(line, "model", "PAPI_L2_DCH", 27),
                   seen(line, "clock", "seconds", 0.5), seen(line, "clock", "tsc_cycles", 200)});
-  const auto groups = products(results);
-  const Products& group = groups.at(0);
-  const Product a = *product_of("matmul", simple), b = *product_of("matmul", line);
-  const auto rate = derived(group, a, "L1_HIT_RATE");
+  const auto groups = matmul::products(results);
+  const matmul::Products& group = groups.at(0);
+  const matmul::Product a = *matmul::product_of("matmul", simple), b = *matmul::product_of("matmul", line);
+  const auto rate = matmul::derived(group, a, "L1_HIT_RATE");
   BOOST_REQUIRE(rate.has_value());
   BOOST_TEST(rate->witness == "model"); // perf counted the misses, but not what they are a share of
   BOOST_TEST(rate->value == 0.9);
-  BOOST_TEST(derived(group, a, "L2_HIT_RATE")->value == 0.6, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(derived(group, b, "L2_HIT_RATE")->value == 0.9, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(derived(group, a, "GFLOPS")->value == 1e-3, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(derived(group, a, "INTENSITY")->value == 2e6 / (4 * 128), boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!derived(group, a, "IPC"));
-  BOOST_CHECK_THROW((void)derived(group, a, "NONSENSE"), std::out_of_range);
-  const Comparison c = compare(group, b, a);
+  BOOST_TEST(matmul::derived(group, a, "L2_HIT_RATE")->value == 0.6, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(matmul::derived(group, b, "L2_HIT_RATE")->value == 0.9, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(matmul::derived(group, a, "GFLOPS")->value == 1e-3, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(matmul::derived(group, a, "INTENSITY")->value == 2e6 / (4 * 128),
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(!matmul::derived(group, a, "IPC"));
+  BOOST_CHECK_THROW((void)matmul::derived(group, a, "NONSENSE"), std::out_of_range);
+  const matmul::Comparison c = caches::compare(group, b, a);
   BOOST_TEST(c.by_time->value == 4);
   BOOST_TEST(c.by_cycles->value == 3);
   BOOST_TEST(c.by_cycles->witness == "clock");
   BOOST_TEST(c.l1->value == -0.2, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(c.l2->value == 0.3, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!compare(group, a, at_size(a, 7)).by_time);
+  BOOST_TEST(!caches::compare(group, a, matmul::at_size(a, 7)).by_time);
 }
 
 BOOST_AUTO_TEST_CASE(ceilings_are_the_best_of_their_repetitions) {
@@ -130,7 +134,7 @@ BOOST_AUTO_TEST_CASE(ceilings_are_the_best_of_their_repetitions) {
   const result::Params peak = {{"width", std::string("vector")}, {"turns", std::int64_t{1}}};
   const auto results = results_of({read, again, far, seen(peak, "clock", "seconds", 0.5, 0, "peak"),
                                    seen(peak, "model", "PAPI_DP_OPS", 1e9, 0, "peak")});
-  const auto groups = products(results);
+  const auto groups = matmul::products(results);
   std::map<std::string, double> rates;
   for (const auto& ceiling : groups.at(0).ceilings)
     rates[ceiling.name] = ceiling.rate;
@@ -160,14 +164,14 @@ BOOST_AUTO_TEST_CASE(two_metrics_identical_in_one_run_are_odd) {
     all.push_back(seen(point("ijk", 600), "model", "PAPI_L2_DCM", 1000, i)); // another witness
   }
   auto results = results_of(all);
-  const auto found = odd_repetitions(products(results).at(0));
+  const auto found = matmul::odd_repetitions(matmul::products(results).at(0));
   BOOST_REQUIRE(found.size() == 1U);
   BOOST_TEST(found[0].repetition == 3);
   BOOST_TEST(found[0].metric == "PAPI_L2_DCM");
   BOOST_TEST(found[0].what == "equal to the value of PAPI_L1_DCM in the same repetition, and in no other");
   for (auto& o : results.observations)
     if (o.witness == "papi") o.value = 7.0; // always the same: no slip of one run
-  BOOST_TEST(odd_repetitions(products(results).at(0)).empty());
+  BOOST_TEST(matmul::odd_repetitions(matmul::products(results).at(0)).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

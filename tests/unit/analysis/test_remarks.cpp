@@ -5,7 +5,6 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
@@ -35,9 +34,9 @@ public:
     results_.observations.push_back(o);
     return *this;
   }
-  Products products() {
+  matmul::Products products() {
     results_.runs = {run_};
-    return analysis::products(results_).at(0);
+    return matmul::products(results_).at(0);
   }
 
 private:
@@ -45,7 +44,7 @@ private:
   result::Results results_;
 };
 
-bool holds(const Remark& remark, const std::string& part) {
+bool holds(const matmul::Remark& remark, const std::string& part) {
   bool found = remark.title.find(part) != std::string::npos || remark.text.find(part) != std::string::npos;
   for (const auto& line : remark.evidence)
     found = found || line.find(part) != std::string::npos;
@@ -53,7 +52,7 @@ bool holds(const Remark& remark, const std::string& part) {
   return found;
 }
 
-const Capacities i7 = {"i7", {{"L1d", 32768}, {"L2", 262144}, {"L3", 12582912}}, 64, 4096, 1536};
+const matmul::Capacities i7 = {"i7", {{"L1d", 32768}, {"L2", 262144}, {"L3", 12582912}}, 64, 4096, 1536};
 
 } // namespace
 
@@ -66,8 +65,8 @@ BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
   book.add(at("ikj", 600), "papi", "PAPI_L1_DCM", 27e6).add(at("ikj", 600), "papi", "PAPI_L2_DCM", 57e6);
   book.add(at("ijk", 600), "papi", "PAPI_L1_DCM", 245e6).add(at("ijk", 600), "papi", "PAPI_L2_DCM", 39e6);
   book.add(at("ikj", 600), "model", "PAPI_L2_DCM", 26e6).add(at("ikj", 600), "model", "PAPI_L1_DCM", 20e6);
-  const Products group = book.products();
-  const auto found = misses_out_of_order(group, &group, "model");
+  const matmul::Products group = book.products();
+  const auto found = matmul::misses_out_of_order(group, &group, "model");
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "In 1 of 2 products");
   holds(found[0], "LLC_REFERENCES counts every request");
@@ -78,7 +77,8 @@ BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
   holds(found[0], "without a prefetcher 26.00 million");
   Book sound;
   sound.add(at("ikj", 600), "papi", "PAPI_L1_DCM", 27e6).add(at("ikj", 600), "papi", "PAPI_L2_DCM", 27.3e6);
-  BOOST_TEST(misses_out_of_order(sound.products(), nullptr, "model").empty()); // other passes, other counts
+  BOOST_TEST(
+      matmul::misses_out_of_order(sound.products(), nullptr, "model").empty()); // other passes, other counts
 }
 
 BOOST_AUTO_TEST_CASE(a_speed_up_with_fewer_hits_is_answered_by_l2) {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_speed_up_with_fewer_hits_is_answered_by_l2) {
   };
   fill("ijk-mem", 1e5, 9e4, 2);
   fill("blocked", 2e5, 1e3, 1);
-  const auto found = faster_with_fewer_hits(book.products());
+  const auto found = matmul::faster_with_fewer_hits(book.products());
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0],
         "It is 2.00 times faster (by the clock), though its L1 hit rate is 2.500 points lower (modelled)");
@@ -113,8 +113,8 @@ BOOST_AUTO_TEST_CASE(a_jump_in_cost_is_due_to_the_tlb_when_only_the_model_with_t
   fill(1000, 1, 1.13, 0, 1.13);
   fill(1400, 1.2, 1.13, 0, 1.13);
   fill(1800, 5, 1.57, 1, 1.13);
-  const Products group = book.products();
-  const auto found = cliffs(group, group, "model", i7);
+  const matmul::Products group = book.products();
+  const auto found = matmul::cliffs(group, group, "model", i7);
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "Jump in cost: simple between n = 1400 and 1800");
   holds(found[0], "time 1.200 to 5.000 ns per step (4.17 times, by the clock)");
@@ -135,14 +135,14 @@ BOOST_AUTO_TEST_CASE(a_jump_in_cost_may_be_due_to_a_cache) {
   };
   fill(2000, 1, 0.125);
   fill(2200, 2, 0.25);
-  const Products group = book.products();
-  const auto found = cliffs(group, group, "model", i7);
+  const matmul::Products group = book.products();
+  const auto found = matmul::cliffs(group, group, "model", i7);
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "L1 misses of loads and stores 0.1250 to 0.2500 per step");
   holds(found[0], "a row of b and a row of c (31.25 KiB to 34.38 KiB) exceeds L1d (32 KiB)");
-  const Products bare =
+  const matmul::Products bare =
       Book().add(at("ikj", 10), "clock", "seconds", 1).add(at("ikj", 20), "clock", "seconds", 99).products();
-  holds(cliffs(bare, bare, "model", i7).at(0), "does not explain it");
+  holds(matmul::cliffs(bare, bare, "model", i7).at(0), "does not explain it");
 }
 
 BOOST_AUTO_TEST_CASE(conflicts_are_what_full_associativity_would_save) {
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(conflicts_are_what_full_associativity_would_save) {
       .add(at("ijk", 1024), "model:host~full", "PAPI_L1_DCM", 1e8);
   book.add(at("ijk", 1000), "model", "PAPI_L1_DCM", 1e9)
       .add(at("ijk", 1000), "model:host~full", "PAPI_L1_DCM", 0.9e9);
-  const auto found = conflicts(book.products(), "model");
+  const auto found = matmul::conflicts(book.products(), "model");
   BOOST_REQUIRE(found.size() == 1U);
   BOOST_REQUIRE(found[0].evidence.size() == 1U);
   holds(found[0], "simple, n = 1024: 1000 million L1 misses, 100.0 million with a fully associative L1");
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(conflicts_are_what_full_associativity_would_save) {
 BOOST_AUTO_TEST_CASE(blocks_are_compared_with_capacities) {
   Book book;
   book.add(at("blocked", 4096, 128), "clock", "seconds", 1);
-  const auto found = blocks_that_fit(book.products(), i7);
+  const auto found = matmul::blocks_that_fit(book.products(), i7);
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "one block of 64 x 64 elements of 8 bytes, or three (of a, b and c) of 36 x 36");
   holds(found[0], "block 128 x 128: 128 KiB each, 384 KiB three; smallest level that fits one: L2");
@@ -168,33 +168,33 @@ BOOST_AUTO_TEST_CASE(blocks_are_compared_with_capacities) {
 
 BOOST_AUTO_TEST_CASE(a_machine_without_a_part_counts_where_nobody_asked_for_the_whole) {
   const auto ijk = at("ijk", 600), ikj = at("ikj", 600);
-  const Product a = *product_of("matmul", ijk), b = *product_of("matmul", ikj);
+  const matmul::Product a = *matmul::product_of("matmul", ijk), b = *matmul::product_of("matmul", ikj);
   const std::string bare = "model:i7-9700~no-tlb";
   Book book;
   for (const auto& point : {ijk, ikj})
     book.add(point, bare, "PAPI_L1_DCM", 4).add(point, bare, "PAPI_LST_INS", 40);
   const auto alone = book.products();
-  BOOST_TEST(mean(alone.of.at(b), "PAPI_L1_DCM")->value == 4);
-  BOOST_TEST(derived(alone, b, "L1_HIT_RATE")->witness == bare);
+  BOOST_TEST(matmul::mean(alone.of.at(b), "PAPI_L1_DCM")->value == 4);
+  BOOST_TEST(matmul::derived(alone, b, "L1_HIT_RATE")->witness == bare);
   // The whole machine's run of one product is not there, yet or any more: nobody takes its place.
   book.add(ijk, "model:i7-9700", "PAPI_L1_DCM", 5);
   const auto torn = book.products();
-  BOOST_TEST(mean(torn.of.at(a), "PAPI_L1_DCM")->value == 5);
-  BOOST_TEST(!mean(torn.of.at(b), "PAPI_L1_DCM").has_value());
-  BOOST_TEST(!derived(torn, b, "L1_HIT_RATE").has_value());
-  BOOST_TEST(mean(torn.of.at(b), "PAPI_L1_DCM", bare)->value == 4); // who asks for it by name gets it
+  BOOST_TEST(matmul::mean(torn.of.at(a), "PAPI_L1_DCM")->value == 5);
+  BOOST_TEST(!matmul::mean(torn.of.at(b), "PAPI_L1_DCM").has_value());
+  BOOST_TEST(!matmul::derived(torn, b, "L1_HIT_RATE").has_value());
+  BOOST_TEST(matmul::mean(torn.of.at(b), "PAPI_L1_DCM", bare)->value == 4); // who asks for it by name gets it
   // The machine at hand goes by two names; what another machine says is none of its business.
   book.add(ikj, "model:host~full", "PAPI_L2_DCM", 8);
-  BOOST_TEST(mean(book.products().of.at(b), "PAPI_L2_DCM")->value == 8);
+  BOOST_TEST(matmul::mean(book.products().of.at(b), "PAPI_L2_DCM")->value == 8);
   book.add(ijk, "model", "PAPI_L1_DCM", 9);
-  BOOST_TEST(!mean(book.products().of.at(b), "PAPI_L2_DCM").has_value());
+  BOOST_TEST(!matmul::mean(book.products().of.at(b), "PAPI_L2_DCM").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(odd_repetitions_are_told) {
   Book book;
   for (int i = 0; i < 5; ++i)
     book.add(at("ijk", 600), "clock", "seconds", i == 4 ? 7.5 : 10, i);
-  const auto found = odd_ones(book.products());
+  const auto found = matmul::odd_ones(book.products());
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "simple, n = 600, seconds by the clock, repetition 5: 7.500 s, 25 % below the other 4");
 }

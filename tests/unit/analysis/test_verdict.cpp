@@ -2,20 +2,20 @@
 #include "trials.hpp"
 
 using namespace recount;
-using namespace recount::analysis;
+
 using namespace recount::test;
 
 namespace {
 
 using Pass = std::map<std::string, double>;
 
-Counted counted(const Pass& pass) {
+check::Counted counted(const Pass& pass) {
   return {"chase", {}, "papi", {{pass, pass, pass, pass}, {pass, pass, pass, pass}}};
 }
 
 std::vector<std::string> broken_texts(const Pass& pass, preset::CpuKind kind = preset::CpuKind::any) {
   std::vector<std::string> texts;
-  for (const auto& one : broken(counted(pass), preset::identities(), kind))
+  for (const auto& one : check::broken(counted(pass), preset::identities(), kind))
     texts.push_back(one.identity.text);
   return texts;
 }
@@ -48,13 +48,14 @@ BOOST_AUTO_TEST_CASE(some_hold_on_some_cpus) {
 }
 
 BOOST_AUTO_TEST_CASE(passes_without_all_of_them_are_left_out) {
-  Counted some = counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}});
+  check::Counted some = counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}});
   for (auto& process : some.passes)
     process[0].erase("PAPI_L1_TCM");
-  const auto found = broken(some, preset::identities(), preset::CpuKind::any);
+  const auto found = check::broken(some, preset::identities(), preset::CpuKind::any);
   BOOST_TEST_REQUIRE(found.size() == 1U);
   BOOST_TEST(found[0].difference.n == 6U);
-  BOOST_TEST(has(describe(found[0]), "L1_DCM <= L1_TCM does not hold: 2000 against 1000 by papi in chase"));
+  BOOST_TEST(
+      has(check::describe(found[0]), "L1_DCM <= L1_TCM does not hold: 2000 against 1000 by papi in chase"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -63,59 +64,61 @@ BOOST_AUTO_TEST_SUITE(verdict_of_presets)
 
 namespace {
 
-Trial of_preset(const std::string& preset, double counts, double stated) {
-  Trial t = trial(always(counts), always(counts), stated);
+check::Trial of_preset(const std::string& preset, double counts, double stated) {
+  check::Trial t = trial(always(counts), always(counts), stated);
   t.preset = t.metric = preset;
   return t;
 }
 
-Verdict verdict_of(const std::vector<PresetVerdict>& all, const std::string& preset) {
+check::Verdict verdict_of(const std::vector<check::PresetVerdict>& all, const std::string& preset) {
   for (const auto& one : all)
     if (one.preset == preset) return one.verdict;
   BOOST_FAIL("no verdict on " << preset);
-  return Verdict::not_counted;
+  return check::Verdict::not_counted;
 }
 
-const std::vector<Broken> total_below_part = broken(counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}}),
-                                                    preset::identities(), preset::CpuKind::any);
+const std::vector<check::Broken> total_below_part = check::broken(
+    counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}}), preset::identities(), preset::CpuKind::any);
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_worst_of_several_trials_stands) {
-  const std::vector<Trial> trials{of_preset("PAPI_LD_INS", 1000, 1000), of_preset("PAPI_BR_INS", 5, 5),
-                                  of_preset("PAPI_LD_INS", 3000, 1000)};
-  const auto all = verdicts(trials, {});
+  const std::vector<check::Trial> trials{of_preset("PAPI_LD_INS", 1000, 1000), of_preset("PAPI_BR_INS", 5, 5),
+                                         of_preset("PAPI_LD_INS", 3000, 1000)};
+  const auto all = check::verdicts(trials, {});
   BOOST_TEST_REQUIRE(all.size() == 2U);
   BOOST_TEST(all[0].preset == "PAPI_LD_INS");
-  BOOST_TEST((all[0].verdict == Verdict::meaning_differs));
+  BOOST_TEST((all[0].verdict == check::Verdict::meaning_differs));
   BOOST_TEST(all[0].trials[0].judgement.perf->median == 3000);
-  BOOST_TEST((all[1].verdict == Verdict::agrees));
+  BOOST_TEST((all[1].verdict == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_relation_is_held_against_the_unproven) {
-  const std::vector<Trial> proven{of_preset("PAPI_L1_DCM", 2000, 2000)};
-  const auto all = verdicts(proven, total_below_part);
-  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == Verdict::agrees));
-  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == Verdict::broken_invariant));
+  const std::vector<check::Trial> proven{of_preset("PAPI_L1_DCM", 2000, 2000)};
+  const auto all = check::verdicts(proven, total_below_part);
+  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == check::Verdict::agrees));
+  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == check::Verdict::broken_invariant));
 }
 
 BOOST_AUTO_TEST_CASE(or_against_those_that_are_wrong_anyway) {
-  const std::vector<Trial> trials{of_preset("PAPI_L1_DCM", 2000, 2000), of_preset("PAPI_L1_TCM", 1000, 2000)};
-  const auto all = verdicts(trials, total_below_part);
-  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == Verdict::agrees));
-  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == Verdict::meaning_differs));
+  const std::vector<check::Trial> trials{of_preset("PAPI_L1_DCM", 2000, 2000),
+                                         of_preset("PAPI_L1_TCM", 1000, 2000)};
+  const auto all = check::verdicts(trials, total_below_part);
+  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == check::Verdict::agrees));
+  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == check::Verdict::meaning_differs));
   BOOST_TEST(all[1].broken.size() == 1U);
   BOOST_TEST(all[0].broken.empty());
 }
 
 BOOST_AUTO_TEST_CASE(or_against_all) {
-  const std::vector<Trial> trials{of_preset("PAPI_L1_DCM", 2000, 2000), of_preset("PAPI_L1_TCM", 1000, 1000)};
-  const auto all = verdicts(trials, total_below_part);
-  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == Verdict::broken_invariant));
-  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == Verdict::broken_invariant));
-  BOOST_TEST(!sound(Verdict::broken_invariant));
-  BOOST_TEST(sound(Verdict::not_counted));
-  BOOST_TEST(name_of(Verdict::broken_invariant) == "broken invariant");
+  const std::vector<check::Trial> trials{of_preset("PAPI_L1_DCM", 2000, 2000),
+                                         of_preset("PAPI_L1_TCM", 1000, 1000)};
+  const auto all = check::verdicts(trials, total_below_part);
+  BOOST_TEST((verdict_of(all, "PAPI_L1_DCM") == check::Verdict::broken_invariant));
+  BOOST_TEST((verdict_of(all, "PAPI_L1_TCM") == check::Verdict::broken_invariant));
+  BOOST_TEST(!check::sound(check::Verdict::broken_invariant));
+  BOOST_TEST(check::sound(check::Verdict::not_counted));
+  BOOST_TEST(check::name_of(check::Verdict::broken_invariant) == "broken invariant");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

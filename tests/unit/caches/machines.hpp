@@ -29,28 +29,29 @@ private:
 /// One to three levels, lines of 16 to 256 bytes, 1 to 24 ways, sets of any number; outwards capacities grow
 /// and lines do not shrink. `lru`: every level; else tree-PLRU and FIFO as well.
 inline recount::model::MachineDescription random_machine(Dice& dice, bool lru) {
-  using namespace recount::model;
-  MachineDescription machine;
+
+  model::MachineDescription machine;
   machine.name = "random";
   const std::int64_t levels = dice.from(1, 3);
   std::int64_t line = std::int64_t{16} << dice.from(0, 4), above = 255, most = 32768;
   for (std::int64_t i = 0; i < levels; ++i, most *= 8) {
-    LevelDescription level;
+    model::LevelDescription level;
     level.name = "L" + std::to_string(i + 1);
     if (i > 0 && line < 256 && dice.one_in(4)) line *= 2;
     level.line = line;
-    level.policy = lru ? Policy::lru : static_cast<Policy>(dice.from(0, 2));
+    level.policy = lru ? model::Policy::lru : static_cast<model::Policy>(dice.from(0, 2));
     do {
-      level.ways = level.policy == Policy::plru ? std::int64_t{1} << dice.from(0, 4) : dice.from(1, 24);
+      level.ways =
+          level.policy == model::Policy::plru ? std::int64_t{1} << dice.from(0, 4) : dice.from(1, 24);
       std::int64_t sets = dice.octaves(1, 2048);
       if (dice.one_in(2)) sets = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sets)));
       level.size = line * level.ways * sets;
     } while (level.size <= above || level.size > most);
     above = level.size;
     if (i > 0) {
-      level.inclusion = static_cast<Inclusion>(dice.from(0, dice.one_in(4) ? 2 : 1));
-      if (level.inclusion == Inclusion::exclusive && machine.levels.back().line != line)
-        level.inclusion = Inclusion::inclusive;
+      level.inclusion = static_cast<model::Inclusion>(dice.from(0, dice.one_in(4) ? 2 : 1));
+      if (level.inclusion == model::Inclusion::exclusive && machine.levels.back().line != line)
+        level.inclusion = model::Inclusion::inclusive;
     }
     machine.levels.push_back(level);
   }

@@ -5,27 +5,26 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
 /// The grid by a model, as a results file holds it.
-std::vector<GridRow> modelled_grid(const std::string& witness) {
-  study::CachesTask task;
+std::vector<caches::GridRow> modelled_grid(const std::string& witness) {
+  caches::CachesTask task;
   task.witness = witness;
   result::Results results;
   results.runs.push_back({});
   results.runs[0].id = "R";
-  study::take_grid(task, study::grid_points(0, true), [&](result::Observation o) {
+  caches::take_grid(task, caches::grid_points(0, true), [&](result::Observation o) {
     o.run = "R";
     results.observations.push_back(o);
   });
-  return grid_rows(results, results.runs[0]);
+  return caches::grid_rows(results, results.runs[0]);
 }
 
 /// Times of a chase on a machine whose first cache has 48 KiB in 12 ways, with the odd burst of noise.
-std::vector<GridRow> timed_grid() {
-  std::vector<GridRow> rows;
+std::vector<caches::GridRow> timed_grid() {
+  std::vector<caches::GridRow> rows;
   for (std::int64_t size = 4096; size <= 1 << 20; size *= 2)
     for (std::int64_t stride = 8; stride <= size / 2; stride *= 2) {
       const std::int64_t lines_in_set = stride <= 4096 ? size / 4096 : size / stride;
@@ -41,9 +40,9 @@ BOOST_AUTO_TEST_SUITE(classic)
 
 BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
   const auto rows = modelled_grid("model:i7-9700");
-  const auto readings = classic_readings(rows);
+  const auto readings = caches::classic_readings(rows);
   BOOST_TEST_REQUIRE(readings.size() >= 2U);
-  const ClassicReading &first = readings[0], &second = readings[1];
+  const caches::ClassicReading &first = readings[0], &second = readings[1];
   BOOST_TEST(first.level == "L1d");
   BOOST_TEST(first.capacity.value.value_or(0) == 32 << 10);
   BOOST_TEST(first.capacity.below == 64 << 10);
@@ -77,9 +76,9 @@ BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {
 }
 
 BOOST_AUTO_TEST_CASE(times_of_dependent_accesses_bound_what_is_no_power_of_two) {
-  const auto readings = classic_readings(timed_grid());
+  const auto readings = caches::classic_readings(timed_grid());
   BOOST_TEST_REQUIRE(readings.size() == 1U);
-  const ClassicReading& r = readings[0];
+  const caches::ClassicReading& r = readings[0];
   BOOST_TEST(r.capacity.value.value_or(0) == 32 << 10); // 48 KiB lie between
   BOOST_TEST(r.capacity.below == 64 << 10);
   BOOST_TEST(r.ways.value.value_or(0) == 8); // and 12 here
@@ -92,16 +91,16 @@ BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {
   auto rows = timed_grid();
   for (auto& row : rows)
     row.ns = 1.3;
-  auto readings = classic_readings(rows);
+  auto readings = caches::classic_readings(rows);
   BOOST_TEST_REQUIRE(readings.size() == 1U);
   BOOST_TEST(!readings[0].capacity.value);
   BOOST_TEST(readings[0].capacity.unknown.find("every curve is flat") != std::string::npos);
   for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i].ns = i % 2 == 0 ? 1 : 5;
-  readings = classic_readings(rows);
+  readings = caches::classic_readings(rows);
   BOOST_TEST(!readings[0].capacity.value);
   BOOST_TEST(!readings[0].ways.value);
-  BOOST_TEST(classic_readings({}).empty());
+  BOOST_TEST(caches::classic_readings({}).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

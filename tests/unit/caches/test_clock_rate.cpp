@@ -10,7 +10,6 @@
 #include <random>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
@@ -31,7 +30,7 @@ model::MachineDescription sunny_cove() {
 
 /// Times that follow from the model's misses, in cycles of a clock that steps between 3.9 and 3.4 GHz as seen
 /// on a server whose other cores begin and end to work, put on record with the time of a chain of arithmetic.
-class DriftingClock : public Sampler {
+class DriftingClock : public caches::Sampler {
 public:
   /// One of the readings is put right too far, as if something else had delayed what lay beside it.
   explicit DriftingClock(result::Results& record, std::size_t most_readings = 1'000'000,
@@ -47,14 +46,14 @@ public:
     can_.at_once = 12;
     record.runs.push_back({});
     record.runs.back().id = "R";
-    record.runs.back().plan = record_plan(can_);
+    record.runs.back().plan = caches::record_plan(can_);
   }
-  [[nodiscard]] const Abilities& abilities() const override { return can_; }
+  [[nodiscard]] const caches::Abilities& abilities() const override { return can_; }
   [[nodiscard]] bool out_of_time() const override { return readings_ >= most_readings_; }
 
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override {
+  std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
     const auto exact = model_.read(patterns);
-    std::vector<Reading> all;
+    std::vector<caches::Reading> all;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       if (++readings_ % 40 == 0) step_ = (step_ + 1) % rates.size();
       all.push_back(out_of_time() ? refused(patterns[i]) : timed(patterns[i], exact[i]));
@@ -65,32 +64,32 @@ public:
 private:
   static constexpr std::array rates{3.9, 3.8, 3.6, 3.5, 3.4, 3.6, 3.7}; ///< GHz
 
-  Reading timed(const kernel::Pattern& pattern, const Reading& exact) {
+  caches::Reading timed(const kernel::Pattern& pattern, const caches::Reading& exact) {
     std::vector<double> ns;
     for (int round = 0; round < 4; ++round) {
       const double cycles = 5 + 11 * *exact.misses[0] + 90 * *exact.misses[1] + spread_(random_);
       const double reference = 8000e-9 / rates[step_] * (readings_ == overdone_ ? 1.14 : 1);
       if (base_ == 0) base_ = reference;
       auto o = observation(pattern, round);
-      o.metric = reference_metric;
+      o.metric = caches::reference_metric;
       o.value = reference;
       record_.observations.push_back(o);
       o.metric = "seconds";
       o.accesses = pattern.visits();
       o.value = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
       record_.observations.push_back(o);
-      ns.push_back(at_clock_of(base_, reference, pattern, cycles / rates[step_]));
+      ns.push_back(caches::at_clock_of(base_, reference, pattern, cycles / rates[step_]));
     }
-    return summarised(pattern, ns, {});
+    return caches::summarised(pattern, ns, {});
   }
 
-  Reading refused(const kernel::Pattern& pattern) {
+  caches::Reading refused(const kernel::Pattern& pattern) {
     auto o = observation(pattern, 0);
     o.metric = "seconds";
-    o.reason = gave_up;
+    o.reason = caches::gave_up;
     record_.observations.push_back(o);
-    Reading reading;
-    reading.why = gave_up;
+    caches::Reading reading;
+    reading.why = caches::gave_up;
     return reading;
   }
 
@@ -106,18 +105,18 @@ private:
     return o;
   }
 
-  study::ModelSampler model_;
+  caches::ModelSampler model_;
   result::Results& record_;
   std::size_t most_readings_, overdone_, readings_ = 0, step_ = 0;
   double base_ = 0;
-  Abilities can_;
+  caches::Abilities can_;
   std::mt19937_64 random_{11};
   std::exponential_distribution<double> spread_{100}; ///< cycles, 0.01 in the mean: disturbances only add
 };
 
-Caches replayed(const result::Results& record) {
-  RecordSampler replay(record, record.runs[0]);
-  return infer_caches(replay);
+caches::Caches replayed(const result::Results& record) {
+  caches::RecordSampler replay(record, record.runs[0]);
+  return caches::infer_caches(replay);
 }
 
 } // namespace
@@ -127,13 +126,13 @@ BOOST_AUTO_TEST_SUITE(clock_rate)
 BOOST_AUTO_TEST_CASE(a_changing_clock_rate_is_taken_out) {
   result::Results record;
   DriftingClock sampler(record);
-  for (const Caches& found : {infer_caches(sampler), replayed(record)}) {
+  for (const caches::Caches& found : {caches::infer_caches(sampler), replayed(record)}) {
     BOOST_TEST_REQUIRE(!found.levels.empty());
-    const LevelFinding& first = found.levels[0];
+    const caches::LevelFinding& first = found.levels[0];
     BOOST_TEST(first.capacity.value.value_or(0) == 48 << 10, first.capacity.unknown);
     BOOST_TEST(first.line.value.value_or(0) == 64, first.line.unknown);
     BOOST_TEST(first.ways.value.value_or(0) == 12, first.ways.unknown);
-    BOOST_TEST(!needs_more_readings(found));
+    BOOST_TEST(!caches::needs_more_readings(found));
   }
 }
 
@@ -141,7 +140,7 @@ BOOST_AUTO_TEST_CASE(one_time_that_is_too_short_does_not_lower_the_floor) {
   for (const std::size_t overdone : {2U, 5U, 12U}) {
     result::Results record;
     DriftingClock sampler(record, 1'000'000, overdone);
-    const Caches found = infer_caches(sampler);
+    const caches::Caches found = caches::infer_caches(sampler);
     BOOST_TEST_REQUIRE(!found.levels.empty());
     BOOST_TEST(found.levels[0].capacity.value.value_or(0) == 48 << 10, found.levels[0].capacity.unknown);
     BOOST_TEST(found.levels[0].ways.value.value_or(0) == 12);
@@ -151,24 +150,24 @@ BOOST_AUTO_TEST_CASE(one_time_that_is_too_short_does_not_lower_the_floor) {
 BOOST_AUTO_TEST_CASE(without_the_reference_the_same_times_tell_nothing_and_nothing_wrong) {
   result::Results record;
   DriftingClock sampler(record);
-  static_cast<void>(infer_caches(sampler));
-  std::erase_if(record.observations, [](const auto& o) { return o.metric == reference_metric; });
-  const Caches found = replayed(record);
+  static_cast<void>(caches::infer_caches(sampler));
+  std::erase_if(record.observations, [](const auto& o) { return o.metric == caches::reference_metric; });
+  const caches::Caches found = replayed(record);
   BOOST_TEST_REQUIRE(!found.levels.empty());
   BOOST_TEST(!found.levels[0].capacity.value);
-  BOOST_TEST(needs_more_readings(found));
+  BOOST_TEST(caches::needs_more_readings(found));
 }
 
 BOOST_AUTO_TEST_CASE(what_time_did_not_suffice_for_is_unknown_for_that_reason) {
   for (const std::size_t most : {std::size_t{1}, std::size_t{120}, std::size_t{200}}) {
     result::Results record;
     DriftingClock sampler(record, most);
-    const Caches live = infer_caches(sampler), later = replayed(record);
+    const caches::Caches live = caches::infer_caches(sampler), later = replayed(record);
     BOOST_TEST_CONTEXT("after " << most << " readings") {
-      for (const Caches* found : {&live, &later}) {
+      for (const caches::Caches* found : {&live, &later}) {
         BOOST_TEST_REQUIRE(!found->levels.empty());
         BOOST_TEST(!found->levels[0].capacity.value);
-        BOOST_TEST(found->levels[0].capacity.unknown == gave_up);
+        BOOST_TEST(found->levels[0].capacity.unknown == caches::gave_up);
       }
     }
   }

@@ -10,7 +10,6 @@
 #include <tuple>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
@@ -30,7 +29,7 @@ model::MachineDescription skylake() {
 /// The model's misses as counters would give them, put on record: times beside the misses, counts a little
 /// too high or too low, and of each two neighbouring lines of a pair the second fetched together with the
 /// first when touched upwards.
-class CounterSampler : public Sampler {
+class CounterSampler : public caches::Sampler {
 public:
   CounterSampler(double noise, bool prefetch, result::Results& record)
       : model_(skylake(), "papi", 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
@@ -40,19 +39,19 @@ public:
     can_.at_once = 12;
     record.runs.push_back({});
     record.runs.back().id = "R";
-    record.runs.back().plan = record_plan(can_);
+    record.runs.back().plan = caches::record_plan(can_);
   }
-  [[nodiscard]] const Abilities& abilities() const override { return can_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override {
+  [[nodiscard]] const caches::Abilities& abilities() const override { return can_; }
+  std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
     const auto exact = model_.read(patterns);
-    std::vector<Reading> all;
+    std::vector<caches::Reading> all;
     for (std::size_t i = 0; i < patterns.size(); ++i)
       all.push_back(counted(patterns[i], exact[i]));
     return all;
   }
 
 private:
-  Reading counted(const kernel::Pattern& pattern, const Reading& exact) {
+  caches::Reading counted(const kernel::Pattern& pattern, const caches::Reading& exact) {
     std::vector<double> ns;
     std::vector<std::vector<double>> misses(exact.misses.size());
     const bool together = prefetch_ && pattern.pair >= 64 && pattern.pair < 128 && !pattern.before;
@@ -62,12 +61,12 @@ private:
         double share = *exact.misses[level] * (together ? 0.5 : 1);
         share = std::max(0.0,
                          share * (1 + 0.3 * noise_ * spread_(random_)) + noise_ * std::abs(spread_(random_)));
-        misses[level].push_back(on_record(pattern, round, miss_metric(level), share));
+        misses[level].push_back(on_record(pattern, round, caches::miss_metric(level), share));
         time += share * (level == 0 ? 3 : 30);
       }
       ns.push_back(on_record(pattern, round, "seconds", time * 1e-9) * 1e9);
     }
-    return summarised(pattern, ns, misses);
+    return caches::summarised(pattern, ns, misses);
   }
 
   /// Puts a value an access on record; gives it as it will be read.
@@ -94,24 +93,25 @@ private:
                                : static_cast<double>(std::llround(total)) / static_cast<double>(*o.accesses);
   }
 
-  study::ModelSampler model_;
+  caches::ModelSampler model_;
   double noise_;
   bool prefetch_;
   result::Results& record_;
-  Abilities can_;
+  caches::Abilities can_;
   std::mt19937_64 random_{7};
   std::normal_distribution<double> spread_{0, 1};
 };
 
-std::vector<const Property*> properties(const Caches& found) {
-  std::vector<const Property*> all;
+std::vector<const caches::Property*> properties(const caches::Caches& found) {
+  std::vector<const caches::Property*> all;
   for (const auto& level : found.levels)
-    for (const Property* p : {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty})
+    for (const caches::Property* p :
+         {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty})
       all.push_back(p);
   return all;
 }
 
-void check_same(const Caches& a, const Caches& b) {
+void check_same(const caches::Caches& a, const caches::Caches& b) {
   const auto left = properties(a), right = properties(b);
   BOOST_TEST_REQUIRE(left.size() == right.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -122,9 +122,9 @@ void check_same(const Caches& a, const Caches& b) {
   }
 }
 
-void check_first_level(const Caches& found) {
+void check_first_level(const caches::Caches& found) {
   BOOST_TEST_REQUIRE(!found.levels.empty());
-  const LevelFinding& first = found.levels[0];
+  const caches::LevelFinding& first = found.levels[0];
   BOOST_TEST(first.capacity.value.value_or(0) == 48 << 10);
   BOOST_TEST(first.line.value.value_or(0) == 64);
   BOOST_TEST(first.ways.value.value_or(0) == 12);
@@ -141,10 +141,10 @@ BOOST_AUTO_TEST_CASE(recorded_counts_lead_to_the_same_findings) {
       BOOST_TEST_CONTEXT("noise " << noise << ", prefetch " << prefetch) {
         result::Results record;
         CounterSampler sampler(noise, prefetch, record);
-        const Caches live = infer_caches(sampler);
+        const caches::Caches live = caches::infer_caches(sampler);
         check_first_level(live);
-        RecordSampler replay(record, record.runs[0]);
-        check_same(live, infer_caches(replay));
+        caches::RecordSampler replay(record, record.runs[0]);
+        check_same(live, caches::infer_caches(replay));
       }
     }
   }
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(counts_that_are_noise_alone_make_nothing_up) {
   for (const double noise : {0.05, 0.2, 1.0}) {
     result::Results record;
     CounterSampler sampler(noise, false, record);
-    for (const LevelFinding& level : infer_caches(sampler).levels)
+    for (const caches::LevelFinding& level : caches::infer_caches(sampler).levels)
       for (const auto& [p, truth] :
            {std::pair(&level.capacity, level.name == "L1d" ? 48 << 10 : 256 << 10),
             std::pair(&level.line, 64), std::pair(&level.ways, level.name == "L1d" ? 12 : 4)})
@@ -167,23 +167,23 @@ BOOST_AUTO_TEST_CASE(counts_that_are_noise_alone_make_nothing_up) {
 BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
   result::Results record;
   CounterSampler sampler(0.002, false, record);
-  static_cast<void>(infer_caches(sampler));
+  static_cast<void>(caches::infer_caches(sampler));
   const result::Run honest = record.runs[0];
   result::Run false_ones = honest;
   false_ones.caches = {{"L1d", 16 << 10, 32, 2}, {"L2", 8 << 20, 128, 24}, {"L3", 1 << 20, 16, 1}};
-  note_stated(false_ones, {"hwloc", "CPUID: L1d 1 KiB", {{"L3", 64}}});
-  const CachesFindings without = findings_on_record(record, honest),
-                       with = findings_on_record(record, false_ones);
+  caches::note_stated(false_ones, {"hwloc", "CPUID: L1d 1 KiB", {{"L3", 64}}});
+  const caches::CachesFindings without = caches::findings_on_record(record, honest),
+                               with = caches::findings_on_record(record, false_ones);
   check_same(without.found, with.found);
   check_first_level(with.found);
   // They only stand beside it.
-  const Property& capacity = with.found.levels[0].capacity;
+  const caches::Property& capacity = with.found.levels[0].capacity;
   BOOST_TEST(capacity.stated.value_or(0) == 16 << 10);
-  BOOST_TEST((capacity.agreement == StatedMatch::differs));
+  BOOST_TEST((capacity.agreement == caches::StatedMatch::differs));
   BOOST_TEST(!capacity.remark.empty());
-  BOOST_TEST((without.found.levels[0].capacity.agreement == StatedMatch::not_stated));
+  BOOST_TEST((without.found.levels[0].capacity.agreement == caches::StatedMatch::not_stated));
   // A described machine in their place, as a data sheet.
-  const CachesFindings sheet = findings_on_record(record, false_ones, "i7-9700");
+  const caches::CachesFindings sheet = caches::findings_on_record(record, false_ones, "i7-9700");
   check_same(without.found, sheet.found);
   BOOST_TEST(sheet.found.levels[0].capacity.stated.value_or(0) == 32 << 10);
 }

@@ -6,12 +6,11 @@
 #include <set>
 
 using namespace recount;
-using namespace recount::analysis;
 
 namespace {
 
 /// Fits up to this number of lines, with some disturbed counts.
-class Disturbed : public Gauge {
+class Disturbed : public caches::Gauge {
 public:
   Disturbed(std::int64_t fits, std::set<std::int64_t> disturbed, bool only_too_high)
       : fits_(fits), disturbed_(std::move(disturbed)), only_too_high_(only_too_high) {}
@@ -21,8 +20,8 @@ public:
       all.push_back(p.count > fits_ || disturbed_.contains(p.count) ? 1 : 0);
     return all;
   }
-  [[nodiscard]] Fit judge(double share, std::int64_t) const override {
-    return share > 0.5 ? Fit::exceeds : Fit::fits;
+  [[nodiscard]] caches::Fit judge(double share, std::int64_t) const override {
+    return share > 0.5 ? caches::Fit::exceeds : caches::Fit::fits;
   }
   [[nodiscard]] bool only_too_high(const kernel::Pattern&) const override { return only_too_high_; }
   [[nodiscard]] std::string thresholds() const override { return {}; }
@@ -33,25 +32,25 @@ private:
   bool only_too_high_;
 };
 
-const Family lines = [](std::int64_t n) { return kernel::dense(n, 64); };
+const caches::Family lines = [](std::int64_t n) { return kernel::dense(n, 64); };
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(noise)
+BOOST_AUTO_TEST_SUITE(check::noise)
 
 BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
   Disturbed gauge(768, {4, 32, 64, 128, 700}, true);
-  Boundary b = double_until_exceeds(gauge, lines, 4, 1 << 20);
+  caches::Boundary b = caches::double_until_exceeds(gauge, lines, 4, 1 << 20);
   BOOST_TEST(b.fits == 512);
   BOOST_TEST(b.exceeds == 1024);
-  b = narrow(gauge, lines, b, 12);
+  b = caches::narrow(gauge, lines, b, 12);
   BOOST_TEST(b.fits == 768);
   BOOST_TEST(b.exceeds == 769);
 }
 
 BOOST_AUTO_TEST_CASE(where_both_may_be_wrong_the_first_that_leaves_counts) {
   Disturbed gauge(768, {32}, false);
-  BOOST_TEST(double_until_exceeds(gauge, lines, 4, 1 << 20).exceeds == 32);
+  BOOST_TEST(caches::double_until_exceeds(gauge, lines, 4, 1 << 20).exceeds == 32);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

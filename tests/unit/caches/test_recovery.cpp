@@ -13,7 +13,7 @@
 #include <sstream>
 
 using namespace recount;
-using analysis::Property;
+using caches::Property;
 
 namespace {
 
@@ -40,8 +40,8 @@ void hold(const Property& found, std::int64_t truth, const std::string& kind,
 }
 
 void recover(const model::MachineDescription& machine, const std::string& policies) {
-  study::ModelSampler sampler(machine, "model:random", std::int64_t{1} << 33);
-  const analysis::Caches found = analysis::infer_caches(sampler);
+  caches::ModelSampler sampler(machine, "model:random", std::int64_t{1} << 33);
+  const caches::Caches found = caches::infer_caches(sampler);
   BOOST_REQUIRE(found.levels.size() == machine.levels.size());
   bool exclusive = false;
   for (std::size_t i = 0; i < machine.levels.size(); ++i) {

@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 using namespace recount;
-using namespace recount::cli;
 
 BOOST_AUTO_TEST_CASE(columns_are_as_wide_as_they_need_and_lines_end_clean) {
-  Table t({{"name"}, {"n", Table::Align::right}, {"what"}});
+  command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
   t.add({"a", "1000", "x"});
   t.add({"µµµµµ", "7"}); // five columns wide, ten bytes long
   BOOST_TEST(t.text() == "name      n  what\n"
@@ -25,36 +24,38 @@ BOOST_AUTO_TEST_CASE(columns_are_as_wide_as_they_need_and_lines_end_clean) {
 }
 
 BOOST_AUTO_TEST_CASE(a_table_without_heads_has_no_head_line) {
-  Table t({{""}, {""}});
+  command::Table t({{""}, {""}});
   t.add({"a", "b"});
   BOOST_TEST(t.text() == "a  b\n");
 }
 
 BOOST_AUTO_TEST_CASE(width_is_of_what_is_seen) {
-  BOOST_TEST(width("µs") == 2U);
-  BOOST_TEST(width("\033[1mbold\033[0m") == 4U);
+  BOOST_TEST(command::width("µs") == 2U);
+  BOOST_TEST(command::width("\033[1mbold\033[0m") == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(controls_of_input_are_shown_and_own_ones_sent) {
-  const std::string red = own_controls("\033[31m"), plain = own_controls("\033[0m");
-  BOOST_TEST(width(red + "bad" + plain) == 3U);
-  BOOST_TEST(terminal_text(red + "bad" + plain) == "\033[31mbad\033[0m");
-  BOOST_TEST(terminal_text("\033[31mbad\033[0m\r\x7f") == R"(\u001b[31mbad\u001b[0m\u000d\u007f)");
-  BOOST_TEST(terminal_text(red + "a\033[1mb" + plain + "\033[0m") == "\033[31ma\\u001b[1mb\033[0m\\u001b[0m");
+  const std::string red = command::own_controls("\033[31m"), plain = command::own_controls("\033[0m");
+  BOOST_TEST(command::width(red + "bad" + plain) == 3U);
+  BOOST_TEST(command::terminal_text(red + "bad" + plain) == "\033[31mbad\033[0m");
+  BOOST_TEST(command::terminal_text("\033[31mbad\033[0m\r\x7f") == R"(\u001b[31mbad\u001b[0m\u000d\u007f)");
+  BOOST_TEST(command::terminal_text(red + "a\033[1mb" + plain + "\033[0m") ==
+             "\033[31ma\\u001b[1mb\033[0m\\u001b[0m");
   // A table that breaks a styled cell ends the style of each line by itself.
-  BOOST_TEST(terminal_text(red + "a\033[0m\n" + red + "b" + plain) == "\033[31ma\033[0m\n\033[31mb\033[0m");
-  BOOST_TEST(terminal_text("\u009b2J \u202e \u200b \xff\xe2\x80 µ\t\n") ==
+  BOOST_TEST(command::terminal_text(red + "a\033[0m\n" + red + "b" + plain) ==
+             "\033[31ma\033[0m\n\033[31mb\033[0m");
+  BOOST_TEST(command::terminal_text("\u009b2J \u202e \u200b \xff\xe2\x80 µ\t\n") ==
              "\\u009b2J \\u202e \\u200b \\xff\\xe2\\x80 µ\t\n");
-  BOOST_TEST(terminal_text("\U000E0041") == R"(\udb40\udc41)");
-  BOOST_TEST(terminal_text(std::string_view("a\0b", 3)) == R"(a\u0000b)");
-  const std::string once = terminal_text("\033]0;x\007");
-  BOOST_TEST(terminal_text(once) == once);
+  BOOST_TEST(command::terminal_text("\U000E0041") == R"(\udb40\udc41)");
+  BOOST_TEST(command::terminal_text(std::string_view("a\0b", 3)) == R"(a\u0000b)");
+  const std::string once = command::terminal_text("\033]0;x\007");
+  BOOST_TEST(command::terminal_text(once) == once);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_printed_passes_the_same_function) {
   std::FILE* const file = std::tmpfile();
   BOOST_TEST_REQUIRE(file != nullptr);
-  cli::print(file, "\r{}\033[K{}\n", "a\033[2Jb", 1);
+  command::print(file, "\r{}\033[K{}\n", "a\033[2Jb", 1);
   std::rewind(file);
   std::array<char, 100> bytes{};
   const std::size_t n = std::fread(bytes.data(), 1, bytes.size(), file);
@@ -63,35 +64,35 @@ BOOST_AUTO_TEST_CASE(what_is_printed_passes_the_same_function) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cell_and_the_subject_of_an_error_keep_to_their_line) {
-  Table t({{"a\n"}, {"b"}});
+  command::Table t({{"a\n"}, {"b"}});
   t.add({"x\ny\t", "z"});
   BOOST_TEST(t.text() == "a\\u000a         b\n"
                          "x\\u000ay\\u0009  z\n");
-  BOOST_TEST(error_text(bad_input("x\nrecount: y", "a\nrecount: b")) ==
+  BOOST_TEST(command::error_text(bad_input("x\nrecount: y", "a\nrecount: b")) ==
              "recount: x\\u000arecount: y: a\n  recount: b\n");
 }
 
 BOOST_AUTO_TEST_CASE(sizes_take_the_largest_unit_that_fits) {
-  BOOST_TEST(format_bytes(512) == "512 B");
-  BOOST_TEST(format_bytes(32768) == "32 KiB");
-  BOOST_TEST(format_bytes(1536 * 1024) == "1.5 MiB");
-  BOOST_TEST(format_bytes(std::int64_t{3} << 40) == "3 TiB");
+  BOOST_TEST(base::format_bytes(512) == "512 B");
+  BOOST_TEST(base::format_bytes(32768) == "32 KiB");
+  BOOST_TEST(base::format_bytes(1536 * 1024) == "1.5 MiB");
+  BOOST_TEST(base::format_bytes(std::int64_t{3} << 40) == "3 TiB");
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_wrapped_and_indented) {
-  BOOST_TEST(wrap("one two three", 9, 2) == "one two\n  three");
-  BOOST_TEST(wrap("unbreakableword", 5, 0) == "unbreakableword");
+  BOOST_TEST(command::wrap("one two three", 9, 2) == "one two\n  three");
+  BOOST_TEST(command::wrap("unbreakableword", 5, 0) == "unbreakableword");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_has_a_line_for_each_part_it_has) {
   const Error full(ErrorKind::unavailable, {"ev", "refused (EACCES)", "k = 3", "do this"});
-  BOOST_TEST(error_text(full) == "recount: ev: refused (EACCES) (k = 3)\n  fix: do this\n");
-  BOOST_TEST(error_text(bad_input("x", "bad")) == "recount: x: bad\n");
+  BOOST_TEST(command::error_text(full) == "recount: ev: refused (EACCES) (k = 3)\n  fix: do this\n");
+  BOOST_TEST(command::error_text(bad_input("x", "bad")) == "recount: x: bad\n");
 }
 
 namespace {
-Table wide() {
-  Table t({{"name"}, {"count", Table::Align::right}, {"what it is"}}, "Some things");
+command::Table wide() {
+  command::Table t({{"name"}, {"count", command::Table::Align::right}, {"what it is"}}, "Some things");
   t.add({"perf::PAGE-FAULTS", "1,234,567", "page faults, minor and major, of all threads"});
   t.add({"perf::CS", "8", "context switches"});
   return t;
@@ -101,7 +102,7 @@ std::size_t widest(const std::string& text) {
   std::istringstream lines(text);
   std::size_t most = 0;
   for (std::string line; std::getline(lines, line);)
-    most = std::max(most, width(line));
+    most = std::max(most, command::width(line));
   return most;
 }
 } // namespace
@@ -130,48 +131,48 @@ BOOST_AUTO_TEST_CASE(no_line_is_wider_than_asked_for) {
 }
 
 BOOST_AUTO_TEST_CASE(a_style_goes_with_each_line_of_a_cell) {
-  Table t({{"a"}, {"b"}});
-  t.add({own_controls("\033[31mone two three four five\033[0m"), "x"});
-  BOOST_TEST(terminal_text(t.text(stdout, 20)) == "a                  b\n"
-                                                  "\033[31mone two three\033[0m      x\n"
-                                                  "\033[31mfour five\033[0m\n");
+  command::Table t({{"a"}, {"b"}});
+  t.add({command::own_controls("\033[31mone two three four five\033[0m"), "x"});
+  BOOST_TEST(command::terminal_text(t.text(stdout, 20)) == "a                  b\n"
+                                                           "\033[31mone two three\033[0m      x\n"
+                                                           "\033[31mfour five\033[0m\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_width_is_that_of_COLUMNS_or_80) {
   ::setenv("COLUMNS", "40", 1);
-  BOOST_TEST(line_width() == 40U);
+  BOOST_TEST(command::line_width() == 40U);
   ::setenv("COLUMNS", "1", 1); // of no use to anybody
-  BOOST_TEST(line_width() == 20U);
+  BOOST_TEST(command::line_width() == 20U);
   ::unsetenv("COLUMNS");
   std::FILE* const file = std::tmpfile();
-  BOOST_TEST(line_width(file) == 80U);
+  BOOST_TEST(command::line_width(file) == 80U);
   std::fclose(file);
 }
 
 BOOST_AUTO_TEST_CASE(digits_are_grouped) {
-  BOOST_TEST(grouped("1234567") == "1,234,567");
-  BOOST_TEST(grouped("-123456.789") == "-123,456.789");
-  BOOST_TEST(grouped("123") == "123");
-  BOOST_TEST(grouped("1e+20") == "1e+20");
-  BOOST_TEST(grouped("inf") == "inf");
+  BOOST_TEST(command::grouped("1234567") == "1,234,567");
+  BOOST_TEST(command::grouped("-123456.789") == "-123,456.789");
+  BOOST_TEST(command::grouped("123") == "123");
+  BOOST_TEST(command::grouped("1e+20") == "1e+20");
+  BOOST_TEST(command::grouped("inf") == "inf");
 }
 
 BOOST_AUTO_TEST_CASE(a_number_has_the_digits_that_its_spread_supports) {
-  BOOST_TEST(format_number(1234567) == "1,234,567");
-  BOOST_TEST(format_number(1234567.4, 890) == "1,234,570");
-  BOOST_TEST(format_number(51.23456, 0.34) == "51.23");
-  BOOST_TEST(format_number(0.0123456, 0.0004) == "0.01235");
-  BOOST_TEST(format_number(4309.9) == "4,310");
-  BOOST_TEST(format_number(0.0572371) == "0.0572");
+  BOOST_TEST(command::format_number(1234567) == "1,234,567");
+  BOOST_TEST(command::format_number(1234567.4, 890) == "1,234,570");
+  BOOST_TEST(command::format_number(51.23456, 0.34) == "51.23");
+  BOOST_TEST(command::format_number(0.0123456, 0.0004) == "0.01235");
+  BOOST_TEST(command::format_number(4309.9) == "4,310");
+  BOOST_TEST(command::format_number(0.0572371) == "0.0572");
 }
 
 BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes_what_would_break_it) {
-  Table t({{"name"}, {"n", Table::Align::right}, {"what"}});
-  t.add({own_controls("  \033[1ma\033[0m"), "1,234,567", "x, \"y\"\nz"});
+  command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
+  t.add({command::own_controls("  \033[1ma\033[0m"), "1,234,567", "x, \"y\"\nz"});
   t.add({"1,000", "a,b"});
-  BOOST_TEST(csv_text(t) == "name,n,what\n"
-                            "a,1234567,\"x, \"\"y\"\"\\u000az\"\n"
-                            "\"1,000\",\"a,b\",\n");
+  BOOST_TEST(command::csv_text(t) == "name,n,what\n"
+                                     "a,1234567,\"x, \"\"y\"\"\\u000az\"\n"
+                                     "\"1,000\",\"a,b\",\n");
 }
 
 BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
@@ -183,14 +184,14 @@ BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
     all << std::ifstream(path / name).rdbuf();
     return all.str();
   };
-  TableExport(path / "t.csv").write("all", {Table({{"none"}}), wide(), wide()});
+  command::TableExport(path / "t.csv").write("all", {command::Table({{"none"}}), wide(), wide()});
   BOOST_TEST(text("t.csv").starts_with("name,count,what it is\nperf::PAGE-FAULTS,1234567,"));
   BOOST_TEST(text("t-Some-things.csv") == text("t.csv"));
-  TableExport(path / "t.md").write("all", {wide()});
+  command::TableExport(path / "t.md").write("all", {wide()});
   BOOST_TEST(text("t.md").starts_with("# all\n"));
   BOOST_TEST(text("t.md").find("| name | count | what it is |\n| :--- | ---: | :--- |\n") !=
              std::string::npos);
-  BOOST_CHECK_THROW(TableExport(path / "t.txt"), Error);
-  BOOST_CHECK_THROW(TableExport(path / "no" / "t.csv"), Error);
+  BOOST_CHECK_THROW(command::TableExport(path / "t.txt"), Error);
+  BOOST_CHECK_THROW(command::TableExport(path / "no" / "t.csv"), Error);
   std::filesystem::remove_all(path);
 }

@@ -59,9 +59,9 @@ namespace recount::figure {
 }
 
 /// A figure of curves by its name.
-[[nodiscard]] inline Sheet compose(const std::string& name, const result::Results& results,
-                                   const Choice& choice = {}) {
-  return find(curve_figures(), name).compose(results, choice);
+[[nodiscard]] inline plot::Sheet compose(const std::string& name, const result::Results& results,
+                                         const plot::Choice& choice = {}) {
+  return plot::find(plot::curve_figures(), name).compose(results, choice);
 }
 
 } // namespace recount::figure

@@ -14,12 +14,11 @@
 #include <cmath>
 
 using namespace recount;
-using namespace recount::figure;
 
 namespace {
 
 result::Results recorded(bool grid) {
-  study::CachesTask task;
+  caches::CachesTask task;
   task.witness = "model:i7-9700";
   task.most_bytes = 8 << 20;
   task.grid = grid;
@@ -27,10 +26,10 @@ result::Results recorded(bool grid) {
   results.runs.push_back({});
   results.runs[0].id = "R";
   results.runs[0].cpu = "Some CPU";
-  results.runs[0].plan = analysis::record_plan(study::caches_abilities(task));
-  study::CachesListener listener;
+  results.runs[0].plan = caches::record_plan(caches::caches_abilities(task));
+  caches::CachesListener listener;
   listener.observation = [&](const result::Observation& o) { results.observations.push_back(o); };
-  static_cast<void>(study::take_readings(task, "R", listener));
+  static_cast<void>(caches::take_readings(task, "R", listener));
   return results;
 }
 
@@ -47,16 +46,16 @@ result::Results timed() {
   run.id = "R";
   run.cpu = "Some CPU";
   run.caches = {{"L1d", 32 << 10, 64, 8}, {"L2", 1 << 20, 64, 16}};
-  analysis::Abilities can;
+  caches::Abilities can;
   can.witness = "clock";
   can.times = true;
   can.most_bytes = 64 << 20;
   can.at_once = 12;
-  run.plan = analysis::record_plan(can);
+  run.plan = caches::record_plan(can);
   for (const auto& point : [] {
          std::vector<kernel::Pattern> all;
          for (double size = 2048; size <= 64 << 20; size *= std::exp2(0.25))
-           all.push_back(analysis::survey_pattern(std::llround(size / 1024) * 1024));
+           all.push_back(caches::survey_pattern(std::llround(size / 1024) * 1024));
          return all;
        }()) {
     const auto at = kernel::to_point(point, 1);
@@ -74,14 +73,14 @@ result::Results timed() {
   return results;
 }
 
-bool marked(const Panel& panel, const std::string& text) {
+bool marked(const plot::Panel& panel, const std::string& text) {
   return std::ranges::any_of(panel.marks,
-                             [&](const Mark& m) { return m.label.find(text) != std::string::npos; });
+                             [&](const plot::Mark& m) { return m.label.find(text) != std::string::npos; });
 }
 
 std::string refusal(const std::string& name, const result::Results& results) {
   try {
-    static_cast<void>(compose_caches(name, results));
+    static_cast<void>(caches::compose_caches(name, results));
   } catch (const Error& error) {
     return error.what();
   }
@@ -93,7 +92,7 @@ std::string refusal(const std::string& name, const result::Results& results) {
 BOOST_AUTO_TEST_SUITE(caches)
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
-  const Sheet sheet = compose_caches("caches", with_grid());
+  const plot::Sheet sheet = caches::compose_caches("caches", with_grid());
   BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
   for (const auto& panel : sheet.panels) {
     BOOST_TEST(panel.title.find("modelled") != std::string::npos);
@@ -106,8 +105,8 @@ BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
 }
 
 BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
-  const Panel panel = compose_caches("caches-ways", with_grid()).panels.at(0);
-  const Series& first = panel.series.at(0);
+  const plot::Panel panel = caches::compose_caches("caches-ways", with_grid()).panels.at(0);
+  const plot::Series& first = panel.series.at(0);
   BOOST_TEST(first.label == "L1d: 8 ways");
   BOOST_TEST(first.samples.back().y == 8);
   for (const auto& s : first.samples)
@@ -116,7 +115,7 @@ BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
 }
 
 BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
-  const Sheet sheet = compose_caches("caches-misses", with_grid());
+  const plot::Sheet sheet = caches::compose_caches("caches-misses", with_grid());
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
   BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
@@ -125,7 +124,7 @@ BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
-  const Panel panel = compose_caches("caches-latency", timed()).panels.at(0);
+  const plot::Panel panel = caches::compose_caches("caches-latency", timed()).panels.at(0);
   BOOST_TEST(panel.series.at(0).samples.size() > 20U);
   BOOST_TEST(!panel.series[0].modelled);
   // Nothing but a survey is on record: no capacity is found, what is stated is called so.
@@ -134,10 +133,10 @@ BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
 
 BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
   for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
-    const Sheet sheet = compose_caches(name, with_grid());
+    const plot::Sheet sheet = caches::compose_caches(name, with_grid());
     for (const double width : {3.33, 7.0}) {
-      const Canvas canvas = canvas_of(Format::pdf, width);
-      const Layout layout = lay_out(sheet, canvas);
+      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, width);
+      const plot::Layout layout = plot::lay_out(sheet, canvas);
       for (const auto& line : layout.caption)
         BOOST_TEST(canvas.wide(line) <= layout.width, name << ": " << line);
       for (std::size_t i = 0; i < layout.panels.size(); ++i) {

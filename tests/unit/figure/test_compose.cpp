@@ -10,7 +10,6 @@
 #include <cmath>
 
 using namespace recount;
-using namespace recount::figure;
 
 namespace {
 bool said(const std::vector<std::string>& lines, const std::string& text) {
@@ -18,9 +17,10 @@ bool said(const std::vector<std::string>& lines, const std::string& text) {
                      [&](const auto& line) { return line.find(text) != std::string::npos; });
 }
 
-std::string problem(const std::string& name, const result::Results& results, const Choice& choice = {}) {
+std::string problem(const std::string& name, const result::Results& results,
+                    const plot::Choice& choice = {}) {
   try {
-    static_cast<void>(compose(name, results, choice));
+    static_cast<void>(plot::compose(name, results, choice));
   } catch (const Error& error) {
     BOOST_CHECK(error.kind() == ErrorKind::bad_input);
     return error.what();
@@ -32,9 +32,9 @@ std::string problem(const std::string& name, const result::Results& results, con
 BOOST_AUTO_TEST_SUITE(composition)
 
 BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
-  const Sheet sheet = compose("access-time", timed_sweep(), {});
+  const plot::Sheet sheet = plot::compose("access-time", timed_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
-  const Panel& panel = sheet.panels[0];
+  const plot::Panel& panel = sheet.panels[0];
   BOOST_TEST_REQUIRE(panel.series.size() == 5U);
   BOOST_TEST(panel.series[0].label == "4 KiB");
   BOOST_TEST(panel.series[4].label == "64 KiB");
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
 }
 
 BOOST_AUTO_TEST_CASE(modelled_misses_are_called_so_and_what_was_not_counted_is_named) {
-  const Sheet sheet = compose("misses", missing_sweep(), {});
+  const plot::Sheet sheet = plot::compose("misses", missing_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   for (const auto& panel : sheet.panels) {
     BOOST_TEST(panel.title.find("modelled") != std::string::npos);
@@ -66,10 +66,10 @@ BOOST_AUTO_TEST_CASE(a_counted_witness_goes_before_the_model_and_the_other_is_na
   for (auto& o : results.observations) {
     if (o.witness == "perf") o.value = std::int64_t{5};
   }
-  const Sheet sheet = compose("misses", results, {});
+  const plot::Sheet sheet = plot::compose("misses", results, {});
   BOOST_TEST(!sheet.panels[0].series[0].modelled);
   BOOST_TEST(said(sheet.warnings, "not drawn, select with --witness: model"));
-  const Sheet both = compose("working-set-misses", results, {{"PAPI_L1_DCM"}, {"perf", "model"}});
+  const plot::Sheet both = plot::compose("working-set-misses", results, {{"PAPI_L1_DCM"}, {"perf", "model"}});
   BOOST_TEST(said(both.caption, "dashed: modelled, not measured"));
 }
 
@@ -84,12 +84,12 @@ BOOST_AUTO_TEST_CASE(the_wrong_results_are_told_what_they_hold) {
   const auto text = problem("misses", timed_sweep());
   BOOST_TEST(text.find("kernel stride with seconds by clock") != std::string::npos);
   BOOST_TEST(problem("access-time", {}).find("no observations") != std::string::npos);
-  BOOST_CHECK_THROW(static_cast<void>(suitable(curve_figures(), {})), Error);
+  BOOST_CHECK_THROW(static_cast<void>(plot::suitable(plot::curve_figures(), {})), Error);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_figures_name_the_nearest) {
   try {
-    static_cast<void>(find(curve_figures(), "acces-time"));
+    static_cast<void>(plot::find(plot::curve_figures(), "acces-time"));
     BOOST_ERROR("accepted");
   } catch (const Error& error) {
     BOOST_TEST(std::string(error.what()).find("access-time") != std::string::npos);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(unknown_figures_name_the_nearest) {
 }
 
 BOOST_AUTO_TEST_CASE(the_working_set_shows_stated_capacities_of_this_machine_only) {
-  const Sheet sheet = compose("working-set", timed_sweep(), {});
+  const plot::Sheet sheet = plot::compose("working-set", timed_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels[0].marks.size() == 2U);
   BOOST_TEST(sheet.panels[0].marks[0].label == "L1d 32 KiB");
   BOOST_TEST(said(sheet.caption, "stated capacities"));
@@ -105,14 +105,14 @@ BOOST_AUTO_TEST_CASE(the_working_set_shows_stated_capacities_of_this_machine_onl
   for (auto& o : described.observations)
     o.witness = "model:i7-9700";
   std::erase_if(described.observations, [](const auto& o) { return !result::as_double(o.value); });
-  BOOST_TEST(compose("working-set-misses", described, {}).panels[0].marks.empty());
+  BOOST_TEST(plot::compose("working-set-misses", described, {}).panels[0].marks.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_point_without_a_value_breaks_the_line) {
   auto results = timed_sweep(1);
   results.observations[2].value = std::monostate{};
   results.observations[2].reason = "lost";
-  const Sheet sheet = compose("access-time", results, {});
+  const plot::Sheet sheet = plot::compose("access-time", results, {});
   BOOST_TEST(std::isnan(sheet.panels[0].series[0].samples[2].y));
   BOOST_TEST(said(sheet.warnings, "without a value (lost)"));
 }
@@ -122,19 +122,19 @@ BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_in_the_caption) {
   results.observations[0].flags = {"steal 3 ms"};
   results.observations[1].enabled_ns = 100;
   results.observations[1].running_ns = 40;
-  const Sheet sheet = compose("access-time", results, {});
+  const plot::Sheet sheet = plot::compose("access-time", results, {});
   BOOST_TEST(said(sheet.caption, "1 of 75 repetitions disturbed"));
   BOOST_TEST(said(sheet.caption, "counted at least 40 % of the time"));
 }
 
 BOOST_AUTO_TEST_CASE(the_figure_that_suits_is_chosen) {
-  const auto figures = curve_figures();
-  BOOST_TEST(suitable(figures, timed_sweep()).entry.name == "access-time");
-  BOOST_TEST(suitable(figures, missing_sweep()).entry.name == "misses");
+  const auto figures = plot::curve_figures();
+  BOOST_TEST(plot::suitable(figures, timed_sweep()).entry.name == "access-time");
+  BOOST_TEST(plot::suitable(figures, missing_sweep()).entry.name == "misses");
   auto one_stride = timed_sweep();
   std::erase_if(one_stride.observations,
                 [](const auto& o) { return std::get<std::int64_t>(o.params.at("stride")) != 64; });
-  BOOST_TEST(suitable(figures, one_stride).entry.name == "working-set");
+  BOOST_TEST(plot::suitable(figures, one_stride).entry.name == "working-set");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

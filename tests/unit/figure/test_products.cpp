@@ -9,7 +9,6 @@
 #include <algorithm>
 
 using namespace recount;
-using namespace recount::figure;
 
 namespace {
 
@@ -62,12 +61,12 @@ result::Results study(const std::string& counter = "model") {
   return results;
 }
 
-const Series* series(const Panel& panel, const std::string& label) {
-  const auto at = std::ranges::find(panel.series, label, &Series::label);
+const plot::Series* series(const plot::Panel& panel, const std::string& label) {
+  const auto at = std::ranges::find(panel.series, label, &plot::Series::label);
   return at == panel.series.end() ? nullptr : &*at;
 }
 
-bool said(const Sheet& sheet, const std::string& text) {
+bool said(const plot::Sheet& sheet, const std::string& text) {
   return std::ranges::any_of(sheet.caption,
                              [&](const auto& line) { return line.find(text) != std::string::npos; });
 }
@@ -77,9 +76,9 @@ bool said(const Sheet& sheet, const std::string& text) {
 BOOST_AUTO_TEST_SUITE(figures_of_products)
 
 BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
-  const Sheet sheet = compose_products("matmul-time", study(), {});
+  const plot::Sheet sheet = matmul::compose_products("matmul-time", study(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
-  const Series* const simple = series(sheet.panels[0], "simple");
+  const plot::Series* const simple = series(sheet.panels[0], "simple");
   BOOST_TEST_REQUIRE(simple != nullptr);
   BOOST_TEST_REQUIRE(simple->samples.size() == 3U);
   BOOST_TEST(simple->samples[0].x == 600);
@@ -92,30 +91,30 @@ BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
 }
 
 BOOST_AUTO_TEST_CASE(modelled_misses_are_dashed_and_called_so) {
-  const Sheet sheet = compose_products("matmul-misses", study(), {});
+  const plot::Sheet sheet = matmul::compose_products("matmul-misses", study(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
-  for (const Panel& panel : sheet.panels)
-    for (const Series& one : panel.series)
+  for (const plot::Panel& panel : sheet.panels)
+    for (const plot::Series& one : panel.series)
       BOOST_TEST(one.modelled);
   BOOST_TEST(said(sheet, "modelled, not measured"));
-  const Sheet counted = compose_products("matmul-misses", study("perf"), {});
+  const plot::Sheet counted = matmul::compose_products("matmul-misses", study("perf"), {});
   BOOST_TEST(!counted.panels.at(0).series.at(0).modelled);
   BOOST_TEST(counted.panels[0].title == "PAPI_L1_DCM, counted by perf");
 }
 
 BOOST_AUTO_TEST_CASE(loops_have_the_same_colour_in_every_figure) {
   for (const char* name : {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates"}) {
-    const Sheet sheet = compose_products(name, study(), {});
+    const plot::Sheet sheet = matmul::compose_products(name, study(), {});
     BOOST_TEST(series(sheet.panels.at(0), "simple")->linetype == 1, name);
     BOOST_TEST(series(sheet.panels.at(0), "line")->linetype == 2, name);
   }
 }
 
 BOOST_AUTO_TEST_CASE(speed_ups_are_over_simple) {
-  const Sheet sheet = compose_products("matmul-speed-up", study(), {});
-  const Panel& panel = sheet.panels.at(0);
+  const plot::Sheet sheet = matmul::compose_products("matmul-speed-up", study(), {});
+  const plot::Panel& panel = sheet.panels.at(0);
   BOOST_TEST(series(panel, "simple") == nullptr);
-  for (const Sample& sample : series(panel, "line")->samples) {
+  for (const plot::Sample& sample : series(panel, "line")->samples) {
     BOOST_TEST(sample.y == 2, boost::test_tools::tolerance(1e-9));
     BOOST_TEST(sample.low < 2);
     BOOST_TEST(sample.high > 2);
@@ -123,20 +122,20 @@ BOOST_AUTO_TEST_CASE(speed_ups_are_over_simple) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_stand_along_their_size) {
-  const Sheet sheet = compose_products("matmul-blocks", study(), {});
-  const Series* const block = series(sheet.panels.at(0), "block, n = 1000");
+  const plot::Sheet sheet = matmul::compose_products("matmul-blocks", study(), {});
+  const plot::Series* const block = series(sheet.panels.at(0), "block, n = 1000");
   BOOST_TEST_REQUIRE(block != nullptr);
   BOOST_TEST(block->samples.at(1).x == 128);
   BOOST_TEST(series(sheet.panels[0], "line, n = 1000") != nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(the_roofline_stands_on_measured_ceilings) {
-  const Sheet sheet = compose_products("matmul-roofline", study(), {});
-  const Panel& panel = sheet.panels.at(0);
+  const plot::Sheet sheet = matmul::compose_products("matmul-roofline", study(), {});
+  const plot::Panel& panel = sheet.panels.at(0);
   BOOST_TEST(series(panel, "line")->samples.at(0).x == 2 * 16.0 / 64, boost::test_tools::tolerance(1e-9));
-  const Series* const top = series(panel, "vector 8 GFLOP/s");
+  const plot::Series* const top = series(panel, "vector 8 GFLOP/s");
   BOOST_TEST_REQUIRE(top != nullptr);
-  BOOST_TEST((top->look == Series::Look::level));
+  BOOST_TEST((top->look == plot::Series::Look::level));
   BOOST_TEST(said(sheet, "intensity from L2 misses, modelled"));
 }
 
@@ -146,9 +145,9 @@ BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
                 [](const auto& o) { return o.metric != "seconds" || o.kernel != "matmul"; });
   for (const char* name : {"matmul-misses", "matmul-hit-rates", "matmul-block-misses", "matmul-roofline",
                            "matmul-published", "matmul-lab"})
-    BOOST_TEST(compose_products(name, results, {}).panels.empty(), name);
-  BOOST_TEST(suitable(cli::figures(), results).entry.name == "matmul-time");
-  BOOST_TEST(compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
+    BOOST_TEST(matmul::compose_products(name, results, {}).panels.empty(), name);
+  BOOST_TEST(plot::suitable(cli::figures(), results).entry.name == "matmul-time");
+  BOOST_TEST(matmul::compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
@@ -164,13 +163,13 @@ BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
       results.observations.push_back(seen("ijk", n, witness, "PAPI_L1_DCM", static_cast<double>(n) * 1e6));
       if (std::string(witness) == "published") results.observations.back().run = "P";
     }
-  const auto labels = [&](const Sheet& sheet) {
+  const auto labels = [&](const plot::Sheet& sheet) {
     std::vector<std::string> all;
-    for (const Series& s : sheet.panels.at(0).series)
+    for (const plot::Series& s : sheet.panels.at(0).series)
       all.push_back(s.label);
     return all;
   };
-  const Sheet both = compose_products("matmul-published", results, {});
+  const plot::Sheet both = matmul::compose_products("matmul-published", results, {});
   BOOST_TEST(labels(both) == (std::vector<std::string>{"simple", "", "simple without TLB"}),
              boost::test_tools::per_element());
   BOOST_TEST(said(both, "solid: published"));
@@ -178,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
   // A table of other columns: the model's curve has the name to itself.
   for (auto& o : results.observations)
     if (o.witness == "published") o.metric = "PAPI_L2_DCM";
-  const Sheet alone = compose_products("matmul-published", results, {});
+  const plot::Sheet alone = matmul::compose_products("matmul-published", results, {});
   BOOST_TEST(labels(alone) == (std::vector<std::string>{"simple", "simple without TLB"}),
              boost::test_tools::per_element());
   BOOST_TEST(!said(alone, "solid"));
@@ -195,8 +194,8 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
       o.params["element"] = std::string("i16");
       results.observations.push_back(o);
     }
-  const Sheet sheet = compose_products("matmul-lab", results, {});
-  const Layout layout = lay_out(sheet, canvas_of(Format::pdf, 3.33));
+  const plot::Sheet sheet = matmul::compose_products("matmul-lab", results, {});
+  const plot::Layout layout = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, 3.33));
   BOOST_REQUIRE(layout.panels.size() == 2U);
   for (const auto& panel : layout.panels) {
     BOOST_REQUIRE(panel.x.tics.size() == 3U);
@@ -206,17 +205,18 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
 }
 
 BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
-  for (const auto& [entry, compose, suits] : product_figures())
+  for (const auto& [entry, plot::compose, suits] : matmul::product_figures())
     for (const double inches : {2.0, 3.33, 7.0}) {
-      const Sheet sheet = compose_products(entry.name, study(), {});
+      const plot::Sheet sheet = matmul::compose_products(entry.name, study(), {});
       if (sheet.panels.empty()) continue;
-      const Canvas canvas = canvas_of(Format::pdf, inches);
-      const Layout layout = lay_out(sheet, canvas);
-      const Box page{0, 0, layout.width, layout.height};
+      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Layout layout = plot::lay_out(sheet, canvas);
+      const plot::Box page{0, 0, layout.width, layout.height};
       for (const auto& panel : layout.panels) {
-        BOOST_TEST(inside(panel.plot, page), entry.name);
+        BOOST_TEST(plot::inside(panel.plot, page), entry.name);
         for (const auto& curve : panel.curves)
-          if (panel.labelled && !curve.label.empty()) BOOST_TEST(inside(curve.place.box, page), entry.name);
+          if (panel.labelled && !curve.label.empty())
+            BOOST_TEST(plot::inside(curve.place.box, page), entry.name);
         BOOST_TEST(panel.x.tics.size() >= 2U, entry.name);
         BOOST_TEST(!panel.x.tics.front().text.empty(),
                    entry.name); // each panel names its axis, as none shares it
@@ -227,13 +227,13 @@ BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
 
 BOOST_AUTO_TEST_CASE(axes_of_settings_name_what_was_run) {
   const auto wide = [](const std::string& text) { return 4.0 * static_cast<double>(text.size()); };
-  const Axis axis = settings_axis({600, 1000, 1000, 1400, 10240}, 200, 3, wide);
+  const plot::Axis axis = plot::settings_axis({600, 1000, 1000, 1400, 10240}, 200, 3, wide);
   BOOST_TEST(axis.log2);
   BOOST_TEST(axis.tics.front().at == 600);
   BOOST_TEST(axis.tics.back().at == 10240);
-  BOOST_TEST(!settings_axis({600, 1000}, 200, 3, wide).log2);
-  BOOST_TEST(settings_axis({600}, 200, 3, wide).high > 600);
-  const Axis decades = decades_axis(0.5, 3000);
+  BOOST_TEST(!plot::settings_axis({600, 1000}, 200, 3, wide).log2);
+  BOOST_TEST(plot::settings_axis({600}, 200, 3, wide).high > 600);
+  const plot::Axis decades = plot::decades_axis(0.5, 3000);
   BOOST_TEST_REQUIRE(decades.tics.size() == 4U);
   BOOST_TEST(decades.tics[3].text == "1000");
 }

@@ -9,7 +9,7 @@
 #include <cmath>
 
 using namespace recount;
-using namespace recount::figure;
+
 using boost::test_tools::tolerance;
 
 namespace {
@@ -66,7 +66,7 @@ void add_place(result::Results& results, const std::string& event, std::int64_t 
 }
 
 /// The sum of all bins, each of which is a step of two samples.
-double area(const Panel& panel) {
+double area(const plot::Panel& panel) {
   double sum = 0;
   for (std::size_t i = 0; i < panel.series[0].samples.size(); i += 2)
     sum += panel.series[0].samples[i].y;
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(counts_become_rates_and_metrics_stay) {
     add_interval(results, i, "rate", i == 1 ? std::nullopt : std::optional(4e6), "bytes/s");
     add_interval(results, i, "ipc", {}, "instructions/cycle");
   }
-  const Sheet sheet = compose_over_time(results, {});
+  const plot::Sheet sheet = watch::compose_over_time(results, {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 3U);
   const auto& faults = sheet.panels[0].series[0].samples;
   BOOST_TEST_REQUIRE(faults.size() == 6U); // steps
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(outermost_sections_are_shaded) {
   add_section(results, "end", "a", 0.3);
   add_section(results, "end", "never begun", 0.35);
   add_section(results, "begin", "c", 0.4);
-  const Sheet sheet = compose_over_time(results, {});
+  const plot::Sheet sheet = watch::compose_over_time(results, {});
   const auto& spans = sheet.panels[0].spans;
   BOOST_TEST_REQUIRE(spans.size() == 2U);
   BOOST_TEST(spans[0].begin == 0.1);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(functions_stand_side_by_side_and_add_up_to_their_share) {
   add_place(results, "clock", 150, 0x9010, 0x9000, 0x9020, "cold(int)");
   add_place(results, "clock", 2, 0x5000, 0x5000, 0x5020, "colder(int)"); // too few
   add_place(results, "faults", 50, 0x9000, 0x9000, 0x9020, "cold(int)");
-  const Sheet sheet = compose_over_addresses(results, {});
+  const plot::Sheet sheet = profile::compose_over_addresses(results, {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   BOOST_TEST_REQUIRE(sheet.panels[0].spans.size() == 2U);
   const auto& hot = sheet.panels[0].spans[0];
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {
   results.observations.back().params["source"] = std::string("x.cpp:7");
   const auto captions = [&](const char* by) {
     results.runs[0].plan["by"] = by;
-    const Sheet sheet = compose_over_addresses(results, {});
+    const plot::Sheet sheet = profile::compose_over_addresses(results, {});
     std::string text;
     for (const auto& line : sheet.caption)
       text += line + "\n";
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {
   BOOST_TEST(captions("line").find("2 x.cpp:7: 60 %\n") != std::string::npos);
   BOOST_TEST(captions("module").find("1 x: 100 %\n") != std::string::npos);
   results.runs[0].plan.clear(); // made before this was recorded
-  BOOST_TEST(compose_over_addresses(results, {}).panels[0].spans.size() == 1U);
+  BOOST_TEST(profile::compose_over_addresses(results, {}).panels[0].spans.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(hostile_bounds_are_left_out) {
@@ -178,10 +178,10 @@ BOOST_AUTO_TEST_CASE(hostile_bounds_are_left_out) {
   add_place(results, "clock", 10, 0x1000, 0x1100, 0x1000);
   add_place(results, "clock", 10, -5, -10, 0, "f");
   add_place(results, "clock", 10, 0, INT64_MIN, INT64_MAX, "g");
-  const Sheet sheet = compose_over_addresses(results, {});
+  const plot::Sheet sheet = profile::compose_over_addresses(results, {});
   BOOST_TEST(sheet.panels[0].series[0].samples.size() < 1000U);
-  BOOST_CHECK_THROW(static_cast<void>(compose_over_addresses(with_run(), {})), Error);
-  BOOST_CHECK_THROW(static_cast<void>(compose_over_time(with_run(), {})), Error);
+  BOOST_CHECK_THROW(static_cast<void>(profile::compose_over_addresses(with_run(), {})), Error);
+  BOOST_CHECK_THROW(static_cast<void>(watch::compose_over_time(with_run(), {})), Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

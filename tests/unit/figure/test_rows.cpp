@@ -13,25 +13,24 @@
 #include <cmath>
 
 using namespace recount;
-using namespace recount::figure;
 
 namespace {
 
-analysis::PresetVerdict counts(const std::string& preset, double perf, std::optional<double> papi,
-                               double stated = 1000, double beside = 0) {
-  analysis::Trial t;
+check::PresetVerdict counts(const std::string& preset, double perf, std::optional<double> papi,
+                            double stated = 1000, double beside = 0) {
+  check::Trial t;
   t.preset = t.metric = preset;
   t.kernel = "faults";
-  t.stated = analysis::Stated{stated, beside, beside, "1 per page"};
+  t.stated = check::Stated{stated, beside, beside, "1 per page"};
   t.perf.values = {{perf, perf}, {perf, perf}};
   if (papi) {
     t.papi.values = {{*papi, *papi}, {*papi, *papi}};
     t.differences = {{perf - *papi, perf - *papi}};
   }
-  return analysis::verdicts(std::vector{t}, {}).front();
+  return check::verdicts(std::vector{t}, {}).front();
 }
 
-std::vector<analysis::PresetVerdict> all_kinds() {
+std::vector<check::PresetVerdict> all_kinds() {
   return {counts("PAPI_TLB_DM", 1000, 1000),
           counts("PAPI_TLB_IM", 2000, 2000),
           counts("PAPI_L1_DCM", 0, 0),
@@ -43,8 +42,8 @@ std::vector<analysis::PresetVerdict> all_kinds() {
           counts("perf::CONTEXT-SWITCHES:u", 1, 1)};
 }
 
-Sheet sheet() {
-  return compose_agreement(all_kinds(), timed_sweep(1));
+plot::Sheet sheet() {
+  return check::compose_agreement(all_kinds(), timed_sweep(1));
 }
 
 } // namespace
@@ -52,7 +51,7 @@ Sheet sheet() {
 BOOST_AUTO_TEST_SUITE(rows)
 
 BOOST_AUTO_TEST_CASE(a_row_is_a_share_of_what_is_stated) {
-  const Sheet s = sheet();
+  const plot::Sheet s = sheet();
   BOOST_TEST_REQUIRE(s.panels.size() == 1U);
   const auto& all = s.panels[0].rows;
   BOOST_TEST_REQUIRE(all.size() == 9U);
@@ -71,19 +70,19 @@ BOOST_AUTO_TEST_CASE(a_row_is_a_share_of_what_is_stated) {
 }
 
 BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
-  const Sheet s = sheet();
-  const Panel& panel = s.panels[0];
-  for (const Format format : {Format::pdf, Format::tikz, Format::dumb}) {
+  const plot::Sheet s = sheet();
+  const plot::Panel& panel = s.panels[0];
+  for (const plot::Format format : {plot::Format::pdf, plot::Format::tikz, plot::Format::dumb}) {
     for (const double inches : {2.5, 3.33, 7.0}) {
-      const Canvas canvas = canvas_of(format, inches);
-      const Layout l = lay_out(s, canvas);
-      const PanelLook& look = l.panels.at(0);
+      const plot::Canvas canvas = plot::canvas_of(format, inches);
+      const plot::Layout l = plot::lay_out(s, canvas);
+      const plot::PanelLook& look = l.panels.at(0);
       BOOST_TEST_REQUIRE(look.rows.has_value());
-      BOOST_TEST(inside(look.plot, {0, l.caption_top, l.width, l.height}));
+      BOOST_TEST(plot::inside(look.plot, {0, l.caption_top, l.width, l.height}));
       BOOST_TEST(look.plot.width() > 0.15 * l.width);
       for (const auto& name : look.rows->names)
         BOOST_TEST(canvas.wide(name) < look.plot.left, name);
-      for (const ShareRow& row : panel.rows) {
+      for (const plot::ShareRow& row : panel.rows) {
         BOOST_TEST(look.rows->remarks + canvas.wide(row.remark) <= l.width);
         for (const auto& share : {row.perf, row.papi})
           if (share) {
@@ -93,20 +92,20 @@ BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
           }
       }
       double right = -1e9; // tics beside one another
-      for (const Tic& tic : look.x.tics) {
+      for (const plot::Tic& tic : look.x.tics) {
         const double centre = look.x.place(tic.at) * look.plot.width(), half = canvas.wide(tic.text) / 2;
-        if (inches > 3 || format == Format::dumb) BOOST_TEST(centre - half > right, tic.text);
+        if (inches > 3 || format == plot::Format::dumb) BOOST_TEST(centre - half > right, tic.text);
         right = centre + half;
       }
       BOOST_TEST(look.rows->key.back().x + 9 + canvas.wide("modelled, with its tolerance") <=
-                 (format == Format::dumb || inches > 3 ? l.width : 1e9));
+                 (format == plot::Format::dumb || inches > 3 ? l.width : 1e9));
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_a_logarithm_cannot_show_has_a_lane) {
-  const Layout l = lay_out(sheet(), canvas_of(Format::pdf, 3.33));
-  const RowsLook& rows = *l.panels[0].rows;
+  const plot::Layout l = plot::lay_out(sheet(), plot::canvas_of(plot::Format::pdf, 3.33));
+  const plot::RowsLook& rows = *l.panels[0].rows;
   for (const double share : {0.0, -1.0, 1.0 / 1000, -1e30})
     BOOST_TEST(rows.x(share) == rows.below);
   BOOST_TEST(rows.x(10'000) == rows.above);
@@ -114,31 +113,32 @@ BOOST_AUTO_TEST_CASE(what_a_logarithm_cannot_show_has_a_lane) {
   BOOST_TEST(l.panels[0].x.tics.front().text == "≤ 0");
   BOOST_TEST(l.panels[0].x.tics.back().text == "> 128");
   // Where all is well there are no lanes.
-  const Sheet good = compose_agreement({counts("PAPI_TLB_DM", 1000, 1000)}, timed_sweep(1));
-  const Axis x = lay_out(good, canvas_of(Format::pdf, 3.33)).panels[0].x;
+  const plot::Sheet good = check::compose_agreement({counts("PAPI_TLB_DM", 1000, 1000)}, timed_sweep(1));
+  const plot::Axis x = plot::lay_out(good, plot::canvas_of(plot::Format::pdf, 3.33)).panels[0].x;
   BOOST_TEST(x.tics.size() >= 3U);
   BOOST_TEST(x.low > 0.2);
   BOOST_TEST(x.high < 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_hundred_rows_are_as_far_apart_as_ten) {
-  std::vector<analysis::PresetVerdict> many;
+  std::vector<check::PresetVerdict> many;
   for (int i = 0; i < 100; ++i)
     many.push_back(counts("PAPI_X" + std::to_string(i), 1000, 1000));
-  const Canvas canvas = canvas_of(Format::pdf, 3.33);
-  const Layout large = lay_out(compose_agreement(many, timed_sweep(1)), canvas);
+  const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, 3.33);
+  const plot::Layout large = plot::lay_out(check::compose_agreement(many, timed_sweep(1)), canvas);
   many.resize(10);
-  const Layout small = lay_out(compose_agreement(many, timed_sweep(1)), canvas);
+  const plot::Layout small = plot::lay_out(check::compose_agreement(many, timed_sweep(1)), canvas);
   BOOST_TEST(std::abs(large.panels[0].plot.height() / 100 - small.panels[0].plot.height() / 10) < 1e-9);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_draw_is_an_error) {
   auto stated_nothing = counts("PAPI_TLB_DM", 5, 5, 0);
-  BOOST_CHECK_THROW(static_cast<void>(compose_agreement({stated_nothing}, timed_sweep(1))), Error);
-  BOOST_TEST(!study::is_check(timed_sweep(1)));
-  BOOST_TEST(study::verdicts_of(timed_sweep(1)).empty());
+  BOOST_CHECK_THROW(static_cast<void>(check::compose_agreement({stated_nothing}, timed_sweep(1))), Error);
+  BOOST_TEST(!check::is_check(timed_sweep(1)));
+  BOOST_TEST(check::verdicts_of(timed_sweep(1)).empty());
   // What cannot be drawn beside what can is value.
-  const Sheet some = compose_agreement({stated_nothing, counts("PAPI_TLB_IM", 1000, 1000)}, timed_sweep(1));
+  const plot::Sheet some =
+      check::compose_agreement({stated_nothing, counts("PAPI_TLB_IM", 1000, 1000)}, timed_sweep(1));
   BOOST_TEST(some.warnings.at(0).find("PAPI_TLB_DM") != std::string::npos);
 }
 

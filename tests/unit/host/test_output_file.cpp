@@ -13,7 +13,7 @@
 
 namespace {
 using namespace recount;
-using namespace recount::host;
+
 namespace fs = std::filesystem;
 
 struct Place {
@@ -26,9 +26,9 @@ struct Place {
 };
 
 /// What check_writable() throws; nothing when it accepts the path.
-std::optional<Problem> refused(const fs::path& path, Output how) {
+std::optional<Problem> refused(const fs::path& path, base::Output how) {
   try {
-    check_writable("--plot", path.string(), how);
+    base::check_writable("--plot", path.string(), how);
     return {};
   } catch (const Error& error) {
     BOOST_TEST((error.kind() == ErrorKind::bad_input));
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_SUITE(output_file)
 BOOST_AUTO_TEST_CASE(a_check_creates_and_changes_nothing) {
   const Place place;
   std::ofstream(place.path / "there") << "kept";
-  for (const auto how : {Output::appended, Output::replaced}) {
+  for (const auto how : {base::Output::appended, base::Output::replaced}) {
     BOOST_TEST(!refused(place.path / "new", how));
     BOOST_TEST(!refused(place.path / "there", how));
     BOOST_TEST(!refused("/dev/null", how));
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_check_creates_and_changes_nothing) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_refused) {
   const Place place;
   std::ofstream(place.path / "file") << "x";
-  for (const auto how : {Output::appended, Output::replaced}) {
+  for (const auto how : {base::Output::appended, base::Output::replaced}) {
     const auto missing = refused(place.path / "no" / "such", how);
     BOOST_TEST_REQUIRE(missing.has_value());
     BOOST_TEST(missing->subject == "--plot " + (place.path / "no" / "such").string());
@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_named_file_is_bad_input_and_standard_output_is_not) {
-  BOOST_TEST((cannot_write("a", ENOSPC).kind() == ErrorKind::bad_input));
-  const Error out = cannot_write("-", ENOSPC);
+  BOOST_TEST((base::cannot_write("a", ENOSPC).kind() == ErrorKind::bad_input));
+  const Error out = base::cannot_write("-", ENOSPC);
   BOOST_TEST((out.kind() == ErrorKind::unavailable));
   BOOST_TEST(out.problem().subject == "standard output");
 }
@@ -77,28 +77,28 @@ BOOST_AUTO_TEST_CASE(a_named_file_is_bad_input_and_standard_output_is_not) {
 BOOST_AUTO_TEST_CASE(a_file_is_written_whole_or_reported) {
   const Place place;
   const std::string path = (place.path / "text").string(), text(100'000, 'x');
-  BOOST_TEST(write_file(path, text));
-  BOOST_TEST(read_file(path).value() == text);
-  BOOST_TEST(write_file(path, "short"));
-  BOOST_TEST(read_file(path).value() == "short");
-  BOOST_TEST(!write_file("/dev/full", text));
+  BOOST_TEST(base::write_file(path, text));
+  BOOST_TEST(base::read_file(path).value() == text);
+  BOOST_TEST(base::write_file(path, "short"));
+  BOOST_TEST(base::read_file(path).value() == "short");
+  BOOST_TEST(!base::write_file("/dev/full", text));
   BOOST_TEST(errno == ENOSPC);
-  BOOST_TEST(!write_file((place.path / "none" / "text").string(), text));
+  BOOST_TEST(!base::write_file((place.path / "none" / "text").string(), text));
   BOOST_TEST(errno == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(a_read_is_bounded) {
   const Place place;
   const std::string path = (place.path / "text").string(), text(100'000, 'x');
-  BOOST_REQUIRE(write_file(path, text));
+  BOOST_REQUIRE(base::write_file(path, text));
   const auto read = [&](std::size_t most) {
     const process::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    return read_all(file.get(), most);
+    return base::read_all(file.get(), most);
   };
   BOOST_TEST(read(text.size()).value() == text);
   BOOST_TEST(!read(text.size() - 1).has_value());
   BOOST_TEST(errno == EFBIG);
-  BOOST_TEST(!read_file(place.path.string()).has_value()); // a directory opens and cannot be read
+  BOOST_TEST(!base::read_file(place.path.string()).has_value()); // a directory opens and cannot be read
   BOOST_TEST(errno == EISDIR);
 }
 

@@ -363,12 +363,12 @@ std::optional<std::string> fault_of_terminal_text(std::string_view text) {
   for (std::string_view rest = text; !rest.empty();) {
     const char first = rest.front();
     const auto before = rest;
-    const char32_t c = host::next_character(rest);
+    const char32_t c = base::next_character(rest);
     const auto bytes = before.substr(0, before.size() - rest.size());
     if (first == '\n' || first == '\t') continue;
-    if (host::is_control(c) || (c == 0xFFFD && bytes != "\xEF\xBF\xBD"))
+    if (base::is_control(c) || (c == 0xFFFD && bytes != "\xEF\xBF\xBD"))
       return "a control in: " +
-             host::printable(
+             base::printable(
                  text.substr(0, text.size() - rest.size())
                      .substr(text.size() - rest.size() > 60 ? text.size() - rest.size() - 60 : 0));
   }

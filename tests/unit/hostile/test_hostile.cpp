@@ -38,20 +38,20 @@ std::vector<fs::path> files(const std::string& folder, const std::string& suffix
 
 /// The script of a figure in all formats; empty where the results cannot fill it.
 std::string script_of(const std::string& name, const result::Results& results) {
-  figure::Sheet sheet;
+  plot::Sheet sheet;
   try {
-    sheet = figure::find(cli::figures(), name).compose(results, {});
+    sheet = plot::find(cli::figures(), name).compose(results, {});
   } catch (const Error& error) {
     BOOST_TEST((error.kind() == ErrorKind::bad_input));
     return {};
   }
-  std::vector<figure::Drawing> drawings;
-  for (const auto format : figure::formats())
-    drawings.push_back({format, "figure", "", lay_out(sheet, figure::canvas_of(format, 3.33)), false});
+  std::vector<plot::Drawing> drawings;
+  for (const auto format : plot::formats())
+    drawings.push_back({format, "figure", "", lay_out(sheet, plot::canvas_of(format, 3.33)), false});
   const int fd = ::memfd_create("script", 0); // gnuplot-iostream wants a descriptor
   {
-    figure::GnuplotWriter writer(::fdopen(::dup(fd), "w"));
-    figure::write_script(writer, sheet, drawings);
+    plot::GnuplotWriter writer(::fdopen(::dup(fd), "w"));
+    plot::write_script(writer, sheet, drawings);
     BOOST_TEST(writer.flush());
   }
   std::string script(static_cast<std::size_t>(::lseek(fd, 0, SEEK_END)), '\0');
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(results_are_text_in_every_figure_and_report) {
       results = result::read_text(input, "file.jsonl");
     } catch (const Error& error) {
       ++refused;
-      holds(fault_of_terminal_text(cli::terminal_text(cli::error_text(error))), input);
+      holds(fault_of_terminal_text(command::terminal_text(command::error_text(error))), input);
       continue;
     }
     for (const auto& [entry, compose, suits] : cli::figures()) {
@@ -213,9 +213,10 @@ BOOST_AUTO_TEST_CASE(machines_and_metrics_are_text_on_a_terminal) {
   std::mt19937 random(1);
   const auto all = pieces("PWNED");
   const auto shown = [](const std::string& text) {
-    cli::Table table({{text}, {"b"}});
+    command::Table table({{text}, {"b"}});
     table.add({text, "c"});
-    return cli::terminal_text(table.text() + cli::wrap(text, 80, 2) + cli::paint(cli::Style::bad, text));
+    return command::terminal_text(table.text() + command::wrap(text, 80, 2) +
+                                  command::paint(command::Style::bad, text));
   };
   std::vector<JsonText> machines;
   for (const auto& path : files("src/model/data", ".json"))
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(machines_and_metrics_are_text_on_a_terminal) {
       try {
         text = shown(parse(input));
       } catch (const Error& error) {
-        text = cli::terminal_text(cli::error_text(error));
+        text = command::terminal_text(command::error_text(error));
       }
       holds(fault_of_terminal_text(text), input);
     };
@@ -252,14 +253,14 @@ BOOST_AUTO_TEST_CASE(preset_tables_are_text_on_a_terminal_and_in_json) {
   for (int i = 0; i < cases() / 4; ++i) {
     std::string text = tables[random() % tables.size()];
     text.insert(random() % (text.size() + 1), payload(random, all));
-    const auto result = preset::lint(PresetTable::of(text, "t\033.csv"), {});
-    preset::ReportOptions options;
+    const auto result = lint::lint(PresetTable::of(text, "t\033.csv"), {});
+    lint::ReportOptions options;
     options.notes = true;
     options.most = 0;
     for (const auto& made :
-         {preset::as_text("t\033.csv", result, options), preset::as_annotations("t\033.csv", result)})
-      holds(fault_of_terminal_text(cli::terminal_text(made)), text);
-    const std::string json = preset::as_json({{"t\033.csv", result}}), printed = cli::terminal_text(json);
+         {lint::as_text("t\033.csv", result, options), lint::as_annotations("t\033.csv", result)})
+      holds(fault_of_terminal_text(command::terminal_text(made)), text);
+    const std::string json = lint::as_json({{"t\033.csv", result}}), printed = command::terminal_text(json);
     holds(fault_of_terminal_text(printed), text);
     BOOST_TEST((nlohmann::json::parse(printed) == nlohmann::json::parse(json)));
   }

@@ -8,12 +8,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace recount::model;
-
 namespace {
 
-MachineDescription cache(std::int64_t line) {
-  MachineDescription machine;
+model::MachineDescription cache(std::int64_t line) {
+  model::MachineDescription machine;
   machine.name = "m";
   machine.levels.emplace_back();
   machine.levels[0].line = line;
@@ -22,14 +20,14 @@ MachineDescription cache(std::int64_t line) {
   return machine;
 }
 
-void replay(Hierarchy& caches, const std::vector<Access>& trace) {
+void replay(model::Hierarchy& caches, const std::vector<Access>& trace) {
   for (const Access& a : trace)
     a.store ? caches.store(a.address, a.bytes) : caches.load(a.address, a.bytes);
 }
 
 void refused(const std::string& sizes) {
   BOOST_CHECK_EXCEPTION(
-      (void)altered(cache(64), "l1=" + sizes), recount::Error, [&](const recount::Error& e) {
+      (void)model::altered(cache(64), "l1=" + sizes), recount::Error, [&](const recount::Error& e) {
         return e.kind() == recount::ErrorKind::bad_input && e.problem().subject == "m~l1=" + sizes;
       });
 }
@@ -42,50 +40,52 @@ BOOST_AUTO_TEST_CASE(every_member_counts_as_it_does_alone) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 8; ++seed) {
     Chance chance(seed);
     const std::int64_t line = std::int64_t{4} << chance.from(0, 4);
-    const MachineDescription base = cache(line);
-    MachineDescription many = altered(base, "l1=" + std::to_string(line * chance.from(1, 3)) + ":" +
-                                                std::to_string(line * chance.from(12, 100)) + "/1:20");
+    const model::MachineDescription base = cache(line);
+    model::MachineDescription many =
+        model::altered(base, "l1=" + std::to_string(line * chance.from(1, 3)) + ":" +
+                                 std::to_string(line * chance.from(12, 100)) + "/1:20");
     const auto trace = random_trace(chance, 300);
     const std::int64_t passes = chance.from(1, 9);
-    Hierarchy one_pass(many);
-    repeat(one_pass, passes, [&] { replay(one_pass, trace); });
+    model::Hierarchy one_pass(many);
+    model::repeat(one_pass, passes, [&] { replay(one_pass, trace); });
     BOOST_REQUIRE(!many.family.empty());
-    for (const FamilyMember& member : many.family) {
-      const MachineDescription alone = altered(base, "l1=" + to_text(member));
+    for (const model::FamilyMember& member : many.family) {
+      const model::MachineDescription alone = model::altered(base, "l1=" + model::to_text(member));
       BOOST_REQUIRE(alone.family.empty());
-      Hierarchy caches(alone);
+      model::Hierarchy caches(alone);
       for (std::int64_t i = 0; i < passes; ++i)
         replay(caches, trace);
-      const auto expected = metrics(caches);
-      for (const auto& [name, value] : metrics(one_pass, member))
-        BOOST_TEST(value == expected.at(name), "seed " << seed << " " << to_text(member) << ": " << name);
+      const auto expected = model::metrics(caches);
+      for (const auto& [name, value] : model::metrics(one_pass, member))
+        BOOST_TEST(value == expected.at(name),
+                   "seed " << seed << " " << model::to_text(member) << ": " << name);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(members_are_all_ways_that_divide_doubling_sizes) {
   std::vector<std::string> names;
-  for (const FamilyMember& member : altered(cache(64), "l1=3K:12K/2:6").family)
-    names.push_back(to_text(member));
+  for (const model::FamilyMember& member : model::altered(cache(64), "l1=3K:12K/2:6").family)
+    names.push_back(model::to_text(member));
   BOOST_TEST(names == (std::vector<std::string>{"3K/2", "3K/3", "3K/4", "3K/6", "6K/2", "6K/3", "6K/4",
                                                 "6K/6", "12K/2", "12K/3", "12K/4", "12K/6"}),
              boost::test_tools::per_element());
-  const MachineDescription one = machine("i7-9700~l1=48K/12");
+  const model::MachineDescription one = model::machine("i7-9700~l1=48K/12");
   BOOST_TEST((one.family.empty() && one.levels.size() == 1 && one.levels[0].sets() == 64 && !one.tlb));
-  BOOST_TEST(member_names("i7-9700~l1=32K/4:8") ==
+  BOOST_TEST(model::member_names("i7-9700~l1=32K/4:8") ==
                  (std::vector<std::string>{"i7-9700~l1=32K/4", "i7-9700~l1=32K/8"}),
              boost::test_tools::per_element());
-  BOOST_TEST(member_names("i7-9700") == std::vector<std::string>{"i7-9700"},
+  BOOST_TEST(model::member_names("i7-9700") == std::vector<std::string>{"i7-9700"},
              boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(names_what_is_known_of_members) {
-  const MachineDescription many = altered(cache(64), "l1=1K:2K/1:4");
-  const Hierarchy caches(many);
+  const model::MachineDescription many = model::altered(cache(64), "l1=1K:2K/1:4");
+  const model::Hierarchy caches(many);
   std::vector<std::string> names;
-  for (const auto& [name, value] : metrics(caches, many.family.front()))
+  for (const auto& [name, value] : model::metrics(caches, many.family.front()))
     names.push_back(name);
-  BOOST_TEST(metric_names(many) == names, boost::test_tools::per_element());
+  BOOST_TEST(model::metric_names(many) == names, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(bad_sizes_are_refused) {

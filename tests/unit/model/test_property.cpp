@@ -5,8 +5,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace recount::model;
-
 namespace {
 
 template <class Simulator>
@@ -15,7 +13,7 @@ void replay(Simulator& simulator, const std::vector<Access>& trace) {
     a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
 }
 
-void compare(const LevelCounts& model, const LevelCounts& reference) {
+void compare(const model::LevelCounts& model, const model::LevelCounts& reference) {
   BOOST_TEST(model.accesses == reference.accesses, boost::test_tools::per_element());
   BOOST_TEST(model.misses == reference.misses, boost::test_tools::per_element());
   BOOST_TEST(model.evictions == reference.evictions);
@@ -24,7 +22,7 @@ void compare(const LevelCounts& model, const LevelCounts& reference) {
   BOOST_TEST(model.prefetches == reference.prefetches);
 }
 
-bool same(const Counts& model, const Counts& reference) {
+bool same(const model::Counts& model, const model::Counts& reference) {
   if (model == reference) return true;
   for (std::size_t i = 0; i < model.levels.size(); ++i) {
     BOOST_TEST_CONTEXT("level " << i) compare(model.levels[i], reference.levels[i]);
@@ -42,11 +40,12 @@ bool same(const Counts& model, const Counts& reference) {
 void run_cases(bool plain) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(2 * seed + (plain ? 1 : 0));
-    const MachineDescription machine = random_machine(chance, plain);
-    WideSets::allowed = seed % 3 != 0; // sets are kept in another way where this processor has no vectors
+    const model::MachineDescription machine = random_machine(chance, plain);
+    model::WideSets::allowed =
+        seed % 3 != 0; // sets are kept in another way where this processor has no vectors
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
       const auto trace = random_trace(chance, 400);
-      Hierarchy model(machine);
+      model::Hierarchy model(machine);
       reference::Simulator simple(machine);
       replay(model, trace);
       replay(simple, trace);
@@ -55,7 +54,7 @@ void run_cases(bool plain) {
       const auto after = simple.counts;
       replay(model, trace);
       replay(simple, trace);
-      Counts second = simple.counts;
+      model::Counts second = simple.counts;
       for (std::size_t i = 0; i < second.levels.size(); ++i)
         second.levels[i].add({}, after.levels[i], 1);
       for (std::size_t i = 0; i < second.tlb.size(); ++i)
@@ -66,7 +65,7 @@ void run_cases(bool plain) {
       if (!same(model.counts(), second)) return;
     }
   }
-  WideSets::allowed = true;
+  model::WideSets::allowed = true;
 }
 
 } // namespace

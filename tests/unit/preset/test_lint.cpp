@@ -10,7 +10,6 @@
 #include <sstream>
 
 using namespace recount;
-using namespace recount::preset;
 
 namespace {
 
@@ -24,23 +23,23 @@ std::string text_of(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
-LintResult check(const std::filesystem::path& path) {
+lint::LintResult check(const std::filesystem::path& path) {
   const std::string text = text_of(path);
-  LintOptions options;
+  lint::LintOptions options;
   if (text.find("# papi: 7.3") != std::string::npos) options.version = PapiVersion::v7_3;
-  return lint(PresetTable::of(text, path.string()), options);
+  return lint::lint(PresetTable::of(text, path.string()), options);
 }
 
-bool finds(const LintResult& result, std::string_view rule) {
-  return std::ranges::any_of(result.findings, [&](const Finding& f) { return f.rule->id == rule; });
+bool finds(const lint::LintResult& result, std::string_view rule) {
+  return std::ranges::any_of(result.findings, [&](const lint::Finding& f) { return f.rule->id == rule; });
 }
 
-std::string all(const LintResult& result) {
-  return as_annotations("table", result);
+std::string all(const lint::LintResult& result) {
+  return lint::as_annotations("table", result);
 }
 
 bool x86_tables() {
-  if (core_pmu("skl")) return true;
+  if (preset::core_pmu("skl")) return true;
   std::cerr << "SKIP: this build of libpfm4 has no x86 tables\n";
   return false;
 }
@@ -49,12 +48,12 @@ bool x86_tables() {
 
 BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
   if (!x86_tables()) return;
-  for (const Rule& rule : rules()) {
+  for (const lint::Rule& rule : lint::rules()) {
     const std::string id(rule.id);
     BOOST_TEST_CONTEXT(id) {
-      const LintResult bad = check(data / (id + ".bad.csv"));
+      const lint::LintResult bad = check(data / (id + ".bad.csv"));
       BOOST_TEST(finds(bad, rule.id), all(bad));
-      const LintResult good = check(data / (id + ".good.csv"));
+      const lint::LintResult good = check(data / (id + ".good.csv"));
       BOOST_TEST(!finds(good, rule.id), all(good));
     }
   }
@@ -68,7 +67,7 @@ BOOST_AUTO_TEST_CASE(mistakes_that_shipped_are_found) {
     const std::string text = text_of(entry.path());
     const std::string expected = text.substr(10, text.find('\n') - 10);
     BOOST_TEST_CONTEXT(entry.path().filename().string()) {
-      const LintResult result = check(entry.path());
+      const lint::LintResult result = check(entry.path());
       BOOST_TEST(finds(result, expected), all(result));
     }
     ++tables;
@@ -80,29 +79,30 @@ BOOST_AUTO_TEST_CASE(findings_say_where) {
   if (!x86_tables()) return;
   const auto table =
       PresetTable::of("CPU,skl\nCPU,skx\nPRESET,PAPI_LST_INS,DERIVED_ADD,MEM_INST_RETIRED:ALL_LOADS,NOPE\n");
-  const LintResult result = lint(table, {});
+  const lint::LintResult result = lint::lint(table, {});
   BOOST_TEST_REQUIRE(result.findings.size() == 1U);
-  const Finding& f = result.findings.front();
+  const lint::Finding& f = result.findings.front();
   BOOST_TEST(f.rule->id == "half-read");
   BOOST_TEST((f.places.front() == Place{3, 60}));
   BOOST_TEST(f.cpus.size() == 2U);
-  BOOST_TEST(
-      as_annotations("t.csv", result).find("t.csv:3: error: PAPI_LST_INS is counted without its term NOPE") ==
-      0U);
+  BOOST_TEST(lint::as_annotations("t.csv", result)
+                 .find("t.csv:3: error: PAPI_LST_INS is counted without its term NOPE") == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(an_allowance_needs_a_rule_and_a_reason) {
   const auto table = PresetTable::of("CPU,x\n# recount: allow one-term\nPRESET,PAPI_LD_INS,DERIVED_ADD,A\n"
                                      "# recount: allow nonsense why\nPRESET,PAPI_SR_INS,NOT_DERIVED,B\n");
-  const LintResult result = lint(table, {});
+  const lint::LintResult result = lint::lint(table, {});
   BOOST_TEST(finds(result, "one-term"));
-  BOOST_TEST(std::ranges::count_if(result.findings,
-                                   [](const Finding& f) { return f.rule->id == "unused-allowance"; }) == 2);
+  BOOST_TEST(std::ranges::count_if(result.findings, [](const lint::Finding& f) {
+               return f.rule->id == "unused-allowance";
+             }) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_cpu_that_libpfm4_does_not_know_is_named) {
-  const LintResult result = lint(PresetTable::of("CPU,no_such_pmu\nPRESET,PAPI_LD_INS,NOT_DERIVED,A\n"), {});
+  const lint::LintResult result =
+      lint::lint(PresetTable::of("CPU,no_such_pmu\nPRESET,PAPI_LD_INS,NOT_DERIVED,A\n"), {});
   BOOST_TEST_REQUIRE(result.unchecked.size() == 1U);
   BOOST_TEST(result.unchecked.front() == "no_such_pmu");
-  BOOST_TEST(as_text("t", result, {}).find("not checked") != std::string::npos);
+  BOOST_TEST(lint::as_text("t", result, {}).find("not checked") != std::string::npos);
 }

@@ -9,10 +9,9 @@
 #include <algorithm>
 
 using namespace recount;
-using namespace recount::report;
 
 namespace {
-const Tables tables{cli::figures(), cli::sections()};
+const report::Tables tables{cli::figures(), cli::sections()};
 
 result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
                          const std::string& metric, result::Number value, int repetition = 0,
@@ -61,34 +60,34 @@ result::Results study() {
   return results;
 }
 
-std::vector<std::string> headings(const Document& document) {
+std::vector<std::string> headings(const document::Document& document) {
   std::vector<std::string> all;
   for (const auto& block : document.blocks)
-    if (const auto* heading = std::get_if<Heading>(&block)) all.push_back(heading->text);
+    if (const auto* heading = std::get_if<document::Heading>(&block)) all.push_back(heading->text);
   return all;
 }
 
 /// All words of a document.
-std::string words(const Document& document) {
+std::string words(const document::Document& document) {
   std::string text = document.title + "\n";
   for (const auto& block : document.blocks) {
-    if (const auto* heading = std::get_if<Heading>(&block)) text += heading->text + "\n";
-    if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += paragraph->text + "\n";
-    if (const auto* list = std::get_if<List>(&block))
+    if (const auto* heading = std::get_if<document::Heading>(&block)) text += heading->text + "\n";
+    if (const auto* paragraph = std::get_if<document::Paragraph>(&block)) text += paragraph->text + "\n";
+    if (const auto* list = std::get_if<document::List>(&block))
       for (const auto& item : list->items)
         text += item + "\n";
-    if (const auto* table = std::get_if<Table>(&block)) {
+    if (const auto* table = std::get_if<document::Table>(&block)) {
       text += table->caption + "\n";
       for (const auto& row : table->rows)
         for (const auto& cell : row)
           text += cell + "\n";
     }
-    if (const auto* picture = std::get_if<Picture>(&block)) text += picture->caption + "\n";
+    if (const auto* picture = std::get_if<document::Picture>(&block)) text += picture->caption + "\n";
   }
   return text;
 }
 
-bool says(const Document& document, const std::string& text) {
+bool says(const document::Document& document, const std::string& text) {
   return words(document).find(text) != std::string::npos;
 }
 
@@ -104,7 +103,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 BOOST_AUTO_TEST_SUITE(whole_report)
 
 BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
-  const auto report = build_report(study(), {{"s.jsonl"}, "0", ""}, tables);
+  const auto report = report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables);
   const auto all = headings(report.document);
   std::vector<std::string> wanted{
       "Summary",  "Machine",   "Method", "Not counted", "Products of 16-bit integers", "Products of doubles",
@@ -117,8 +116,8 @@ BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
 }
 
 BOOST_AUTO_TEST_CASE(no_table_is_empty_and_each_row_is_whole) {
-  for (const auto& block : build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document.blocks)
-    if (const auto* table = std::get_if<Table>(&block)) {
+  for (const auto& block : report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document.blocks)
+    if (const auto* table = std::get_if<document::Table>(&block)) {
       BOOST_TEST(!table->rows.empty(), table->caption);
       BOOST_TEST(table->columns.size() > 1U, table->caption);
       for (const auto& row : table->rows)
@@ -127,7 +126,7 @@ BOOST_AUTO_TEST_CASE(no_table_is_empty_and_each_row_is_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_counted_is_told_once_with_its_reason) {
-  const auto text = words(build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document);
+  const auto text = words(report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document);
   BOOST_TEST(count_of(text, "no such event here") == 1U);
   BOOST_TEST(count_of(text, "perf: no PMU") == 1U);
   BOOST_TEST(text.find("PAPI_L1_DCM, PAPI_L2_DCA, PAPI_L2_DCM, PAPI_LD_INS, PAPI_SR_INS by papi") !=
@@ -135,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_counted_is_told_once_with_its_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(numbers_say_who_they_are_by) {
-  const auto document = build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document;
+  const auto document = report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document;
   BOOST_TEST(says(document, "is the fastest of the plain loops, 2.00 times faster than simple"));
   BOOST_TEST(says(document, "by the clock"));
   BOOST_TEST(says(document, "modelled"));
@@ -147,7 +146,7 @@ BOOST_AUTO_TEST_CASE(what_was_never_asked_for_has_no_section) {
   auto results = study();
   std::erase_if(results.observations,
                 [](const auto& o) { return o.params.at("element") != result::ParamValue("f64"); });
-  const auto all = headings(build_report(results, {{"s.jsonl"}, "0", ""}, tables).document);
+  const auto all = headings(report::build_report(results, {{"s.jsonl"}, "0", ""}, tables).document);
   for (const char* absent : {"Products of 16-bit integers", "Caches", "Cache curves",
                              "Published values compared with the model", "Warnings"})
     BOOST_TEST((std::ranges::find(all, absent) == all.end()), absent);
@@ -163,14 +162,14 @@ BOOST_AUTO_TEST_CASE(machines_are_kept_apart) {
     o.run = "S";
     results.observations.push_back(o);
   }
-  const auto report = build_report(results, {{"s.jsonl"}, "0", ""}, tables);
+  const auto report = report::build_report(results, {{"s.jsonl"}, "0", ""}, tables);
   const auto all = headings(report.document);
   BOOST_TEST((std::ranges::find(all, "Machines") != all.end()));
   for (const char* host : {"box", "other"})
     BOOST_TEST((std::ranges::find(all, std::string("Products of doubles: Some CPU on ") + host) != all.end()),
                host);
-  for (const RequestedPicture& a : report.pictures)
-    BOOST_TEST(std::ranges::count(report.pictures, a.name, &RequestedPicture::name) == 1);
+  for (const document::RequestedPicture& a : report.pictures)
+    BOOST_TEST(std::ranges::count(report.pictures, a.name, &document::RequestedPicture::name) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
@@ -181,7 +180,7 @@ BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
   results.failures.push_back(
       {"R", "matmul", {{"n", std::int64_t{7}}}, 0, "perf", "killed by signal 9 (SIGKILL)"});
   results.warnings = {"s.jsonl: the last line is torn"};
-  const auto document = build_report(results, {{"s.jsonl"}, "0", ""}, tables).document;
+  const auto document = report::build_report(results, {{"s.jsonl"}, "0", ""}, tables).document;
   BOOST_TEST(says(document, "(steal 1)"));
   BOOST_TEST(says(document, "counted at least 25 % of the time"));
   BOOST_TEST(says(document, "matmul n=7, repetition 1, by perf: killed by signal 9"));
@@ -191,8 +190,9 @@ BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
 BOOST_AUTO_TEST_CASE(nothing_to_report_is_an_error) {
   auto results = study();
   results.observations.clear();
-  BOOST_CHECK_THROW((void)build_report(results, {{"s.jsonl"}, "0", ""}, tables), Error);
-  BOOST_CHECK_THROW((void)build_report(study(), {{"s.jsonl"}, "0", "no-such-machine"}, tables), Error);
+  BOOST_CHECK_THROW((void)report::build_report(results, {{"s.jsonl"}, "0", ""}, tables), Error);
+  BOOST_CHECK_THROW((void)report::build_report(study(), {{"s.jsonl"}, "0", "no-such-machine"}, tables),
+                    Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

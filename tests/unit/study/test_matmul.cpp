@@ -11,12 +11,11 @@
 #include <stdexcept>
 
 using namespace recount;
-using namespace recount::study;
 
 namespace {
 
-MatmulRequest request(std::vector<std::string> studies, bool quick = false) {
-  MatmulRequest r;
+matmul::MatmulRequest request(std::vector<std::string> studies, bool quick = false) {
+  matmul::MatmulRequest r;
   r.choice.studies = std::move(studies);
   r.choice.quick = quick;
   r.witnesses = {"clock", "model:i7-9700"};
@@ -24,17 +23,17 @@ MatmulRequest request(std::vector<std::string> studies, bool quick = false) {
   return r;
 }
 
-std::int64_t n_of(const MatmulStop& stop) {
+std::int64_t n_of(const matmul::MatmulStop& stop) {
   return std::get<std::int64_t>(stop.point.at("n"));
 }
-std::string variant_of(const MatmulStop& stop) {
+std::string variant_of(const matmul::MatmulStop& stop) {
   return std::get<std::string>(stop.point.at("variant"));
 }
 
-std::size_t count(const std::vector<MatmulStop>& stops, const std::string& kernel,
+std::size_t count(const std::vector<matmul::MatmulStop>& stops, const std::string& kernel,
                   const std::string& variant) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      stops, [&](const MatmulStop& s) { return s.kernel == kernel && variant_of(s) == variant; }));
+      stops, [&](const matmul::MatmulStop& s) { return s.kernel == kernel && variant_of(s) == variant; }));
 }
 
 } // namespace
@@ -42,10 +41,10 @@ std::size_t count(const std::vector<MatmulStop>& stops, const std::string& kerne
 BOOST_AUTO_TEST_SUITE(matmul_study)
 
 BOOST_AUTO_TEST_CASE(the_laboratory_is_whole) {
-  MatmulChoice choice;
+  matmul::MatmulChoice choice;
   choice.studies = {"lab"};
   choice.line = 128;
-  const auto stops = matmul_points(choice);
+  const auto stops = matmul::matmul_points(choice);
   BOOST_TEST(count(stops, "matmul", "ijk-mem") == 1U);
   BOOST_TEST(count(stops, "matmul", "transposed") == 2U); // with and without
   BOOST_TEST(count(stops, "matmul-vectorised", "transposed") == 2U);
@@ -56,32 +55,32 @@ BOOST_AUTO_TEST_CASE(the_laboratory_is_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(the_report_is_whole) {
-  MatmulChoice choice;
+  matmul::MatmulChoice choice;
   choice.studies = {"report"};
-  auto stops = matmul_points(choice);
+  auto stops = matmul::matmul_points(choice);
   BOOST_TEST(count(stops, "matmul", "ijk") == 7U);
   BOOST_TEST(count(stops, "matmul", "ikj") == 11U);
   BOOST_TEST(count(stops, "matmul", "blocked") == 4U * 5U);
   choice.quick = true;
-  stops = matmul_points(choice);
+  stops = matmul::matmul_points(choice);
   std::set<std::int64_t> sizes;
   for (const auto& stop : stops)
     if (stop.kernel == "matmul" && stop.timed) sizes.insert(n_of(stop));
   BOOST_TEST((sizes == std::set<std::int64_t>{600, 1000}));
   choice.sizes = {10, 20};
   choice.blocks = {4, 16};
-  stops = matmul_points(choice);
+  stops = matmul::matmul_points(choice);
   BOOST_TEST(count(stops, "matmul", "ijk") == 2U);
   BOOST_TEST(count(stops, "matmul", "blocked") == 4U);
   choice.studies = {"reprot"};
-  BOOST_CHECK_THROW((void)matmul_points(choice), Error);
+  BOOST_CHECK_THROW((void)matmul::matmul_points(choice), Error);
 }
 
 BOOST_AUTO_TEST_CASE(commands_run_where_simple_and_line_do) {
-  MatmulChoice choice;
+  matmul::MatmulChoice choice;
   choice.studies = {"report"};
   choice.commands = {"X=prog --a=b {variant} {n}", "python3 m.py {n}"};
-  const auto stops = command_points(choice);
+  const auto stops = matmul::command_points(choice);
   BOOST_TEST(stops.size() == 2U * 2U * 7U); // up to 3000
   BOOST_TEST(std::get<std::string>(stops[0].point.at("language")) == "X");
   BOOST_TEST(std::get<std::string>(stops[0].point.at("command")) == "prog --a=b {variant} {n}");
@@ -91,7 +90,7 @@ BOOST_AUTO_TEST_CASE(commands_run_where_simple_and_line_do) {
 BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
   auto r = request({"lab"});
   r.java = false;
-  const auto plan = plan_matmul(r, "");
+  const auto plan = matmul::plan_matmul(r, "");
   std::set<int> repetitions;
   bool modelled = false;
   for (const auto& job : plan.jobs) {
@@ -105,49 +104,50 @@ BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
   }
   BOOST_TEST(modelled);
   BOOST_TEST(repetitions.size() == 5U);
-  auto again = plan_matmul(r, "");
+  auto again = matmul::plan_matmul(r, "");
   BOOST_TEST((again.settings == plan.settings));
   r.repeat = 4;
-  BOOST_TEST((plan_matmul(r, "").settings != plan.settings)); // not the file to resume
+  BOOST_TEST((matmul::plan_matmul(r, "").settings != plan.settings)); // not the file to resume
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_without_a_part_runs_once_though_asked_for) {
   auto r = request({"report"}, true);
   r.witnesses = {"model:i7-9700", "model:i7-9700~no-tlb"};
   std::set<std::string> runs;
-  for (const auto& job : plan_matmul(r, "").jobs)
+  for (const auto& job : matmul::plan_matmul(r, "").jobs)
     BOOST_TEST(runs.insert(job.kernel + result::describe(job.point) + job.witness).second);
   BOOST_TEST(!runs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_told) {
-  const auto plan = plan_matmul(request({"report"}, true), "there is no javac");
+  const auto plan = matmul::plan_matmul(request({"report"}, true), "there is no javac");
   BOOST_TEST(plan.skipped.at("Java") == "there is no javac");
   BOOST_TEST(std::ranges::none_of(plan.jobs, [](const auto& job) { return job.kernel == "external"; }));
   auto model_only = request({"report"}, true);
   model_only.witnesses = {"model:i7-9700"};
-  for (const auto& job : plan_matmul(model_only, "").jobs)
+  for (const auto& job : matmul::plan_matmul(model_only, "").jobs)
     BOOST_TEST(job.kernel == "matmul"); // nothing that only a clock can time
-  BOOST_CHECK_THROW((void)plan_matmul(request({}), ""), Error);
+  BOOST_CHECK_THROW((void)matmul::plan_matmul(request({}), ""), Error);
 }
 
 BOOST_AUTO_TEST_CASE(points_of_a_published_table_are_run) {
   auto r = request({});
-  r.published = parse_published("variant,n,l1_dcm\nline,77,5\n", "t.csv");
-  const auto plan = plan_matmul(r, "");
+  r.published = matmul::parse_published("variant,n,l1_dcm\nline,77,5\n", "t.csv");
+  const auto plan = matmul::plan_matmul(r, "");
   BOOST_REQUIRE(!plan.jobs.empty());
   for (const auto& job : plan.jobs)
     BOOST_TEST(std::get<std::int64_t>(job.point.at("n")) == 77);
 }
 
 BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
-  const auto plan = plan_matmul(request({"report"}), "no");
+  const auto plan = matmul::plan_matmul(request({"report"}), "no");
   auto half = plan.jobs;
   half.resize(half.size() / 2);
-  const StepTime even = [](const sweep::Job&) { return 1e-9; };
-  BOOST_TEST(estimate_matmul(half, 2, even).count() < estimate_matmul(plan.jobs, 2, even).count());
-  BOOST_TEST(estimate_matmul({}, 2, even).count() == 0);
-  BOOST_TEST(time_a_step(plan.jobs.front()) > 0);
+  const matmul::StepTime even = [](const sweep::Job&) { return 1e-9; };
+  BOOST_TEST(matmul::estimate_matmul(half, 2, even).count() <
+             matmul::estimate_matmul(plan.jobs, 2, even).count());
+  BOOST_TEST(matmul::estimate_matmul({}, 2, even).count() == 0);
+  BOOST_TEST(matmul::time_a_step(plan.jobs.front()) > 0);
 }
 
 BOOST_AUTO_TEST_CASE(every_simulated_kernel_has_a_time) {
@@ -171,15 +171,17 @@ BOOST_AUTO_TEST_CASE(every_simulated_kernel_has_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(the_model_is_announced_by_what_its_machine_allows) {
-  const StepTime never = [](const sweep::Job&) -> double { throw std::logic_error("nothing is timed"); };
+  const matmul::StepTime never = [](const sweep::Job&) -> double {
+    throw std::logic_error("nothing is timed");
+  };
   const auto seconds = [&](const std::string& variant, std::int64_t n, const std::string& machine,
                            std::size_t times = 1, int parallel = 1) {
     const auto& kernel = kernel::find("matmul");
     const std::string witness = "model:" + machine;
     const sweep::Job job{"matmul", kernel::complete(kernel, {{"variant", variant}, {"n", n}}), 0, witness,
-                         matmul_metrics(witness)};
-    return 1e-9 *
-           static_cast<double>(estimate_matmul(std::vector<sweep::Job>(times, job), parallel, never).count());
+                         matmul::matmul_metrics(witness)};
+    return 1e-9 * static_cast<double>(
+                      matmul::estimate_matmul(std::vector<sweep::Job>(times, job), parallel, never).count());
   };
   for (const char* variant : {"ijk", "ijk-mem", "ikj", "transposed", "blocked"}) {
     // Below an inclusive third level every access is replayed.

@@ -12,7 +12,6 @@
 #include <random>
 
 using namespace recount;
-using namespace recount::study;
 
 namespace {
 
@@ -23,7 +22,7 @@ bool says(const Error& error, const std::string& part) {
   return error.kind() == ErrorKind::bad_input && std::string(error.what()).find(part) != std::string::npos;
 }
 void refused(const std::string& text, const std::string& part) {
-  BOOST_CHECK_EXCEPTION((void)parse_published(text, "t.csv"), Error, [&](const Error& error) {
+  BOOST_CHECK_EXCEPTION((void)matmul::parse_published(text, "t.csv"), Error, [&](const Error& error) {
     BOOST_TEST_CONTEXT(error.what()) BOOST_TEST(says(error, part));
     return says(error, part);
   });
@@ -34,8 +33,8 @@ void refused(const std::string& text, const std::string& part) {
 BOOST_AUTO_TEST_SUITE(published_tables)
 
 BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
-  const auto table =
-      parse_published(head + "simple,600,,0.2,0.25,244,39\r\n\nblock, 4096 ,128,3e1,,96,\n", "x/t.csv");
+  const auto table = matmul::parse_published(
+      head + "simple,600,,0.2,0.25,244,39\r\n\nblock, 4096 ,128,3e1,,96,\n", "x/t.csv");
   BOOST_TEST(table.run.versions.at("published") == "t.csv");
   BOOST_TEST(table.run.versions.at("source") == "Measured on an i7 9700, by somebody");
   BOOST_TEST(table.run.versions.at("machine") == "i7-9700"); // mentioned, in other letters
@@ -55,15 +54,14 @@ BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
 }
 
 BOOST_AUTO_TEST_CASE(columns_may_be_few_and_in_any_order) {
-  const auto table = parse_published("l1_dcm,n,variant\n7,100,line\n", "t.csv");
+  const auto table = matmul::parse_published("l1_dcm,n,variant\n7,100,line\n", "t.csv");
   BOOST_TEST(table.observations.size() == 1U);
   BOOST_TEST(!table.run.versions.contains("machine"));
-  BOOST_TEST(parse_published("n,variant,tot_cyc\n5,ijk-mem,9\n", "t.csv").observations[0].metric ==
+  BOOST_TEST(matmul::parse_published("n,variant,tot_cyc\n5,ijk-mem,9\n", "t.csv").observations[0].metric ==
              "PAPI_TOT_CYC");
-  BOOST_TEST(
-      parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "host~full").run.versions.at("machine") ==
-      "host~full");
-  const auto same = [](const char* text) { return parse_published(text, "t.csv").run.id; };
+  BOOST_TEST(matmul::parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "host~full")
+                 .run.versions.at("machine") == "host~full");
+  const auto same = [](const char* text) { return matmul::parse_published(text, "t.csv").run.id; };
   BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") == same("n,variant,seconds\n5,simple,9\n"));
   BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") != same("n,variant,seconds\n5,simple,8\n"));
 }
@@ -84,8 +82,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
   refused(head + "simple,600,,fast,,1,\n", "\"fast\" is not a time");
   refused(head + "simple,600,,nan,,1,\n", "\"nan\" is not a time");
   refused(head + ",600,,,,1,\n", "has no variant or no n");
-  BOOST_CHECK_THROW((void)parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "i7-9999"), Error);
-  BOOST_CHECK_THROW((void)read_published("/no/such/table.csv"), Error);
+  BOOST_CHECK_THROW((void)matmul::parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "i7-9999"),
+                    Error);
+  BOOST_CHECK_THROW((void)matmul::read_published("/no/such/table.csv"), Error);
 }
 
 /// The model is asked for the points of a table and for nothing that stands in it.
@@ -96,12 +95,12 @@ BOOST_AUTO_TEST_CASE(other_values_leave_what_is_modelled_as_it_is) {
     for (const char* point : {"simple,40,", "line,64,", "block,48,16"})
       text += fmt::format("{},{},{},{}\n", point, other ? 1 + random() % 90 : 2,
                           other ? random() % 100'000'000 : 5000, other ? random() % 100'000'000 : 7000);
-    MatmulRequest request;
-    request.published = parse_published(text, "t.csv");
+    matmul::MatmulRequest request;
+    request.published = matmul::parse_published(text, "t.csv");
     request.witnesses = {"model:i7-9700"};
     request.choice.studies = {};
     std::vector<std::string> all;
-    for (const auto& job : plan_matmul(request, "").jobs) {
+    for (const auto& job : matmul::plan_matmul(request, "").jobs) {
       const auto& kernel = kernel::find(job.kernel);
       const witness::Task task{"r", job.kernel, job.point, job.repetition, job.witness, job.metrics};
       for (const auto& o : witness::find(job.witness).observe(kernel, nullptr, task))
@@ -118,10 +117,10 @@ BOOST_AUTO_TEST_CASE(other_values_leave_what_is_modelled_as_it_is) {
 /// The model answers for the machine and the loops: what others have published has no way into it.
 BOOST_AUTO_TEST_CASE(another_table_of_the_same_points_changes_nothing_of_the_model) {
   const auto modelled = [](const std::string& rows) {
-    MatmulRequest request;
-    request.published = parse_published("variant,n,l1_dcm\n" + rows, "t.csv", "i7-9700");
+    matmul::MatmulRequest request;
+    request.published = matmul::parse_published("variant,n,l1_dcm\n" + rows, "t.csv", "i7-9700");
     request.witnesses = {"model:i7-9700"};
-    return plan_matmul(request, "not requested");
+    return matmul::plan_matmul(request, "not requested");
   };
   const auto one = modelled("simple,600,244750000\nline,600,27109566\n"),
              other = modelled("simple,600,1\nline,600,99999999999\n");
@@ -144,7 +143,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_read_or_refused) {
     for (int k = 0; k < 1 + static_cast<int>(random() % 4); ++k)
       text[random() % text.size()] = static_cast<char>(random() % 256);
     try {
-      BOOST_TEST(!parse_published(text, "t.csv").observations.empty());
+      BOOST_TEST(!matmul::parse_published(text, "t.csv").observations.empty());
     } catch (const Error& error) {
       BOOST_TEST((error.kind() == ErrorKind::bad_input));
     }
