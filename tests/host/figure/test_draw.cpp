@@ -20,6 +20,8 @@
 #include <regex>
 #include <sys/stat.h>
 
+using namespace recount::plot;
+
 using namespace recount;
 
 namespace fs = std::filesystem;

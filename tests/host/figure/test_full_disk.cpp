@@ -13,6 +13,8 @@
 #include <iostream>
 #include <sys/mount.h>
 
+using namespace recount::plot;
+
 BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
   const char* const folder = std::getenv("RECOUNT_TEST_SMALL_DISK");
   BOOST_TEST_REQUIRE(folder != nullptr);
@@ -24,7 +26,7 @@ BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
   options.width = 7;
   options.targets = {{recount::plot::Format::png, std::string(folder) + "/fig.png"}};
   try {
-    recount::plot::draw(recount::plot::compose("access-time", recount::figure::timed_sweep()), options);
+    recount::plot::draw(recount::plot::compose("access-time", recount::plot::timed_sweep()), options);
     BOOST_ERROR("16 KiB held the figure");
   } catch (const recount::Error& error) {
     BOOST_CHECK(error.kind() == recount::ErrorKind::bad_input);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 using namespace recount;
-using check::PresetVerdict, check::Verdict;
+using recount::check::PresetVerdict, recount::check::Verdict;
 using test::obstacle;
 
 namespace {
@@ -47,8 +47,9 @@ private:
   std::filesystem::path folder_;
 };
 
-check::CheckContext context(const std::vector<std::string>& presets, const std::vector<std::string>& proven) {
-  check::CheckContext g;
+recount::check::CheckContext context(const std::vector<std::string>& presets,
+                                     const std::vector<std::string>& proven) {
+  recount::check::CheckContext g;
   for (const auto& preset : presets)
     g.presets.push_back({preset, {}});
   for (const auto& metric : proven)
@@ -68,12 +69,12 @@ struct Done {
   }
 };
 
-Done check(const check::CheckContext& g, const std::vector<std::string>& asked, int repeat = 3,
-           const std::string& file = {}, bool resume = false) {
-  check::CheckOptions options;
+Done run_check(const recount::check::CheckContext& g, const std::vector<std::string>& asked, int repeat = 3,
+               const std::string& file = {}, bool resume = false) {
+  recount::check::CheckOptions options;
   options.asked = asked;
   options.repeat = repeat;
-  const auto plan = check::plan_check(g, options);
+  const auto plan = recount::check::plan_check(g, options);
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.program = {CHECK_RUNNER, "run-point"};
@@ -84,14 +85,14 @@ Done check(const check::CheckContext& g, const std::vector<std::string>& asked, 
   batch.resume = resume;
   Done done;
   done.ended = sweep::conduct(batch, {});
-  done.verdicts = check::conclude(plan, g, options, done.ended.results).verdicts;
+  done.verdicts = recount::check::conclude(plan, g, options, done.ended.results).verdicts;
   return done;
 }
 
 /// One preset, PAPI_TLB_DM, defined by a row and held against as many occurrences as there are pages.
 PresetVerdict verdict_on(const std::string& row, const char* lie = nullptr) {
   const Surroundings around("PRESET,PAPI_TLB_DM," + row + "\n", lie);
-  return check(context({"PAPI_TLB_DM"}, {"PAPI_TLB_DM"}), {}).of("PAPI_TLB_DM");
+  return run_check(context({"PAPI_TLB_DM"}, {"PAPI_TLB_DM"}), {}).of("PAPI_TLB_DM");
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_right_row_agrees_with_all_the_evidence) {
   BOOST_TEST(judgement.papi->median == 200);
   BOOST_TEST(judgement.perf->n == 12U);
   BOOST_TEST(trial.stated->value == 200);
-  BOOST_TEST(check::bias(trial.perf).value() == 0);
+  BOOST_TEST(recount::check::bias(trial.perf).value() == 0);
   BOOST_TEST(trial.perf.empty.contains("outer"));
   BOOST_TEST(trial.perf.empty.contains("inner"));
   BOOST_TEST(!trial.apart);
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_relation_that_does_not_hold_is_told) {
   const Surroundings around("PRESET,PAPI_L1_DCM,NOT_DERIVED," + pf + "\nPRESET,PAPI_L1_TCM,DERIVED_SUB," +
                             pf + "," + mf + "\n");
   const auto g = context({"PAPI_L1_DCM", "PAPI_L1_TCM"}, {"PAPI_L1_DCM"});
-  const Done done = check(g, {});
+  const Done done = run_check(g, {});
   BOOST_TEST((done.of("PAPI_L1_DCM").verdict == Verdict::agrees));
   const PresetVerdict& total = done.of("PAPI_L1_TCM");
   BOOST_TEST((total.verdict == Verdict::broken_invariant), total.why);
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(one_metric_is_held_against_another) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);
   const Surroundings around("PRESET,PAPI_TLB_IM,NOT_DERIVED," + pf + "\n");
   const auto g = context({"PAPI_TLB_IM", "PAPI_TLB_DM"}, {"PAPI_TLB_DM", pf});
-  const Done done = check(g, {"PAPI_TLB_IM=PAPI_TLB_DM", mf + "=" + pf, pf + ":u=" + pf, "tlb_im"});
+  const Done done = run_check(g, {"PAPI_TLB_IM=PAPI_TLB_DM", mf + "=" + pf, pf + ":u=" + pf, "tlb_im"});
   BOOST_TEST((done.of("PAPI_TLB_IM").verdict == Verdict::agrees));
   BOOST_TEST((done.of(mf).verdict == Verdict::agrees));
   BOOST_TEST((done.of(pf + ":u").verdict == Verdict::agrees));
@@ -186,9 +187,9 @@ BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused_with_the_nearest_name) {
   const auto g = context({"PAPI_TLB_DM", "PAPI_TLB_IM"}, {"PAPI_TLB_DM", pf});
   const auto said = [&](const std::string& asked) -> std::string {
     try {
-      check::CheckOptions options;
+      recount::check::CheckOptions options;
       options.asked = {asked};
-      static_cast<void>(check::plan_check(g, options));
+      static_cast<void>(recount::check::plan_check(g, options));
     } catch (const Error& error) {
       BOOST_TEST((error.kind() == ErrorKind::bad_input));
       return error.what();
@@ -206,9 +207,9 @@ BOOST_AUTO_TEST_CASE(a_check_is_continued_where_it_was_left) {
   const Surroundings around("PRESET,PAPI_TLB_DM,NOT_DERIVED," + pf + "\n");
   const auto g = context({"PAPI_TLB_DM"}, {"PAPI_TLB_DM"});
   const std::string file = around.file("check.jsonl");
-  BOOST_TEST(check(g, {}, 3, file).ended.outcome.runs == 4U); // three by both, one by the model
+  BOOST_TEST(run_check(g, {}, 3, file).ended.outcome.runs == 4U); // three by both, one by the model
   std::filesystem::resize_file(file, std::filesystem::file_size(file) * 2 / 3);
-  const Done again = check(g, {}, 3, file, true);
+  const Done again = run_check(g, {}, 3, file, true);
   BOOST_TEST(again.ended.outcome.runs > 0U);
   BOOST_TEST(again.ended.outcome.runs < 4U);
   BOOST_TEST((again.of("PAPI_TLB_DM").verdict == Verdict::agrees));

@@ -11,17 +11,17 @@ public:
   explicit PlainNest(recount::model::Hierarchy& caches) : caches_(caches) {}
   void run(const std::vector<recount::model::NestNode>& nodes) {
 
-    for (const model::NestNode& node : nodes) {
-      if (const auto* const access = std::get_if<model::NestAccess>(&node)) {
+    for (const recount::model::NestNode& node : nodes) {
+      if (const auto* const access = std::get_if<recount::model::NestAccess>(&node)) {
         const auto address = static_cast<std::uint64_t>(access->address.at(variables_));
-        if (access->cause == model::Cause::store)
+        if (access->cause == recount::model::Cause::store)
           caches_.store(address, access->bytes);
         else
           caches_.load(address, access->bytes);
         ++accesses;
         continue;
       }
-      const auto& loop = std::get<model::NestLoop>(node);
+      const auto& loop = std::get<recount::model::NestLoop>(node);
       const std::int64_t last = loop.last.at(variables_);
       for (std::int64_t i = loop.first.at(variables_); i < last; i += loop.step) {
         variables_[loop.variable] = i;
@@ -74,7 +74,7 @@ private:
 
   recount::model::NestNode loop(std::size_t depth, std::int64_t most) {
 
-    model::NestLoop loop;
+    recount::model::NestLoop loop;
     loop.variable = depth;
     loop.step = chance_.one_in(4) ? chance_.from(1, 5) : 1;
     const std::int64_t turns =
@@ -82,11 +82,11 @@ private:
     loop.first.constant = chance_.from(0, 3);
     if (depth > 0 && chance_.one_in(4))
       loop.first.slope[static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(depth) - 1))] = 1;
-    model::Affine last = loop.first;
+    recount::model::Affine last = loop.first;
     last.constant += turns * loop.step - chance_.from(0, loop.step - 1);
     if (depth > 0 && chance_.one_in(8)) last.slope[depth - 1] += chance_.from(-1, 1);
     loop.last = {last, last};
-    if (chance_.one_in(4)) loop.last.other = model::Affine{chance_.from(1, 60), {}};
+    if (chance_.one_in(4)) loop.last.other = recount::model::Affine{chance_.from(1, 60), {}};
     const std::int64_t inside = most / std::max<std::int64_t>(1, turns);
     const bool deeper = depth < 3 && inside > 8 && !chance_.one_in(4);
     const std::int64_t nodes = chance_.from(1, 3);

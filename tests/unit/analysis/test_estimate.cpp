@@ -21,20 +21,22 @@ double bell(std::uint64_t& state) {
 BOOST_AUTO_TEST_SUITE(estimates)
 
 BOOST_AUTO_TEST_CASE(equal_values_have_no_interval) {
-  const auto e = statistics::estimate({{5, 5}, {5}}).value();
+  const auto e = recount::statistics::estimate({{5, 5}, {5}}).value();
   BOOST_TEST(e.median == 5);
   BOOST_TEST(e.low == 5);
   BOOST_TEST(e.high == 5);
   BOOST_TEST(e.n == 3U);
-  BOOST_TEST(!statistics::estimate({}).has_value());
-  BOOST_TEST(!statistics::estimate({{}, {}}).has_value());
-  BOOST_CHECK_THROW(static_cast<void>(statistics::estimate({{std::numeric_limits<double>::quiet_NaN()}})),
-                    std::invalid_argument);
+  BOOST_TEST(!recount::statistics::estimate({}).has_value());
+  BOOST_TEST(!recount::statistics::estimate({{}, {}}).has_value());
+  BOOST_CHECK_THROW(
+      static_cast<void>(recount::statistics::estimate({{std::numeric_limits<double>::quiet_NaN()}})),
+      std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_interval) {
-  const statistics::Groups groups{{1, 2, 9}, {3, 4}, {}, {2, 8, 5}};
-  const auto a = statistics::estimate(groups, 3).value(), b = statistics::estimate(groups, 3).value();
+  const recount::statistics::Groups groups{{1, 2, 9}, {3, 4}, {}, {2, 8, 5}};
+  const auto a = recount::statistics::estimate(groups, 3).value(),
+             b = recount::statistics::estimate(groups, 3).value();
   BOOST_TEST(a.low == b.low);
   BOOST_TEST(a.high == b.high);
   BOOST_TEST(a.median == 3.5);
@@ -43,7 +45,8 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_interval) {
 }
 
 BOOST_AUTO_TEST_CASE(one_wild_value_moves_nothing) {
-  const auto e = statistics::estimate({{10, 10, 10, 10}, {10, 10, 10, 10}, {10, 10, 900, 10}}).value();
+  const auto e =
+      recount::statistics::estimate({{10, 10, 10, 10}, {10, 10, 10, 10}, {10, 10, 900, 10}}).value();
   BOOST_TEST(e.median == 10);
   BOOST_TEST(e.high == 10);
 }
@@ -53,27 +56,28 @@ BOOST_AUTO_TEST_CASE(the_interval_holds_the_truth_nine_times_in_ten) {
   int hits = 0;
   constexpr int cases = 300;
   for (int c = 0; c < cases; ++c) {
-    statistics::Groups groups;
+    recount::statistics::Groups groups;
     for (int g = 0; g < 12; ++g) { // groups differ among themselves, too
       const double own = bell(state);
       auto& group = groups.emplace_back();
       for (int i = 0; i < 4; ++i)
         group.push_back(100 + own + 0.3 * bell(state));
     }
-    const auto e = statistics::estimate(groups, static_cast<std::uint64_t>(c)).value();
+    const auto e = recount::statistics::estimate(groups, static_cast<std::uint64_t>(c)).value();
     hits += e.low <= 100 && 100 <= e.high ? 1 : 0;
   }
   BOOST_TEST(hits > cases * 80 / 100); // values taken for independent would hold it six times in ten
 }
 
 BOOST_AUTO_TEST_CASE(bands_hold_decide_or_do_not) {
-  const statistics::Estimate e{10, 9, 11, 20};
-  BOOST_TEST((statistics::held(e, {9, 11}) == statistics::Held::inside));
-  BOOST_TEST((statistics::held(e, {9.5, 20}) == statistics::Held::undecided));
-  BOOST_TEST((statistics::held(e, {8, 10.5}) == statistics::Held::undecided));
-  BOOST_TEST((statistics::held(e, {11.5, 20}) == statistics::Held::outside));
-  BOOST_TEST((statistics::held(e, {0, 8}) == statistics::Held::outside));
-  BOOST_TEST((statistics::held(e, {10.2, 10.4}) == statistics::Held::undecided)); // wider than the band
+  const recount::statistics::Estimate e{10, 9, 11, 20};
+  BOOST_TEST((recount::statistics::held(e, {9, 11}) == recount::statistics::Held::inside));
+  BOOST_TEST((recount::statistics::held(e, {9.5, 20}) == recount::statistics::Held::undecided));
+  BOOST_TEST((recount::statistics::held(e, {8, 10.5}) == recount::statistics::Held::undecided));
+  BOOST_TEST((recount::statistics::held(e, {11.5, 20}) == recount::statistics::Held::outside));
+  BOOST_TEST((recount::statistics::held(e, {0, 8}) == recount::statistics::Held::outside));
+  BOOST_TEST((recount::statistics::held(e, {10.2, 10.4}) ==
+              recount::statistics::Held::undecided)); // wider than the band
 }
 
 BOOST_AUTO_TEST_SUITE_END()

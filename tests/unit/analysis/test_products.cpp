@@ -114,13 +114,13 @@ BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
              boost::test_tools::tolerance(1e-12));
   BOOST_TEST(!matmul::derived(group, a, "IPC"));
   BOOST_CHECK_THROW((void)matmul::derived(group, a, "NONSENSE"), std::out_of_range);
-  const matmul::Comparison c = caches::compare(group, b, a);
+  const matmul::Comparison c = matmul::compare(group, b, a);
   BOOST_TEST(c.by_time->value == 4);
   BOOST_TEST(c.by_cycles->value == 3);
   BOOST_TEST(c.by_cycles->witness == "clock");
   BOOST_TEST(c.l1->value == -0.2, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(c.l2->value == 0.3, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!caches::compare(group, a, matmul::at_size(a, 7)).by_time);
+  BOOST_TEST(!matmul::compare(group, a, matmul::at_size(a, 7)).by_time);
 }
 
 BOOST_AUTO_TEST_CASE(ceilings_are_the_best_of_their_repetitions) {

@@ -30,28 +30,28 @@ private:
 /// and lines do not shrink. `lru`: every level; else tree-PLRU and FIFO as well.
 inline recount::model::MachineDescription random_machine(Dice& dice, bool lru) {
 
-  model::MachineDescription machine;
+  recount::model::MachineDescription machine;
   machine.name = "random";
   const std::int64_t levels = dice.from(1, 3);
   std::int64_t line = std::int64_t{16} << dice.from(0, 4), above = 255, most = 32768;
   for (std::int64_t i = 0; i < levels; ++i, most *= 8) {
-    model::LevelDescription level;
+    recount::model::LevelDescription level;
     level.name = "L" + std::to_string(i + 1);
     if (i > 0 && line < 256 && dice.one_in(4)) line *= 2;
     level.line = line;
-    level.policy = lru ? model::Policy::lru : static_cast<model::Policy>(dice.from(0, 2));
+    level.policy = lru ? recount::model::Policy::lru : static_cast<recount::model::Policy>(dice.from(0, 2));
     do {
-      level.ways =
-          level.policy == model::Policy::plru ? std::int64_t{1} << dice.from(0, 4) : dice.from(1, 24);
+      level.ways = level.policy == recount::model::Policy::plru ? std::int64_t{1} << dice.from(0, 4)
+                                                                : dice.from(1, 24);
       std::int64_t sets = dice.octaves(1, 2048);
       if (dice.one_in(2)) sets = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sets)));
       level.size = line * level.ways * sets;
     } while (level.size <= above || level.size > most);
     above = level.size;
     if (i > 0) {
-      level.inclusion = static_cast<model::Inclusion>(dice.from(0, dice.one_in(4) ? 2 : 1));
-      if (level.inclusion == model::Inclusion::exclusive && machine.levels.back().line != line)
-        level.inclusion = model::Inclusion::inclusive;
+      level.inclusion = static_cast<recount::model::Inclusion>(dice.from(0, dice.one_in(4) ? 2 : 1));
+      if (level.inclusion == recount::model::Inclusion::exclusive && machine.levels.back().line != line)
+        level.inclusion = recount::model::Inclusion::inclusive;
     }
     machine.levels.push_back(level);
   }

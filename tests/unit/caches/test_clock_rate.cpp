@@ -94,7 +94,7 @@ private:
   }
 
   static result::Observation observation(kernel::Pattern pattern, int round) {
-    pattern.seed += round * seeds_per_round;
+    pattern.seed += round * recount::caches::seeds_per_round;
     const auto point = kernel::to_point(pattern, 1);
     result::Observation o;
     o.run = "R";

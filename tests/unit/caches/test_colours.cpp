@@ -20,12 +20,12 @@ struct Disturbance {
 
 /// A second level of 12 x 8 pages; pages lie anywhere. What overflows a set of w ways loses most of its
 /// lines.
-class Placed : public caches::Sampler {
+class Placed : public recount::caches::Sampler {
 public:
   Placed(Disturbance disturbance, std::uint64_t seed) : disturbance_(disturbance), random_(seed) {}
-  [[nodiscard]] const caches::Abilities& abilities() const override { return can_; }
-  std::vector<caches::Reading> read(std::span<const recount::kernel::Pattern> patterns) override {
-    return std::vector<caches::Reading>(patterns.size());
+  [[nodiscard]] const recount::caches::Abilities& abilities() const override { return can_; }
+  std::vector<recount::caches::Reading> read(std::span<const recount::kernel::Pattern> patterns) override {
+    return std::vector<recount::caches::Reading>(patterns.size());
   }
   [[nodiscard]] bool out_of_time() const override { return looks_ > disturbance_.most; }
   [[nodiscard]] std::int64_t colour_of(std::int64_t number) {
@@ -60,11 +60,11 @@ private:
   std::mt19937_64 random_;
   std::map<std::int64_t, std::int64_t> colour_;
   std::int64_t looks_ = 0;
-  caches::Abilities can_;
+  recount::caches::Abilities can_;
 };
 
-caches::ColourTask task() {
-  caches::ColourTask task;
+recount::caches::ColourTask task() {
+  recount::caches::ColourTask task;
   task.step = hit - first_hit;
   task.penalty = penalty;
   task.pages = 5 * true_colours * true_ways;
@@ -75,7 +75,7 @@ caches::ColourTask task() {
 }
 
 /// Each group is of one colour, and no two of the same.
-void check_true(Placed& sampler, const caches::PageColours& found) {
+void check_true(Placed& sampler, const recount::caches::PageColours& found) {
   std::set<std::int64_t> seen;
   for (const auto& pages : found.smallest) {
     const std::int64_t colour = sampler.colour_of(pages.front());
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(every_colour_is_found_once) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       BOOST_TEST_CONTEXT("bursts " << disturbance.burst << ", seed " << seed) {
         Placed sampler(disturbance, seed);
-        const caches::PageColours found = caches::find_colours(sampler, task());
+        const recount::caches::PageColours found = recount::caches::find_colours(sampler, task());
         BOOST_TEST(found.unknown == "");
         BOOST_TEST(found.smallest.size() == true_colours);
         BOOST_TEST(found.left_over == 0);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
     const double busy = seed % 2 == 0 ? 0.1 : 0.5;
     BOOST_TEST_CONTEXT("seed " << seed << ", busy " << busy) {
       Placed sampler({0.01, busy}, seed);
-      const caches::PageColours found = caches::find_colours(sampler, task());
+      const recount::caches::PageColours found = recount::caches::find_colours(sampler, task());
       if (!found.unknown.empty()) continue;
       ++known;
       BOOST_TEST(found.smallest.size() == true_colours);
@@ -124,15 +124,15 @@ BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
 
 BOOST_AUTO_TEST_CASE(noise_without_end_is_no_colour) {
   Placed sampler({0.6}, 1);
-  const caches::PageColours found = caches::find_colours(sampler, task());
+  const recount::caches::PageColours found = recount::caches::find_colours(sampler, task());
   if (found.unknown.empty()) check_true(sampler, found);
   BOOST_TEST(found.smallest.size() <= true_colours);
 }
 
 BOOST_AUTO_TEST_CASE(the_search_ends_with_its_time) {
   Placed sampler({0.02, 0, 2000}, 1);
-  const caches::PageColours found = caches::find_colours(sampler, task());
-  BOOST_TEST(found.unknown == caches::gave_up);
+  const recount::caches::PageColours found = recount::caches::find_colours(sampler, task());
+  BOOST_TEST(found.unknown == recount::caches::gave_up);
   BOOST_TEST(found.smallest.empty());
 }
 

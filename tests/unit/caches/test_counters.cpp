@@ -72,7 +72,7 @@ private:
   /// Puts a value an access on record; gives it as it will be read.
   double on_record(const kernel::Pattern& pattern, int round, const std::string& metric, double each) {
     kernel::Pattern now = pattern;
-    now.seed += round * seeds_per_round;
+    now.seed += round * recount::caches::seeds_per_round;
     const std::int64_t passes = 1 + 20'000 / pattern.visits();
     const auto point = kernel::to_point(now, passes);
     result::Observation o;

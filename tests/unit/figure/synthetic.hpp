@@ -4,7 +4,7 @@
 #include "plot/figure.hpp"
 #include "result/read.hpp"
 
-namespace recount::figure {
+namespace recount::plot {
 
 /// Sizes 4 KiB to 64 KiB doubled, strides 1 to 512 by fours, by the clock, `repetitions` each.
 [[nodiscard]] inline result::Results timed_sweep(int repetitions = 3) {
@@ -64,4 +64,4 @@ namespace recount::figure {
   return plot::find(plot::curve_figures(), name).compose(results, choice);
 }
 
-} // namespace recount::figure
+} // namespace recount::plot

@@ -13,53 +13,51 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace recount;
-
 namespace {
 
-result::Results recorded(bool grid) {
-  caches::CachesTask task;
+recount::result::Results recorded(bool grid) {
+  recount::caches::CachesTask task;
   task.witness = "model:i7-9700";
   task.most_bytes = 8 << 20;
   task.grid = grid;
-  result::Results results;
+  recount::result::Results results;
   results.runs.push_back({});
   results.runs[0].id = "R";
   results.runs[0].cpu = "Some CPU";
-  results.runs[0].plan = caches::record_plan(caches::caches_abilities(task));
-  caches::CachesListener listener;
-  listener.observation = [&](const result::Observation& o) { results.observations.push_back(o); };
-  static_cast<void>(caches::take_readings(task, "R", listener));
+  results.runs[0].plan = recount::caches::record_plan(recount::caches::caches_abilities(task));
+  recount::caches::CachesListener listener;
+  listener.observation = [&](const recount::result::Observation& o) { results.observations.push_back(o); };
+  static_cast<void>(recount::caches::take_readings(task, "R", listener));
   return results;
 }
 
-const result::Results& with_grid() {
-  static const result::Results results = recorded(true);
+const recount::result::Results& with_grid() {
+  static const recount::result::Results results = recorded(true);
   return results;
 }
 
 /// Times of working sets as a clock has them, nothing else: L1 to 32 KiB, L2 to 1 MiB.
-result::Results timed() {
-  result::Results results;
+recount::result::Results timed() {
+  recount::result::Results results;
   results.runs.push_back({});
   auto& run = results.runs[0];
   run.id = "R";
   run.cpu = "Some CPU";
   run.caches = {{"L1d", 32 << 10, 64, 8}, {"L2", 1 << 20, 64, 16}};
-  caches::Abilities can;
+  recount::caches::Abilities can;
   can.witness = "clock";
   can.times = true;
   can.most_bytes = 64 << 20;
   can.at_once = 12;
-  run.plan = caches::record_plan(can);
+  run.plan = recount::caches::record_plan(can);
   for (const auto& point : [] {
-         std::vector<kernel::Pattern> all;
+         std::vector<recount::kernel::Pattern> all;
          for (double size = 2048; size <= 64 << 20; size *= std::exp2(0.25))
-           all.push_back(caches::survey_pattern(std::llround(size / 1024) * 1024));
+           all.push_back(recount::caches::survey_pattern(std::llround(size / 1024) * 1024));
          return all;
        }()) {
-    const auto at = kernel::to_point(point, 1);
-    result::Observation o;
+    const auto at = recount::kernel::to_point(point, 1);
+    recount::result::Observation o;
     o.run = "R";
     o.kernel = at.kernel;
     o.params = at.params;
@@ -73,15 +71,15 @@ result::Results timed() {
   return results;
 }
 
-bool marked(const plot::Panel& panel, const std::string& text) {
-  return std::ranges::any_of(panel.marks,
-                             [&](const plot::Mark& m) { return m.label.find(text) != std::string::npos; });
+bool marked(const recount::plot::Panel& panel, const std::string& text) {
+  return std::ranges::any_of(
+      panel.marks, [&](const recount::plot::Mark& m) { return m.label.find(text) != std::string::npos; });
 }
 
-std::string refusal(const std::string& name, const result::Results& results) {
+std::string refusal(const std::string& name, const recount::result::Results& results) {
   try {
-    static_cast<void>(caches::compose_caches(name, results));
-  } catch (const Error& error) {
+    static_cast<void>(recount::caches::compose_caches(name, results));
+  } catch (const recount::Error& error) {
     return error.what();
   }
   return {};
@@ -92,7 +90,7 @@ std::string refusal(const std::string& name, const result::Results& results) {
 BOOST_AUTO_TEST_SUITE(caches)
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
-  const plot::Sheet sheet = caches::compose_caches("caches", with_grid());
+  const recount::plot::Sheet sheet = recount::caches::compose_caches("caches", with_grid());
   BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
   for (const auto& panel : sheet.panels) {
     BOOST_TEST(panel.title.find("modelled") != std::string::npos);
@@ -105,8 +103,8 @@ BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
 }
 
 BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
-  const plot::Panel panel = caches::compose_caches("caches-ways", with_grid()).panels.at(0);
-  const plot::Series& first = panel.series.at(0);
+  const recount::plot::Panel panel = recount::caches::compose_caches("caches-ways", with_grid()).panels.at(0);
+  const recount::plot::Series& first = panel.series.at(0);
   BOOST_TEST(first.label == "L1d: 8 ways");
   BOOST_TEST(first.samples.back().y == 8);
   for (const auto& s : first.samples)
@@ -115,7 +113,7 @@ BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
 }
 
 BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
-  const plot::Sheet sheet = caches::compose_caches("caches-misses", with_grid());
+  const recount::plot::Sheet sheet = recount::caches::compose_caches("caches-misses", with_grid());
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
   BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
@@ -124,7 +122,7 @@ BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
-  const plot::Panel panel = caches::compose_caches("caches-latency", timed()).panels.at(0);
+  const recount::plot::Panel panel = recount::caches::compose_caches("caches-latency", timed()).panels.at(0);
   BOOST_TEST(panel.series.at(0).samples.size() > 20U);
   BOOST_TEST(!panel.series[0].modelled);
   // Nothing but a survey is on record: no capacity is found, what is stated is called so.
@@ -133,10 +131,10 @@ BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
 
 BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
   for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
-    const plot::Sheet sheet = caches::compose_caches(name, with_grid());
+    const recount::plot::Sheet sheet = recount::caches::compose_caches(name, with_grid());
     for (const double width : {3.33, 7.0}) {
-      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, width);
-      const plot::Layout layout = plot::lay_out(sheet, canvas);
+      const recount::plot::Canvas canvas = recount::plot::canvas_of(recount::plot::Format::pdf, width);
+      const recount::plot::Layout layout = recount::plot::lay_out(sheet, canvas);
       for (const auto& line : layout.caption)
         BOOST_TEST(canvas.wide(line) <= layout.width, name << ": " << line);
       for (std::size_t i = 0; i < layout.panels.size(); ++i) {

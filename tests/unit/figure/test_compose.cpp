@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+using namespace recount::plot;
+
 using namespace recount;
 
 namespace {

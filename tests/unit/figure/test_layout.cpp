@@ -9,6 +9,8 @@
 
 #include <string_view>
 
+using namespace recount::plot;
+
 using namespace recount;
 
 BOOST_AUTO_TEST_SUITE(layout)

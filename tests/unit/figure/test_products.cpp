@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
 }
 
 BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
-  for (const auto& [entry, plot::compose, suits] : matmul::product_figures())
+  for (const auto& [entry, compose, suits] : matmul::product_figures())
     for (const double inches : {2.0, 3.33, 7.0}) {
       const plot::Sheet sheet = matmul::compose_products(entry.name, study(), {});
       if (sheet.panels.empty()) continue;

@@ -12,6 +12,8 @@
 
 #include <cmath>
 
+using namespace recount::plot;
+
 using namespace recount;
 
 namespace {

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_pmu_is_read_with_its_formats_events_units_and_cpus) {
   t.put("power/events/energy-pkg", "event=0x02\n");
   t.put("power/events/energy-pkg.unit", "Joules\n");
   t.put("power/events/energy-pkg.scale", "2.3e-10\n");
-  const auto all = host::pmus(t.root.string());
+  const auto all = recount::host::pmus(t.root.string());
   BOOST_REQUIRE(all.size() == 2U);
   BOOST_TEST(all[0].name == "cpu_atom");
   BOOST_TEST(all[0].type == 10U);
@@ -55,19 +55,19 @@ BOOST_AUTO_TEST_CASE(a_pmu_is_read_with_its_formats_events_units_and_cpus) {
 BOOST_AUTO_TEST_CASE(core_pmus_are_known_by_name) {
   for (const auto* name :
        {"cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a57", "apple_firestorm_pmu", "cpum_cf"}) {
-    host::Pmu pmu;
+    recount::host::Pmu pmu;
     pmu.name = name;
     BOOST_TEST(pmu.core(), name);
   }
   for (const auto* name : {"software", "msr", "arm_dsu_0", "uncore_imc_0", "uprobe"}) {
-    host::Pmu pmu;
+    recount::host::Pmu pmu;
     pmu.name = name;
     BOOST_TEST(!pmu.core(), name);
   }
 }
 
 BOOST_AUTO_TEST_CASE(without_sysfs_there_are_no_pmus) {
-  BOOST_TEST(host::pmus("/no/such/folder").empty());
+  BOOST_TEST(recount::host::pmus("/no/such/folder").empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_tightest_limit_on_the_way_up_holds) {
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(the_tightest_limit_on_the_way_up_holds) {
   t.put("a/cpu.max", "150000 100000\n");
   t.put("a/b/cpu.max", "max 100000\n");
   t.put("a/b/cpu.stat", "usage_usec 5\nnr_periods 10\nnr_throttled 3\nthrottled_usec 42\n");
-  const auto group = host::cgroup(t.root.string(), "0::/a/b\n");
+  const auto group = recount::host::cgroup(t.root.string(), "0::/a/b\n");
   BOOST_TEST(group.memory_limit.value() == 1'000'000);
   BOOST_TEST(group.memory_used.value() == 400'000);
   BOOST_TEST(group.cpus.value() == 1.5);
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(version_1_hierarchies_are_read_too) {
   t.put("cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n");
   t.put("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
   t.put("cpu,cpuacct/x/cpu.stat", "nr_periods 4\nnr_throttled 2\nthrottled_time 777\n");
-  const auto group = host::cgroup(t.root.string(), "4:memory:/x\n3:cpu,cpuacct:/x\n1:name=systemd:/x\n");
+  const auto group =
+      recount::host::cgroup(t.root.string(), "4:memory:/x\n3:cpu,cpuacct:/x\n1:name=systemd:/x\n");
   BOOST_TEST(group.memory_limit.value() == 5000);
   BOOST_TEST(group.memory_used.value() == 1000);
   BOOST_TEST(group.cpus.value() == 0.5);
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(without_limits_there_is_no_value) {
   t.put("cpu/cpu.cfs_quota_us", "-1\n");
   t.put("cpu/cpu.cfs_period_us", "100000\n");
   t.put("memory/memory.limit_in_bytes", "9223372036854771712\n");
-  const auto group = host::cgroup(t.root.string(), "4:memory:/gone\n3:cpu:/\n0::/\n");
+  const auto group = recount::host::cgroup(t.root.string(), "4:memory:/gone\n3:cpu:/\n0::/\n");
   BOOST_TEST(!group.memory_limit.has_value());
   BOOST_TEST(!group.cpus.has_value());
   BOOST_TEST(!group.throttled_ns.has_value());

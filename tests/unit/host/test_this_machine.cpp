@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 BOOST_AUTO_TEST_CASE(the_machine_is_described) {
-  const auto& m = host::this_machine();
+  const auto& m = recount::host::this_machine();
   BOOST_TEST(m.cpus == ::sysconf(_SC_NPROCESSORS_ONLN));
   BOOST_TEST(m.page_size == ::sysconf(_SC_PAGESIZE));
   BOOST_TEST(!m.architecture.empty());
@@ -24,10 +24,10 @@ BOOST_AUTO_TEST_CASE(the_machine_is_described) {
 }
 
 BOOST_AUTO_TEST_CASE(caches_grow_outwards_and_are_whole_sets) {
-  const auto& m = host::this_machine();
+  const auto& m = recount::host::this_machine();
   if (!m.data_cache(1)) return recount::test::skip("hwloc states no first-level cache here");
   std::int64_t inner = 0;
-  for (int level = 1; const host::Cache* c = m.data_cache(level); ++level) {
+  for (int level = 1; const recount::host::Cache* c = m.data_cache(level); ++level) {
     BOOST_TEST(c->size >= inner);
     inner = c->size;
     if (c->ways > 0 && c->line > 0) BOOST_TEST(c->size % (c->ways * c->line) == 0);
@@ -35,46 +35,46 @@ BOOST_AUTO_TEST_CASE(caches_grow_outwards_and_are_whole_sets) {
 }
 
 BOOST_AUTO_TEST_CASE(the_sources_of_cache_sizes_speak_of_the_same_cpu) {
-  const int cpu = host::this_machine().allowed_cpus.front();
-  const auto& hwloc = host::this_machine().caches;
-  for (const auto& other : {host::caches_in_sysfs(cpu), host::caches_by_cpuid(cpu)})
-    for (const host::Cache& c : other) {
+  const int cpu = recount::host::this_machine().allowed_cpus.front();
+  const auto& hwloc = recount::host::this_machine().caches;
+  for (const auto& other : {recount::host::caches_in_sysfs(cpu), recount::host::caches_by_cpuid(cpu)})
+    for (const recount::host::Cache& c : other) {
       BOOST_TEST(c.size > 0);
       if (c.ways > 0 && c.line > 0) BOOST_TEST(c.size % (c.ways * c.line) == 0);
     }
   // hwloc itself reads one of the two.
-  const auto same = [&](const std::vector<host::Cache>& other) {
-    return std::ranges::all_of(hwloc, [&](const host::Cache& c) {
+  const auto same = [&](const std::vector<recount::host::Cache>& other) {
+    return std::ranges::all_of(hwloc, [&](const recount::host::Cache& c) {
       return std::ranges::any_of(
-          other, [&](const host::Cache& o) { return o.name() == c.name() && o.size == c.size; });
+          other, [&](const recount::host::Cache& o) { return o.name() == c.name() && o.size == c.size; });
     });
   };
   if (hwloc.empty()) return recount::test::skip("hwloc states no cache here");
-  BOOST_TEST((same(host::caches_in_sysfs(cpu)) || same(host::caches_by_cpuid(cpu))));
-  BOOST_TEST(host::caches_in_sysfs(-1).empty());
-  BOOST_TEST(host::caches_by_cpuid(100000).empty());
+  BOOST_TEST((same(recount::host::caches_in_sysfs(cpu)) || same(recount::host::caches_by_cpuid(cpu))));
+  BOOST_TEST(recount::host::caches_in_sysfs(-1).empty());
+  BOOST_TEST(recount::host::caches_by_cpuid(100000).empty());
 }
 
 BOOST_AUTO_TEST_CASE(cache_names_tell_data_from_instructions) {
-  BOOST_TEST((host::Cache{.level = 1, .type = 'd'}).name() == "L1d");
-  BOOST_TEST((host::Cache{.level = 1, .type = 'i'}).name() == "L1i");
-  BOOST_TEST((host::Cache{.level = 2, .type = 'u'}).name() == "L2");
-  BOOST_TEST(host::caches_of(1 << 20).empty());
+  BOOST_TEST((recount::host::Cache{.level = 1, .type = 'd'}).name() == "L1d");
+  BOOST_TEST((recount::host::Cache{.level = 1, .type = 'i'}).name() == "L1i");
+  BOOST_TEST((recount::host::Cache{.level = 2, .type = 'u'}).name() == "L2");
+  BOOST_TEST(recount::host::caches_of(1 << 20).empty());
 }
 
 BOOST_AUTO_TEST_CASE(settings_are_read_by_their_names) {
-  BOOST_TEST(host::sysctl("kernel.ostype").value() == "Linux");
-  BOOST_TEST(host::show_setting("kernel.ostype") == "kernel.ostype = Linux");
-  BOOST_TEST(host::show_setting("kernel.no_such_thing") == "kernel.no_such_thing = (not there)");
+  BOOST_TEST(recount::host::sysctl("kernel.ostype").value() == "Linux");
+  BOOST_TEST(recount::host::show_setting("kernel.ostype") == "kernel.ostype = Linux");
+  BOOST_TEST(recount::host::show_setting("kernel.no_such_thing") == "kernel.no_such_thing = (not there)");
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_available_and_no_more_than_installed) {
-  BOOST_TEST(host::memory_available() > 0);
-  BOOST_TEST(host::memory_available() <= host::this_machine().memory);
+  BOOST_TEST(recount::host::memory_available() > 0);
+  BOOST_TEST(recount::host::memory_available() <= recount::host::this_machine().memory);
 }
 
 BOOST_AUTO_TEST_CASE(totals_never_fall) {
-  const auto before = host::disturbance(), after = host::disturbance();
+  const auto before = recount::host::disturbance(), after = recount::host::disturbance();
   BOOST_TEST(after.monotonic_ns > before.monotonic_ns);
   if (before.cpu == after.cpu && before.steal_ns && after.steal_ns)
     BOOST_TEST(*after.steal_ns >= *before.steal_ns);

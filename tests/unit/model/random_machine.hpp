@@ -29,53 +29,53 @@ private:
 
 inline recount::model::LevelDescription random_level(Chance& chance, std::size_t i, std::int64_t line) {
 
-  model::LevelDescription level;
+  recount::model::LevelDescription level;
   level.name = "L" + std::to_string(i + 1);
   level.line = line;
   level.ways = chance.one_in(6) ? chance.from(9, 20) : chance.from(1, 8); // 16: a limit inside the model
   const std::int64_t sets = chance.from(1, 4) * chance.from(1, 3) + static_cast<std::int64_t>(i);
   level.size = level.line * level.ways * sets;
-  level.policy = static_cast<model::Policy>(chance.from(0, 3));
-  if (level.policy == model::Policy::plru && level.ways != 1 && level.ways != 2 && level.ways != 4 &&
+  level.policy = static_cast<recount::model::Policy>(chance.from(0, 3));
+  if (level.policy == recount::model::Policy::plru && level.ways != 1 && level.ways != 2 && level.ways != 4 &&
       level.ways != 8)
-    level.policy = model::Policy::lru;
-  level.write = chance.one_in(4) ? model::Write::through : model::Write::back;
+    level.policy = recount::model::Policy::lru;
+  level.write = chance.one_in(4) ? recount::model::Write::through : recount::model::Write::back;
   level.allocate = !chance.one_in(4);
-  level.prefetch = chance.one_in(4) ? model::Prefetch::next_line : model::Prefetch::none;
+  level.prefetch = chance.one_in(4) ? recount::model::Prefetch::next_line : recount::model::Prefetch::none;
   return level;
 }
 
 /// Any valid machine; with `plain`, only LRU, write-back, allocating, non-inclusive levels without TLB.
 inline recount::model::MachineDescription random_machine(Chance& chance, bool plain) {
 
-  model::MachineDescription machine;
+  recount::model::MachineDescription machine;
   machine.name = "random";
   machine.seed = static_cast<std::uint64_t>(chance.from(1, 1000));
   const auto levels = static_cast<std::size_t>(chance.from(1, 4));
   std::int64_t line = std::int64_t{4} << chance.from(0, 4);
   for (std::size_t i = 0; i < levels; ++i) {
     if (i > 0 && chance.one_in(6)) line *= 2;
-    model::LevelDescription level = random_level(chance, i, line);
+    recount::model::LevelDescription level = random_level(chance, i, line);
     if (plain) {
-      level.policy = model::Policy::lru;
-      level.write = model::Write::back;
+      level.policy = recount::model::Policy::lru;
+      level.write = recount::model::Write::back;
       level.allocate = true;
-      level.prefetch = model::Prefetch::none;
+      level.prefetch = recount::model::Prefetch::none;
     } else if (i > 0) {
-      level.inclusion = static_cast<model::Inclusion>(chance.from(0, 2));
-      const model::LevelDescription& above = machine.levels.back();
-      if (level.inclusion == model::Inclusion::exclusive &&
-          (above.line != line || above.write == model::Write::through))
-        level.inclusion = model::Inclusion::inclusive;
-      if (level.inclusion == model::Inclusion::exclusive) {
+      level.inclusion = static_cast<recount::model::Inclusion>(chance.from(0, 2));
+      const recount::model::LevelDescription& above = machine.levels.back();
+      if (level.inclusion == recount::model::Inclusion::exclusive &&
+          (above.line != line || above.write == recount::model::Write::through))
+        level.inclusion = recount::model::Inclusion::inclusive;
+      if (level.inclusion == recount::model::Inclusion::exclusive) {
         level.allocate = true;
-        level.prefetch = model::Prefetch::none;
+        level.prefetch = recount::model::Prefetch::none;
       }
     }
     machine.levels.push_back(level);
   }
   if (!plain && chance.one_in(3)) {
-    model::TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
+    recount::model::TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
       const std::int64_t ways = chance.from(1, 4);
       tlb.levels.push_back({ways * chance.from(1, 3), ways});

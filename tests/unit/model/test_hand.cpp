@@ -23,7 +23,7 @@ struct Expected {
 
 struct Row {
   std::string what;
-  model::MachineDescription machine;
+  recount::model::MachineDescription machine;
   std::string trace;
   std::vector<Expected> expected; ///< a level each, then what reached memory
 };
@@ -31,9 +31,9 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
   return out << row.what;
 }
 
-model::LevelDescription level(std::int64_t size, std::int64_t ways,
-                              model::Policy policy = model::Policy::lru) {
-  model::LevelDescription l;
+recount::model::LevelDescription level(std::int64_t size, std::int64_t ways,
+                                       recount::model::Policy policy = recount::model::Policy::lru) {
+  recount::model::LevelDescription l;
   l.name = "L";
   l.size = size;
   l.line = 16;
@@ -41,33 +41,34 @@ model::LevelDescription level(std::int64_t size, std::int64_t ways,
   l.policy = policy;
   return l;
 }
-model::LevelDescription with(model::LevelDescription l, model::Inclusion inclusion) {
+recount::model::LevelDescription with(recount::model::LevelDescription l,
+                                      recount::model::Inclusion inclusion) {
   l.inclusion = inclusion;
   return l;
 }
-model::LevelDescription through_without_allocation(model::LevelDescription l) {
-  l.write = model::Write::through;
+recount::model::LevelDescription through_without_allocation(recount::model::LevelDescription l) {
+  l.write = recount::model::Write::through;
   l.allocate = false;
   return l;
 }
-model::LevelDescription next_line(model::LevelDescription l) {
-  l.prefetch = model::Prefetch::next_line;
+recount::model::LevelDescription next_line(recount::model::LevelDescription l) {
+  l.prefetch = recount::model::Prefetch::next_line;
   return l;
 }
-model::LevelDescription through(model::LevelDescription l) {
-  l.write = model::Write::through;
+recount::model::LevelDescription through(recount::model::LevelDescription l) {
+  l.write = recount::model::Write::through;
   return l;
 }
-model::LevelDescription without_allocation(model::LevelDescription l) {
+recount::model::LevelDescription without_allocation(recount::model::LevelDescription l) {
   l.allocate = false;
   return l;
 }
-model::MachineDescription of(std::vector<model::LevelDescription> levels) {
+recount::model::MachineDescription of(std::vector<recount::model::LevelDescription> levels) {
   return {"hand", "", std::move(levels), {}, 1};
 }
-model::MachineDescription with_tlb(model::MachineDescription machine, std::int64_t page,
-                                   std::int64_t entries) {
-  machine.tlb = model::TlbDescription{page, {{entries, entries}}};
+recount::model::MachineDescription with_tlb(recount::model::MachineDescription machine, std::int64_t page,
+                                            std::int64_t entries) {
+  machine.tlb = recount::model::TlbDescription{page, {{entries, entries}}};
   return machine;
 }
 
@@ -80,10 +81,10 @@ const std::vector<Row> rows = {
   {"lru", of({level(32, 2)}), "l0 l16 l0 l32 l16 l0",
    {{.loads = 6, .load_misses = 5, .evictions = 3}, {.loads = 5}}},
   // l32 evicts 0, the oldest, so 16 is still there; l0 evicts 16.
-  {"fifo", of({level(32, 2, model::Policy::fifo)}), "l0 l16 l0 l32 l16 l0",
+  {"fifo", of({level(32, 2, recount::model::Policy::fifo)}), "l0 l16 l0 l32 l16 l0",
    {{.loads = 6, .load_misses = 4, .evictions = 2}, {.loads = 4}}},
   // After 0 16 32 48 0 the tree points right, and there at 32: l64 evicts it, 16 stays.
-  {"tree-plru", of({level(64, 4, model::Policy::plru)}), "l0 l16 l32 l48 l0 l64 l16 l32",
+  {"tree-plru", of({level(64, 4, recount::model::Policy::plru)}), "l0 l16 l32 l48 l0 l64 l16 l32",
    {{.loads = 8, .load_misses = 6, .evictions = 2}, {.loads = 6}}},
   // The same under LRU: l64 evicts 16, l16 evicts 32, l32 evicts 48.
   {"lru beside tree-plru", of({level(64, 4)}), "l0 l16 l32 l48 l0 l64 l16 l32",
@@ -113,12 +114,12 @@ const std::vector<Row> rows = {
     {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1, .arrived = 1},
     {.loads = 3, .stores = 1, .arrived = 1}}},
   // L2 did not see l0 hit, so l32 evicts 0 there, and with it the dirty copy above; l0 then evicts 16 likewise.
-  {"inclusive", of({level(32, 2), with(level(32, 2), model::Inclusion::inclusive)}), "s0 l16 l0 l32 l0",
+  {"inclusive", of({level(32, 2), with(level(32, 2), recount::model::Inclusion::inclusive)}), "s0 l16 l0 l32 l0",
    {{.loads = 4, .load_misses = 3, .stores = 1, .store_misses = 1, .invalidations = 2},
     {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1},
     {.loads = 3, .stores = 1, .arrived = 1}}},
   // 0 goes down dirty, comes up dirty in exchange for 16, goes down again and drives 16 out.
-  {"exclusive", of({level(16, 1), with(level(16, 1), model::Inclusion::exclusive)}), "s0 l16 l0 l32",
+  {"exclusive", of({level(16, 1), with(level(16, 1), recount::model::Inclusion::exclusive)}), "s0 l16 l0 l32",
    {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 3, .write_backs = 2},
     {.loads = 3, .load_misses = 2, .stores = 1, .store_misses = 1, .evictions = 1, .arrived = 3, .arrived_missing = 3},
     {.loads = 2, .stores = 1}}},
@@ -160,7 +161,7 @@ const std::vector<Row> rows = {
 };
 // clang-format on
 
-void replay(model::Hierarchy& caches, const std::string& trace) {
+void replay(recount::model::Hierarchy& caches, const std::string& trace) {
   std::istringstream words(trace);
   for (std::string word; words >> word;) {
     const auto slash = word.find('/');
@@ -171,22 +172,25 @@ void replay(model::Hierarchy& caches, const std::string& trace) {
   }
 }
 
-void check(const model::LevelCounts& counts, const Expected& e) {
-  BOOST_TEST(counts.accessed(model::Cause::load) == e.loads);
-  BOOST_TEST(counts.missed(model::Cause::load) == e.load_misses);
-  BOOST_TEST(counts.accessed(model::Cause::store) == e.stores);
-  BOOST_TEST(counts.missed(model::Cause::store) == e.store_misses);
+void check(const recount::model::LevelCounts& counts, const Expected& e) {
+  BOOST_TEST(counts.accessed(recount::model::Cause::load) == e.loads);
+  BOOST_TEST(counts.missed(recount::model::Cause::load) == e.load_misses);
+  BOOST_TEST(counts.accessed(recount::model::Cause::store) == e.stores);
+  BOOST_TEST(counts.missed(recount::model::Cause::store) == e.store_misses);
   BOOST_TEST(counts.evictions == e.evictions);
   BOOST_TEST(counts.write_backs == e.write_backs);
   BOOST_TEST(counts.invalidations == e.invalidations);
-  BOOST_TEST(counts.accessed(model::Cause::write_back) + counts.accessed(model::Cause::victim) == e.arrived);
-  BOOST_TEST(counts.missed(model::Cause::write_back) + counts.missed(model::Cause::victim) ==
+  BOOST_TEST(counts.accessed(recount::model::Cause::write_back) +
+                 counts.accessed(recount::model::Cause::victim) ==
+             e.arrived);
+  BOOST_TEST(counts.missed(recount::model::Cause::write_back) +
+                 counts.missed(recount::model::Cause::victim) ==
              e.arrived_missing);
-  BOOST_TEST(counts.accessed(model::Cause::walk) == e.walks);
-  BOOST_TEST(counts.missed(model::Cause::walk) == e.walk_misses);
-  BOOST_TEST(counts.accessed(model::Cause::prefetch) == e.prefetched);
-  BOOST_TEST(counts.missed(model::Cause::prefetch) == e.prefetch_misses);
-  BOOST_TEST(counts.accessed(model::Cause::refill) == 0);
+  BOOST_TEST(counts.accessed(recount::model::Cause::walk) == e.walks);
+  BOOST_TEST(counts.missed(recount::model::Cause::walk) == e.walk_misses);
+  BOOST_TEST(counts.accessed(recount::model::Cause::prefetch) == e.prefetched);
+  BOOST_TEST(counts.missed(recount::model::Cause::prefetch) == e.prefetch_misses);
+  BOOST_TEST(counts.accessed(recount::model::Cause::refill) == 0);
 }
 
 } // namespace
@@ -194,46 +198,46 @@ void check(const model::LevelCounts& counts, const Expected& e) {
 BOOST_AUTO_TEST_SUITE(hand)
 
 BOOST_DATA_TEST_CASE(counts_of, data::make(rows), row) {
-  model::Hierarchy caches(row.machine);
+  recount::model::Hierarchy caches(row.machine);
   replay(caches, row.trace);
-  const model::Counts counts = caches.counts();
+  const recount::model::Counts counts = caches.counts();
   BOOST_REQUIRE(row.expected.size() == counts.levels.size() + 1);
   for (std::size_t i = 0; i < counts.levels.size(); ++i) {
-    BOOST_TEST_CONTEXT("level " << i + 1) model::check(counts.levels[i], row.expected[i]);
+    BOOST_TEST_CONTEXT("level " << i + 1) check(counts.levels[i], row.expected[i]);
   }
-  BOOST_TEST_CONTEXT("memory") model::check(counts.memory, row.expected.back());
+  BOOST_TEST_CONTEXT("memory") check(counts.memory, row.expected.back());
 }
 
 BOOST_AUTO_TEST_CASE(an_access_across_lines_is_one_instruction) {
-  model::Hierarchy caches(of({level(64, 4)}));
+  recount::model::Hierarchy caches(of({level(64, 4)}));
   caches.load(10, 40); // lines 0 to 3
   caches.store(30, 4);
   BOOST_TEST(caches.counts().loads == 1);
   BOOST_TEST(caches.counts().stores == 1);
-  BOOST_TEST(caches.counts().levels[0].accessed(model::Cause::load) == 4);
-  BOOST_TEST(caches.counts().levels[0].accessed(model::Cause::store) == 2);
+  BOOST_TEST(caches.counts().levels[0].accessed(recount::model::Cause::load) == 4);
+  BOOST_TEST(caches.counts().levels[0].accessed(recount::model::Cause::store) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_longer_line_below_is_read_before_a_part_is_written_into_it) {
-  model::MachineDescription machine = of({level(32, 2), level(32, 1)});
+  recount::model::MachineDescription machine = of({level(32, 2), level(32, 1)});
   machine.levels[1].line = 32; // one line of two
-  model::Hierarchy caches(machine);
+  recount::model::Hierarchy caches(machine);
   replay(caches, "s0 l32 l64"); // L2 holds 64..95 when 0..15 comes down
-  const model::Counts counts = caches.counts();
-  BOOST_TEST(counts.levels[1].missed(model::Cause::write_back) == 1);
-  BOOST_TEST(counts.memory.accessed(model::Cause::refill) == 1);
+  const recount::model::Counts counts = caches.counts();
+  BOOST_TEST(counts.levels[1].missed(recount::model::Cause::write_back) == 1);
+  BOOST_TEST(counts.memory.accessed(recount::model::Cause::refill) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(counters_restart_and_caches_empty_apart) {
-  model::Hierarchy caches(of({level(64, 4)}));
+  recount::model::Hierarchy caches(of({level(64, 4)}));
   replay(caches, "l0 s16");
   caches.reset_counters();
   BOOST_TEST(caches.counts().loads == 0);
   replay(caches, "l0 s16");
-  BOOST_TEST(caches.counts().levels[0].missed(model::Cause::load) == 0); // still held
+  BOOST_TEST(caches.counts().levels[0].missed(recount::model::Cause::load) == 0); // still held
   caches.clear();
   replay(caches, "l0");
-  BOOST_TEST(caches.counts().levels[0].missed(model::Cause::load) == 1);
+  BOOST_TEST(caches.counts().levels[0].missed(recount::model::Cause::load) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -87,37 +87,40 @@ bool is_bad_input(const recount::Error& e) {
 BOOST_AUTO_TEST_SUITE(machine_description)
 
 BOOST_DATA_TEST_CASE(mistakes_are_named, data::make(wrongs), wrong) {
-  BOOST_CHECK_EXCEPTION(
-      (void)model::parse_machine(wrong.json, "m.json"), recount::Error, [&](const recount::Error& e) {
-        const std::string message = e.what();
-        for (const std::string& part : wrong.says) {
-          BOOST_TEST_CONTEXT(message) BOOST_TEST((message.find(part) != std::string::npos), part);
-        }
-        return is_bad_input(e) && e.problem().subject == "m.json";
-      });
+  BOOST_CHECK_EXCEPTION((void)recount::model::parse_machine(wrong.json, "m.json"), recount::Error,
+                        [&](const recount::Error& e) {
+                          const std::string message = e.what();
+                          for (const std::string& part : wrong.says) {
+                            BOOST_TEST_CONTEXT(message)
+                            BOOST_TEST((message.find(part) != std::string::npos), part);
+                          }
+                          return is_bad_input(e) && e.problem().subject == "m.json";
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(every_field_is_read) {
-  const model::MachineDescription m = model::parse_machine(R"({
+  const recount::model::MachineDescription m = recount::model::parse_machine(R"({
     "name": "m", "source": "a manual", "seed": 7,
     "levels": [
       {"name": "L1", "size": "1K", "line": 32, "ways": "full", "policy": "fifo", "write": "through",
        "allocate": false, "prefetch": "next-line", "latency": 4.5},
       {"name": "L2", "size": "1M", "line": 64, "ways": 16, "inclusion": "inclusive", "policy": "random"}],
     "tlb": {"page": "2M", "levels": [{"entries": 8, "ways": "full"}, {"entries": 12, "ways": 4}]}})",
-                                                           "m.json");
+                                                                             "m.json");
   BOOST_TEST(m.name == "m");
   BOOST_TEST(m.source == "a manual");
   BOOST_TEST(m.seed == 7u);
   BOOST_REQUIRE(m.levels.size() == 2u);
-  const model::LevelDescription& l1 = m.levels[0];
+  const recount::model::LevelDescription& l1 = m.levels[0];
   BOOST_TEST((l1.size == 1024 && l1.line == 32 && l1.ways == 32 && l1.sets() == 1));
-  BOOST_TEST((l1.policy == model::Policy::fifo && l1.write == model::Write::through && !l1.allocate));
-  BOOST_TEST((l1.prefetch == model::Prefetch::next_line && l1.latency == 4.5));
-  const model::LevelDescription& l2 = m.levels[1];
-  BOOST_TEST((l2.size == 1 << 20 && l2.sets() == 1024 && l2.inclusion == model::Inclusion::inclusive));
+  BOOST_TEST((l1.policy == recount::model::Policy::fifo && l1.write == recount::model::Write::through &&
+              !l1.allocate));
+  BOOST_TEST((l1.prefetch == recount::model::Prefetch::next_line && l1.latency == 4.5));
+  const recount::model::LevelDescription& l2 = m.levels[1];
   BOOST_TEST(
-      (l2.policy == model::Policy::random && l2.write == model::Write::back && l2.allocate && !l2.latency));
+      (l2.size == 1 << 20 && l2.sets() == 1024 && l2.inclusion == recount::model::Inclusion::inclusive));
+  BOOST_TEST((l2.policy == recount::model::Policy::random && l2.write == recount::model::Write::back &&
+              l2.allocate && !l2.latency));
   BOOST_REQUIRE(m.tlb.has_value());
   BOOST_TEST(m.tlb->page == 2 << 20);
   BOOST_TEST((m.tlb->levels.size() == 2 && m.tlb->levels[0].ways == 8 && m.tlb->levels[1].sets() == 3));
@@ -126,31 +129,33 @@ BOOST_AUTO_TEST_CASE(every_field_is_read) {
 BOOST_AUTO_TEST_CASE(huge_pages_have_entries_of_their_own_or_those_of_small_pages) {
   const std::string start =
       R"({"name": "m", "levels": [{"name": "L1", "size": "1K", "line": 64, "ways": 4}])";
-  const auto misses = [](const model::MachineDescription& m) { // over 4 pages of 2 MiB, second pass
-    model::Hierarchy caches(m);
+  const auto misses = [](const recount::model::MachineDescription& m) { // over 4 pages of 2 MiB, second pass
+    recount::model::Hierarchy caches(m);
     for (int pass = 0; pass < 2; ++pass) {
       caches.reset_counters();
       for (std::uint64_t i = 0; i < 2048; ++i)
         caches.load(i << 12, 1);
     }
-    return caches.counts().tlb.back().missed(model::Cause::load);
+    return caches.counts().tlb.back().missed(recount::model::Cause::load);
   };
   const auto plain =
-      model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}]}})", "m.json");
+      recount::model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}]}})", "m.json");
   BOOST_TEST(misses(plain) == 2048);
-  BOOST_TEST(model::with_huge_pages(plain).tlb->page == 2 << 20);
-  BOOST_TEST(misses(model::with_huge_pages(plain)) == 0);
-  const auto fewer = model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}], "huge":
+  BOOST_TEST(recount::model::with_huge_pages(plain).tlb->page == 2 << 20);
+  BOOST_TEST(misses(recount::model::with_huge_pages(plain)) == 0);
+  const auto fewer =
+      recount::model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}], "huge":
       {"levels": [{"entries": 2, "ways": 2}]}}})",
-                                          "m.json");
+                                    "m.json");
   BOOST_TEST(misses(fewer) == 2048);
-  BOOST_TEST(misses(model::with_huge_pages(fewer)) == 4); // one for each page: LRU keeps two of four
-  const auto none = model::parse_machine(start + "}", "m.json");
-  BOOST_TEST(!model::with_huge_pages(none).tlb.has_value());
+  BOOST_TEST(misses(recount::model::with_huge_pages(fewer)) == 4); // one for each page: LRU keeps two of four
+  const auto none = recount::model::parse_machine(start + "}", "m.json");
+  BOOST_TEST(!recount::model::with_huge_pages(none).tlb.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
-  const model::MachineDescription m = model::machine("i7-9700"), shared = model::machine("i7-9700-l3");
+  const recount::model::MachineDescription m = recount::model::machine("i7-9700"),
+                                           shared = recount::model::machine("i7-9700-l3");
   BOOST_REQUIRE(m.levels.size() == 2u);
   BOOST_REQUIRE(shared.levels.size() == 3u);
   BOOST_TEST((m.levels[0].size == 32 << 10 && m.levels[0].ways == 8 && m.levels[0].sets() == 64));
@@ -164,14 +169,14 @@ BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
 }
 
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
-  BOOST_TEST(model::machine_names().size() >= 6u);
-  for (const std::string& name : model::machine_names()) {
-    const model::MachineDescription m = model::machine(name);
+  BOOST_TEST(recount::model::machine_names().size() >= 6u);
+  for (const std::string& name : recount::model::machine_names()) {
+    const recount::model::MachineDescription m = recount::model::machine(name);
     BOOST_TEST(m.name == name);
     BOOST_TEST(!m.source.empty());
-    model::Hierarchy caches(m);
+    recount::model::Hierarchy caches(m);
     caches.load(0, 8);
-    BOOST_TEST(caches.counts().levels.back().missed(model::Cause::load) == 1);
+    BOOST_TEST(caches.counts().levels.back().missed(recount::model::Cause::load) == 1);
     const bool cited =
         m.source.find("Manual") != std::string::npos || m.source.find("Guide") != std::string::npos;
     BOOST_TEST(cited, name << " cites no manual");
@@ -179,17 +184,18 @@ BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_co
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_machine_is_told_the_nearest) {
-  BOOST_CHECK_EXCEPTION((void)model::machine("i7-9710"), recount::Error, [](const recount::Error& e) {
-    return is_bad_input(e) && std::string(e.what()).find("did you mean i7-9700") != std::string::npos;
-  });
+  BOOST_CHECK_EXCEPTION(
+      (void)recount::model::machine("i7-9710"), recount::Error, [](const recount::Error& e) {
+        return is_bad_input(e) && std::string(e.what()).find("did you mean i7-9700") != std::string::npos;
+      });
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read_by_its_name) {
   const std::string path = "./recount-test-machine.json";
   std::ofstream(path) << one_level(R"("size": "2K", "line": 64, "ways": 2)");
-  BOOST_TEST(model::machine(path).levels[0].size == 2048);
+  BOOST_TEST(recount::model::machine(path).levels[0].size == 2048);
   std::remove(path.c_str());
-  BOOST_CHECK_EXCEPTION((void)model::machine(path), recount::Error, [&](const recount::Error& e) {
+  BOOST_CHECK_EXCEPTION((void)recount::model::machine(path), recount::Error, [&](const recount::Error& e) {
     return is_bad_input(e) && e.problem().subject == path &&
            e.problem().cause.find("No such file") != std::string::npos;
   });

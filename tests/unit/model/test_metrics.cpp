@@ -10,16 +10,16 @@
 BOOST_AUTO_TEST_SUITE(preset_names)
 
 BOOST_AUTO_TEST_CASE(hold_the_counts_they_name) {
-  model::MachineDescription machine = model::parse_machine(
+  recount::model::MachineDescription machine = recount::model::parse_machine(
       R"({"name": "m", "levels": [{"name": "L1", "size": 64, "line": 64, "ways": 1},
                                   {"name": "L2", "size": 256, "line": 64, "ways": 4}]})",
       "m.json");
-  model::Hierarchy caches(machine);
+  recount::model::Hierarchy caches(machine);
   caches.store(0, 1); // misses L1 and L2
   caches.load(64, 1); // misses both, writes 0 back
   caches.load(0, 1);  // misses L1
   caches.load(1, 1);  // hits L1
-  const auto m = model::metrics(caches);
+  const auto m = recount::model::metrics(caches);
   BOOST_TEST(m.at("PAPI_LD_INS") == 3);
   BOOST_TEST(m.at("PAPI_SR_INS") == 1);
   BOOST_TEST(m.at("PAPI_LST_INS") == 4);
@@ -42,14 +42,14 @@ BOOST_AUTO_TEST_CASE(hold_the_counts_they_name) {
 }
 
 BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
-  model::MachineDescription machine = model::parse_machine(
+  recount::model::MachineDescription machine = recount::model::parse_machine(
       R"({"name": "m", "levels": [{"name": "L1", "size": 4096, "line": 64, "ways": 4}],
           "tlb": {"page": 4096, "levels": [{"entries": 1, "ways": 1}]}})",
       "m.json");
-  model::Hierarchy caches(machine);
+  recount::model::Hierarchy caches(machine);
   caches.load(0, 8);
   caches.load(8, 8);
-  const auto m = model::metrics(caches);
+  const auto m = recount::model::metrics(caches);
   BOOST_TEST(m.at("PAPI_TLB_DM") == 1);
   BOOST_TEST(m.at("PAPI_L1_DCM") == 2);
   BOOST_TEST(m.at("MODEL_L1_DEMAND_MISSES") == 1);
@@ -58,11 +58,11 @@ BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
 }
 
 BOOST_AUTO_TEST_CASE(are_known_without_a_simulation) {
-  const model::MachineDescription machine = recount::model::machine("i7-9700-l3");
+  const recount::model::MachineDescription machine = recount::model::machine("i7-9700-l3");
   std::vector<std::string> names;
-  for (const auto& [name, value] : model::metrics(model::Hierarchy(machine)))
+  for (const auto& [name, value] : recount::model::metrics(recount::model::Hierarchy(machine)))
     names.push_back(name);
-  BOOST_TEST(model::metric_names(machine) == names, boost::test_tools::per_element());
+  BOOST_TEST(recount::model::metric_names(machine) == names, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
   BOOST_REQUIRE(page.good());
   std::ostringstream text;
   text << page.rdbuf();
-  model::MachineDescription machine = recount::model::machine("i7-9700-l3");
-  machine.tlb = model::TlbDescription{4096, {{64, 4}, {1536, 12}}};
-  for (std::string name : model::metric_names(machine)) {
+  recount::model::MachineDescription machine = recount::model::machine("i7-9700-l3");
+  machine.tlb = recount::model::TlbDescription{4096, {{64, 4}, {1536, 12}}};
+  for (std::string name : recount::model::metric_names(machine)) {
     for (const char* prefix : {"_L", "_TLB"}) { // the page writes the level's number as n
       const auto at = name.find(prefix);
       if (at == std::string::npos || name == "PAPI_LD_INS" || name == "PAPI_LST_INS") continue;
@@ -87,17 +87,18 @@ BOOST_AUTO_TEST_CASE(need_no_level_that_none_of_them_tells_of) {
   int shortened = 0;
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(seed);
-    const model::MachineDescription machine = random_machine(chance, false);
-    const auto names = model::metric_names(machine);
+    const recount::model::MachineDescription machine = random_machine(chance, false);
+    const auto names = recount::model::metric_names(machine);
     const std::vector<std::string> asked{
         names[static_cast<std::size_t>(chance.from(0, std::ssize(names) - 1))], "no metric of any machine"};
-    const model::MachineDescription enough = model::enough_for(machine, asked);
+    const recount::model::MachineDescription enough = recount::model::enough_for(machine, asked);
     shortened += enough.levels.size() < machine.levels.size();
-    model::Hierarchy all(machine), fewer(enough);
+    recount::model::Hierarchy all(machine), fewer(enough);
     for (const Access& a : random_trace(chance, 400))
-      for (model::Hierarchy* caches : {&all, &fewer})
+      for (recount::model::Hierarchy* caches : {&all, &fewer})
         a.store ? caches->store(a.address, a.bytes) : caches->load(a.address, a.bytes);
-    BOOST_TEST_REQUIRE(model::metrics(all).at(asked[0]) == model::metrics(fewer).at(asked[0]),
+    BOOST_TEST_REQUIRE(recount::model::metrics(all).at(asked[0]) ==
+                           recount::model::metrics(fewer).at(asked[0]),
                        asked[0] << ", seed " << seed);
   }
   BOOST_TEST(shortened > RECOUNT_PROPERTY_CASES / 20);

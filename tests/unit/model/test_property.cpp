@@ -13,7 +13,7 @@ void replay(Simulator& simulator, const std::vector<Access>& trace) {
     a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
 }
 
-void compare(const model::LevelCounts& model, const model::LevelCounts& reference) {
+void compare(const recount::model::LevelCounts& model, const recount::model::LevelCounts& reference) {
   BOOST_TEST(model.accesses == reference.accesses, boost::test_tools::per_element());
   BOOST_TEST(model.misses == reference.misses, boost::test_tools::per_element());
   BOOST_TEST(model.evictions == reference.evictions);
@@ -22,7 +22,7 @@ void compare(const model::LevelCounts& model, const model::LevelCounts& referenc
   BOOST_TEST(model.prefetches == reference.prefetches);
 }
 
-bool same(const model::Counts& model, const model::Counts& reference) {
+bool same(const recount::model::Counts& model, const recount::model::Counts& reference) {
   if (model == reference) return true;
   for (std::size_t i = 0; i < model.levels.size(); ++i) {
     BOOST_TEST_CONTEXT("level " << i) compare(model.levels[i], reference.levels[i]);
@@ -40,12 +40,12 @@ bool same(const model::Counts& model, const model::Counts& reference) {
 void run_cases(bool plain) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(2 * seed + (plain ? 1 : 0));
-    const model::MachineDescription machine = random_machine(chance, plain);
-    model::WideSets::allowed =
+    const recount::model::MachineDescription machine = random_machine(chance, plain);
+    recount::model::WideSets::allowed =
         seed % 3 != 0; // sets are kept in another way where this processor has no vectors
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
       const auto trace = random_trace(chance, 400);
-      model::Hierarchy model(machine);
+      recount::model::Hierarchy model(machine);
       reference::Simulator simple(machine);
       replay(model, trace);
       replay(simple, trace);
@@ -54,7 +54,7 @@ void run_cases(bool plain) {
       const auto after = simple.counts;
       replay(model, trace);
       replay(simple, trace);
-      model::Counts second = simple.counts;
+      recount::model::Counts second = simple.counts;
       for (std::size_t i = 0; i < second.levels.size(); ++i)
         second.levels[i].add({}, after.levels[i], 1);
       for (std::size_t i = 0; i < second.tlb.size(); ++i)
@@ -65,7 +65,7 @@ void run_cases(bool plain) {
       if (!same(model.counts(), second)) return;
     }
   }
-  model::WideSets::allowed = true;
+  recount::model::WideSets::allowed = true;
 }
 
 } // namespace

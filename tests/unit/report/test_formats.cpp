@@ -8,14 +8,14 @@
 
 namespace {
 
-document::Document with(const std::string& text) {
-  document::Document document{text, text, {}};
-  document.blocks = {document::Heading{text, 1},
-                     document::Paragraph{text},
-                     document::List{{text, text}},
-                     document::Table{text, {{text}, {text, false}}, {{text, text}}, {text}},
-                     document::Picture{"figure", text},
-                     document::Code{text}};
+recount::document::Document with(const std::string& text) {
+  recount::document::Document document{text, text, {}};
+  document.blocks = {recount::document::Heading{text, 1},
+                     recount::document::Paragraph{text},
+                     recount::document::List{{text, text}},
+                     recount::document::Table{text, {{text}, {text, false}}, {{text, text}}, {text}},
+                     recount::document::Picture{"figure", text},
+                     recount::document::Code{text}};
   return document;
 }
 
@@ -94,9 +94,10 @@ bool is_escape(const std::string& name) {
 BOOST_AUTO_TEST_SUITE(formats)
 
 BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
-  const document::Document document = with("words");
-  const std::string markdown = document::to_markdown(document), html = document::to_html(document, no_svg),
-                    tex = document::to_latex(document);
+  const recount::document::Document document = with("words");
+  const std::string markdown = recount::document::to_markdown(document),
+                    html = recount::document::to_html(document, no_svg),
+                    tex = recount::document::to_latex(document);
   BOOST_TEST(holds(markdown, "# words\n"));
   BOOST_TEST(holds(markdown, "| words | words |\n| ---: | :--- |\n| words | words |\n"));
   BOOST_TEST(holds(markdown, "![Figure 1](figure.svg)"));
@@ -109,45 +110,47 @@ BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
 }
 
 BOOST_AUTO_TEST_CASE(powers_are_raised) {
-  BOOST_TEST(holds(document::to_html(with("units of 10^6, n^3"), no_svg), "10<sup>6</sup>, n<sup>3</sup>"));
-  BOOST_TEST(holds(document::to_latex(with("10^12 x")), "10\\textsuperscript{12} x"));
-  BOOST_TEST(holds(document::to_latex(with("a^b")), "a\\textasciicircum{}b"));
+  BOOST_TEST(
+      holds(recount::document::to_html(with("units of 10^6, n^3"), no_svg), "10<sup>6</sup>, n<sup>3</sup>"));
+  BOOST_TEST(holds(recount::document::to_latex(with("10^12 x")), "10\\textsuperscript{12} x"));
+  BOOST_TEST(holds(recount::document::to_latex(with("a^b")), "a\\textasciicircum{}b"));
 }
 
 BOOST_AUTO_TEST_CASE(signs_that_mean_something_are_escaped) {
   const std::string text = "a|b *c* [d](e) <f> & `g` $h$ \\i # ~ http://j 5 % {k} l_m";
-  const std::string markdown = document::to_markdown(with(text));
+  const std::string markdown = recount::document::to_markdown(with(text));
   BOOST_TEST(holds(
       markdown,
       "a\\|b \\*c\\* \\[d\\](e) \\<f\\> \\& \\`g\\` \\$h\\$ \\\\i \\# \\~ http&#58;//j 5 % \\{k\\} l_m"));
-  BOOST_TEST(holds(document::to_html(with(text), no_svg), "a|b *c* [d](e) &lt;f&gt; &amp; `g` $h$ \\i"));
-  BOOST_TEST(holds(document::to_latex(with(text)),
+  BOOST_TEST(
+      holds(recount::document::to_html(with(text), no_svg), "a|b *c* [d](e) &lt;f&gt; &amp; `g` $h$ \\i"));
+  BOOST_TEST(holds(recount::document::to_latex(with(text)),
                    "\\textasciigrave{}g\\textasciigrave{} \\$h\\$ \\textbackslash{}i \\# "));
-  BOOST_TEST(holds(document::to_markdown(with("1. x")), "\n1\\. x\n"));
-  BOOST_TEST(holds(document::to_markdown(with("- x")), "\n\\- x\n"));
+  BOOST_TEST(holds(recount::document::to_markdown(with("1. x")), "\n1\\. x\n"));
+  BOOST_TEST(holds(recount::document::to_markdown(with("- x")), "\n\\- x\n"));
 }
 
 BOOST_AUTO_TEST_CASE(what_no_font_has_is_named) {
-  BOOST_TEST(holds(document::to_latex(with("Größe – 3 × 4 ≤ 漢")),
+  BOOST_TEST(holds(recount::document::to_latex(with("Größe – 3 × 4 ≤ 漢")),
                    "Größe -- 3 $\\times$ 4 $\\le$ \\texttt{U+6F22}"));
-  BOOST_TEST(holds(document::to_html(with("漢\xFF"), no_svg), "漢\xEF\xBF\xBD"));
-  BOOST_TEST(!holds(document::to_html(with("a\u202Eb"), no_svg), "\u202E")); // turns the text about
+  BOOST_TEST(holds(recount::document::to_html(with("漢\xFF"), no_svg), "漢\xEF\xBF\xBD"));
+  BOOST_TEST(!holds(recount::document::to_html(with("a\u202Eb"), no_svg), "\u202E")); // turns the text about
 }
 
 BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
   std::mt19937 random(7);
   const std::string alphabet = "<>&\"'\\{}$%#_^~|`*[]()!-+=.:/ \n\t0n6ab\x01\x80\xC3\xA9\xE2\x80\xAE\xFF";
-  const auto html_elements = elements(document::to_html(with("x"), no_svg));
-  auto tex_commands = commands(document::to_latex(with("x")));
+  const auto html_elements = elements(recount::document::to_html(with("x"), no_svg));
+  auto tex_commands = commands(recount::document::to_latex(with("x")));
   std::erase_if(tex_commands, is_escape);
   for (int i = 0; i < 400; ++i) {
     std::string text = "x"; // empty words need no elements
     for (std::size_t n = random() % 60; n > 0; --n)
       text += alphabet[random() % alphabet.size()];
-    auto found = elements(document::to_html(with(text), no_svg));
+    auto found = elements(recount::document::to_html(with(text), no_svg));
     std::erase_if(found, [](const auto& name) { return name == "sup" || name == "/sup"; });
     BOOST_TEST((found == html_elements));
-    const std::string tex = document::to_latex(with(text));
+    const std::string tex = recount::document::to_latex(with(text));
     auto said = commands(tex);
     std::erase_if(said, is_escape);
     BOOST_TEST((said == tex_commands));
@@ -169,9 +172,10 @@ BOOST_AUTO_TEST_CASE(pictures_share_no_name_on_a_page) {
   const std::string svg =
       "<?xml version='1.0'?>\n<svg>\n<title>Gnuplot</title><desc>Made</desc>"
       "<circle id='dot'/><use xlink:href='#dot' fill=\"url(#dot)\"/><text>id='dot'</text></svg>";
-  BOOST_TEST(document::inlined(svg, "f1-") == "<svg>\n<circle id='f1-dot'/><use xlink:href='#f1-dot' "
-                                              "fill=\"url(#f1-dot)\"/><text>id='dot'</text></svg>");
-  BOOST_TEST(document::inlined("no picture", "f1-").empty());
+  BOOST_TEST(recount::document::inlined(svg, "f1-") ==
+             "<svg>\n<circle id='f1-dot'/><use xlink:href='#f1-dot' "
+             "fill=\"url(#f1-dot)\"/><text>id='dot'</text></svg>");
+  BOOST_TEST(recount::document::inlined("no picture", "f1-").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,13 +32,13 @@ void put(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-result::Run run(const std::string& id) {
-  result::Run r;
+recount::result::Run run(const std::string& id) {
+  recount::result::Run r;
   r.id = id;
   return r;
 }
-result::Observation observation(const std::string& run, int repetition) {
-  result::Observation o;
+recount::result::Observation observation(const std::string& run, int repetition) {
+  recount::result::Observation o;
   o.run = run;
   o.kernel = "k";
   o.params = {{"n", std::int64_t{1}}};
@@ -68,11 +68,11 @@ BOOST_AUTO_TEST_SUITE(file)
 BOOST_AUTO_TEST_CASE(what_is_written_is_there_at_once) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
-  result::Writer writer(path, result::Writer::Mode::create);
+  recount::result::Writer writer(path, recount::result::Writer::Mode::create);
   writer.write(run("R"));
   writer.write(observation("R", 0));
-  writer.write(result::Failure{"R", "k", {}, 1, "clock", "crashed"});
-  const result::Results all = result::read(path); // the writer is still open
+  writer.write(recount::result::Failure{"R", "k", {}, 1, "clock", "crashed"});
+  const recount::result::Results all = recount::result::read(path); // the writer is still open
   BOOST_TEST(all.runs.size() == 1U);
   BOOST_TEST(all.observations.size() == 1U);
   BOOST_REQUIRE(all.failures.size() == 1U);
@@ -84,24 +84,25 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_there_at_once) {
 BOOST_AUTO_TEST_CASE(nothing_measured_is_overwritten) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
-  { result::Writer(path, result::Writer::Mode::create).write(run("R")); }
+  { recount::result::Writer(path, recount::result::Writer::Mode::create).write(run("R")); }
   const std::string before = contents(path);
-  BOOST_TEST(
-      holds(complaint([&] { result::Writer(path, result::Writer::Mode::create); }), "never overwritten"));
+  BOOST_TEST(holds(complaint([&] { recount::result::Writer(path, recount::result::Writer::Mode::create); }),
+                   "never overwritten"));
   BOOST_TEST(contents(path) == before);
 }
 
 BOOST_AUTO_TEST_CASE(a_torn_end_is_ignored_by_readers_and_cut_by_writers) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
-  const std::string whole = result::to_line(run("R")) + '\n' + result::to_line(observation("R", 0)) + '\n';
-  const std::string last = result::to_line(observation("R", 1));
+  const std::string whole =
+      recount::result::to_line(run("R")) + '\n' + recount::result::to_line(observation("R", 0)) + '\n';
+  const std::string last = recount::result::to_line(observation("R", 1));
   for (std::size_t cut = 0; cut <= last.size(); ++cut) {
     put(path, whole + last.substr(0, cut));
-    const result::Results all = result::read(path);
+    const recount::result::Results all = recount::result::read(path);
     BOOST_TEST(all.observations.size() == (cut == last.size() ? 2U : 1U));
     BOOST_TEST(all.warnings.size() == (cut == 0 || cut == last.size() ? 0U : 1U));
-    { result::Writer writer(path, result::Writer::Mode::append); }
+    { recount::result::Writer writer(path, recount::result::Writer::Mode::append); }
     BOOST_TEST(contents(path) == whole);
   }
 }
@@ -109,48 +110,55 @@ BOOST_AUTO_TEST_CASE(a_torn_end_is_ignored_by_readers_and_cut_by_writers) {
 BOOST_AUTO_TEST_CASE(a_file_torn_within_its_header_holds_nothing) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
-  BOOST_TEST(result::holds_nothing(path));
-  const std::string header = result::to_line(run("R"));
+  BOOST_TEST(recount::result::holds_nothing(path));
+  const std::string header = recount::result::to_line(run("R"));
   for (std::size_t cut = 0; cut < header.size(); cut += 7) {
     put(path, header.substr(0, cut));
-    BOOST_TEST(result::holds_nothing(path));
+    BOOST_TEST(recount::result::holds_nothing(path));
   }
-  { result::Writer(path, result::Writer::Mode::create).write(run("S")); }
-  BOOST_TEST(result::read(path).runs.at(0).id == "S");
-  BOOST_TEST(!result::holds_nothing(path));
+  { recount::result::Writer(path, recount::result::Writer::Mode::create).write(run("S")); }
+  BOOST_TEST(recount::result::read(path).runs.at(0).id == "S");
+  BOOST_TEST(!recount::result::holds_nothing(path));
   put(path, "a line of a diary");
-  BOOST_TEST(!result::holds_nothing(path));
+  BOOST_TEST(!recount::result::holds_nothing(path));
 }
 
 BOOST_AUTO_TEST_CASE(foreign_files_are_refused_with_their_line_and_left_alone) {
   const Folder folder;
   const std::string path = folder / "foreign";
-  const std::string header = result::to_line(run("R")) + '\n';
+  const std::string header = recount::result::to_line(run("R")) + '\n';
   const std::pair<std::string, const char*> table[] = {
       {"a diary\nwithout end", ":1: is not JSON"},
       {std::string("\0\0\0", 3), ":1: contains a NUL byte"},
       {header + std::string("\0\n", 2), ":2: contains a NUL byte"},
       {header + "nonsense\n" + header, ":2: is not JSON"},
-      {result::to_line(observation("R", 0)) + '\n', "a results file starts with a line of type run"},
-      {header + result::to_line(observation("X", 0)) + '\n', ":2: no header line of run \"X\""},
+      {recount::result::to_line(observation("R", 0)) + '\n', "a results file starts with a line of type run"},
+      {header + recount::result::to_line(observation("X", 0)) + '\n', ":2: no header line of run \"X\""},
       {std::string((1 << 20) + 200'000, 'x'), ":1: the line is longer than"},
       {"", "is empty"},
   };
   for (const auto& [text, cause] : table) {
     put(path, text);
-    const std::string said = complaint([&] { static_cast<void>(result::read(path)); });
+    const std::string said = complaint([&] { static_cast<void>(recount::result::read(path)); });
     BOOST_TEST(holds(said, cause), cause << " gave: " << said);
     if (!text.empty())
-      BOOST_TEST(!complaint([&] { result::Writer(path, result::Writer::Mode::append); }).empty());
+      BOOST_TEST(
+          !complaint([&] { recount::result::Writer(path, recount::result::Writer::Mode::append); }).empty());
     BOOST_TEST(contents(path) == text);
   }
-  BOOST_TEST(holds(complaint([&] { static_cast<void>(result::read(folder / "none")); }), "No such file"));
-  BOOST_TEST(holds(complaint([&] { static_cast<void>(result::read(folder.path.string())); }), "directory"));
-  BOOST_TEST(holds(complaint([&] { static_cast<void>(result::read("/dev/zero")); }), "longer than"));
   BOOST_TEST(
-      holds(complaint([&] { result::Writer(folder / "no/such/folder", result::Writer::Mode::create); }),
-            "No such file"));
-  BOOST_TEST(holds(complaint([&] { result::Writer(folder.path.string(), result::Writer::Mode::create); }),
+      holds(complaint([&] { static_cast<void>(recount::result::read(folder / "none")); }), "No such file"));
+  BOOST_TEST(
+      holds(complaint([&] { static_cast<void>(recount::result::read(folder.path.string())); }), "directory"));
+  BOOST_TEST(holds(complaint([&] { static_cast<void>(recount::result::read("/dev/zero")); }), "longer than"));
+  BOOST_TEST(holds(complaint([&] {
+                     recount::result::Writer(folder / "no/such/folder",
+                                             recount::result::Writer::Mode::create);
+                   }),
+                   "No such file"));
+  BOOST_TEST(holds(complaint([&] {
+                     recount::result::Writer(folder.path.string(), recount::result::Writer::Mode::create);
+                   }),
                    "directory"));
 }
 
@@ -158,35 +166,36 @@ BOOST_AUTO_TEST_CASE(cat_merges_files_and_says_what_is_there_twice) {
   const Folder folder;
   const std::string a = folder / "a", b = folder / "b", both = folder / "both";
   {
-    result::Writer w(a, result::Writer::Mode::create);
+    recount::result::Writer w(a, recount::result::Writer::Mode::create);
     w.write(run("A"));
     w.write(observation("A", 0));
   }
   {
-    result::Writer w(b, result::Writer::Mode::create);
+    recount::result::Writer w(b, recount::result::Writer::Mode::create);
     w.write(run("B"));
     w.write(observation("B", 0));
   }
   put(both, contents(a) + contents(b));
-  BOOST_TEST(result::read(both).observations.size() == 2U);
-  BOOST_TEST(result::read({a, b}).runs.size() == 2U);
+  BOOST_TEST(recount::result::read(both).observations.size() == 2U);
+  BOOST_TEST(recount::result::read({a, b}).runs.size() == 2U);
   put(both, contents(a) + contents(a));
-  const result::Results twice = result::read(both);
+  const recount::result::Results twice = recount::result::read(both);
   BOOST_TEST(twice.runs.size() == 1U);
   BOOST_TEST(twice.observations.size() == 1U);
   BOOST_REQUIRE(twice.warnings.size() == 1U);
   BOOST_TEST(holds(twice.warnings[0], "1 observations occur more than once"));
-  put(both, result::to_line(run("B")) + '\n' + contents(a).substr(contents(a).find('\n') + 1) +
-                result::to_line(run("A")) + '\n');
-  BOOST_TEST(result::read(both).observations.size() == 1U); // sorted shards: a header may follow its lines
+  put(both, recount::result::to_line(run("B")) + '\n' + contents(a).substr(contents(a).find('\n') + 1) +
+                recount::result::to_line(run("A")) + '\n');
+  BOOST_TEST(recount::result::read(both).observations.size() ==
+             1U); // sorted shards: a header may follow its lines
 }
 
 BOOST_AUTO_TEST_CASE(two_writers_do_not_share_a_file) {
   const Folder folder;
   const std::string path = folder / "a";
-  result::Writer first(path, result::Writer::Mode::create);
+  recount::result::Writer first(path, recount::result::Writer::Mode::create);
   first.write(run("R"));
-  BOOST_TEST(holds(complaint([&] { result::Writer(path, result::Writer::Mode::append); }),
+  BOOST_TEST(holds(complaint([&] { recount::result::Writer(path, recount::result::Writer::Mode::append); }),
                    "another recount writes to it"));
 }
 
@@ -195,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_file_at_its_limit_ends_with_a_whole_line) {
   const std::string path = folder / "a";
   struct rlimit before {};
   ::getrlimit(RLIMIT_FSIZE, &before);
-  result::Writer writer(path, result::Writer::Mode::create);
+  recount::result::Writer writer(path, recount::result::Writer::Mode::create);
   writer.write(run("R"));
   const struct rlimit small { 1500, before.rlim_max };
   ::setrlimit(RLIMIT_FSIZE, &small);
@@ -206,22 +215,23 @@ BOOST_AUTO_TEST_CASE(a_file_at_its_limit_ends_with_a_whole_line) {
   ::setrlimit(RLIMIT_FSIZE, &before);
   BOOST_TEST(holds(said, "File too large"));
   BOOST_TEST(holds(said, "RLIMIT_FSIZE = 1500 bytes"));
-  const result::Results all = result::read(path);
+  const recount::result::Results all = recount::result::read(path);
   BOOST_TEST(all.warnings.empty());
   BOOST_TEST(all.observations.size() >= 3U);
   BOOST_TEST(contents(path).back() == '\n');
 }
 
 BOOST_AUTO_TEST_CASE(a_full_device_is_said_in_words) {
-  const std::string said =
-      complaint([&] { result::Writer("/dev/full", result::Writer::Mode::create).write(run("R")); });
+  const std::string said = complaint(
+      [&] { recount::result::Writer("/dev/full", recount::result::Writer::Mode::create).write(run("R")); });
   BOOST_TEST(holds(said, "No space left on device"), said);
 }
 
 BOOST_AUTO_TEST_CASE(points_read_well) {
-  BOOST_TEST(result::describe({{"size", std::int64_t{64}}, {"variant", std::string("ijk")}}) ==
+  BOOST_TEST(recount::result::describe({{"size", std::int64_t{64}}, {"variant", std::string("ijk")}}) ==
              "size=64 variant=ijk");
-  BOOST_TEST(result::read_text(result::to_line(run("R")) + "\r\n\n", "text").runs.size() == 1U);
+  BOOST_TEST(recount::result::read_text(recount::result::to_line(run("R")) + "\r\n\n", "text").runs.size() ==
+             1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,8 +9,8 @@
 using namespace recount::result;
 
 namespace {
-result::Observation sample() {
-  result::Observation o;
+recount::result::Observation sample() {
+  recount::result::Observation o;
   o.run = "R";
   o.kernel = "stride";
   o.params = {{"size", std::int64_t{32768}}, {"stride", std::int64_t{64}}, {"variant", std::string("ijk")}};
@@ -20,13 +20,14 @@ result::Observation sample() {
   o.value = std::int64_t{123};
   return o;
 }
-result::Observation again(const result::Observation& o) {
-  return std::get<result::Observation>(result::parse_line(result::to_line(o), "f:1"));
+recount::result::Observation again(const recount::result::Observation& o) {
+  return std::get<recount::result::Observation>(
+      recount::result::parse_line(recount::result::to_line(o), "f:1"));
 }
 
 std::string complaint(const std::string& text) {
   try {
-    static_cast<void>(result::parse_line(text, "f:7"));
+    static_cast<void>(recount::result::parse_line(text, "f:7"));
   } catch (const recount::Error& error) {
     BOOST_TEST((error.kind() == recount::ErrorKind::bad_input));
     return error.what();
@@ -38,7 +39,7 @@ std::string complaint(const std::string& text) {
 BOOST_AUTO_TEST_SUITE(line)
 
 BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
-  BOOST_TEST(result::to_line(sample()) ==
+  BOOST_TEST(recount::result::to_line(sample()) ==
              R"({"type":"observation","run":"R","kernel":"stride","params":{"size":32768,"stride":64,)"
              R"("variant":"ijk"},"repetition":3,"witness":"perf","metric":"PAPI_L1_DCM","value":123})");
 }
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
 BOOST_AUTO_TEST_CASE(whole_values_are_exact_to_the_last_bit) {
   for (const std::int64_t v : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0},
                                std::int64_t{9007199254740993}, std::numeric_limits<std::int64_t>::max()}) {
-    result::Observation o = sample();
+    recount::result::Observation o = sample();
     o.value = v;
     BOOST_TEST(std::get<std::int64_t>(again(o).value) == v);
   }
@@ -54,18 +55,18 @@ BOOST_AUTO_TEST_CASE(whole_values_are_exact_to_the_last_bit) {
 
 BOOST_AUTO_TEST_CASE(real_values_are_exact_and_stay_real) {
   for (const double v : {0.1, 1.0, 1e-300, 5e-324, 1.7976931348623157e308, -2.5}) {
-    result::Observation o = sample();
+    recount::result::Observation o = sample();
     o.value = v;
     BOOST_TEST(std::get<double>(again(o).value) == v);
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
-  result::Observation o = sample();
+  recount::result::Observation o = sample();
   o.value = {};
   o.reason = "no PMU";
-  const result::Observation back = again(o);
-  BOOST_TEST(!result::as_double(back.value).has_value());
+  const recount::result::Observation back = again(o);
+  BOOST_TEST(!recount::result::as_double(back.value).has_value());
   BOOST_TEST(back.reason == "no PMU");
   o = sample();
   o.value = std::numeric_limits<double>::infinity();
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
 }
 
 BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
-  result::Observation o = sample();
+  recount::result::Observation o = sample();
   o.accesses = 10;
   o.enabled_ns = 7;
   o.running_ns = 5;
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
   o.nesting = "inner";
   o.flags = {"migrated", "steal 30 ms"};
   o.placement = {{"base", 0x7ffff0000000}, {"offset", 16}};
-  const result::Observation back = again(o);
+  const recount::result::Observation back = again(o);
   BOOST_TEST((back.params == o.params));
   BOOST_TEST((back.placement == o.placement));
   BOOST_TEST((back.accesses == o.accesses && back.enabled_ns == o.enabled_ns));
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_survives) {
-  result::Run run = result::new_run();
+  recount::result::Run run = recount::result::new_run();
   run.host = "h";
   run.cpu = "a \"cpu\"\n\xff";
   run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, -1}};
@@ -100,13 +101,14 @@ BOOST_AUTO_TEST_CASE(a_run_survives) {
   run.seed = std::numeric_limits<std::uint64_t>::max();
   run.plan = {{"--size", "4096"}};
   run.resumes = "earlier";
-  const result::Run back = std::get<result::Run>(result::parse_line(result::to_line(run), "f:1"));
+  const recount::result::Run back =
+      std::get<recount::result::Run>(recount::result::parse_line(recount::result::to_line(run), "f:1"));
   BOOST_TEST(back.id == run.id);
   BOOST_TEST(back.cpu == "a \"cpu\"\n\xef\xbf\xbd"); // a byte that is no UTF-8 becomes U+FFFD
   BOOST_TEST((back.caches == run.caches && back.versions == run.versions && back.command == run.command));
   BOOST_TEST(back.seed == run.seed);
   BOOST_TEST((back.plan == run.plan && back.resumes == run.resumes));
-  BOOST_TEST(result::new_run().id != run.id);
+  BOOST_TEST(recount::result::new_run().id != run.id);
 }
 
 BOOST_AUTO_TEST_CASE(complaints_name_place_and_cause) {
@@ -146,13 +148,13 @@ BOOST_AUTO_TEST_CASE(nesting_as_deep_as_a_line_is_long_is_survived) {
 }
 
 BOOST_AUTO_TEST_CASE(damaged_lines_are_refused_or_read_but_never_worse) {
-  result::Observation o = sample();
+  recount::result::Observation o = sample();
   o.flags = {"migrated"};
   o.seconds = 1.5;
-  result::Run run = result::new_run();
+  recount::result::Run run = recount::result::new_run();
   run.caches = {{"L1d", 32768, 64, 8}};
   run.plan = {{"--size", "4096"}};
-  const std::string originals[] = {result::to_line(o), result::to_line(run)};
+  const std::string originals[] = {recount::result::to_line(o), recount::result::to_line(run)};
   std::mt19937 random(4711);
   for (int i = 0; i < 20000; ++i) {
     std::string text = originals[i % 2];
