@@ -7,7 +7,7 @@
 
 namespace recount::check {
 
-/// Draws it; "-" is text on stdout. Throws Error as figure::draw() does. With nothing to draw
+/// Draws it; "-" is text on stdout. Throws Error as plot::draw() does. With nothing to draw
 /// it prints a note on stderr.
 void plot_check(const std::string& path, const Checked& checked, const result::Results& results);
 

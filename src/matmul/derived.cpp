@@ -35,7 +35,7 @@ Value one_less(Value share) {
 #define RECOUNT_OF [](const Products& group, const Product& product, const std::string& witness) -> Value
 #define RECOUNT_COUNT(metric) counted(group, product, metric, witness)
 
-const std::array table{
+const std::array derivation_rows{
     Derivation{"LST", "loads and stores", "PAPI_LD_INS + PAPI_SR_INS, else PAPI_LST_INS",
                RECOUNT_OF{const Value both = sum(RECOUNT_COUNT("PAPI_LD_INS"), RECOUNT_COUNT("PAPI_SR_INS"));
 return both ? both : RECOUNT_COUNT("PAPI_LST_INS");
@@ -112,14 +112,14 @@ std::optional<Quantity> delta(const Products& group, const Product& product, con
 } // namespace
 
 std::span<const Derivation> derivations() {
-  return table;
+  return derivation_rows;
 }
 
 std::optional<Quantity> derived(const Products& group, const Product& product, const std::string& name,
                                 const std::string& witness) {
-  const auto* const row =
-      std::ranges::find_if(table, [&](const Derivation& derivation) { return derivation.name == name; });
-  if (row == table.end()) throw std::out_of_range("no derived metric " + name);
+  const auto* const row = std::ranges::find_if(
+      derivation_rows, [&](const Derivation& derivation) { return derivation.name == name; });
+  if (row == derivation_rows.end()) throw std::out_of_range("no derived metric " + name);
   std::vector<std::string> who{witness};
   if (witness.empty()) {
     who.clear();

@@ -25,7 +25,7 @@ using PlottedValueOf = std::function<std::optional<PlottedValue>(const Products&
                                           const std::string& witness = {});
 /// Operations per second over the median of the times, in 10^9.
 [[nodiscard]] std::optional<PlottedValue> gflops_value(const Products& group, const Product& product);
-/// A row of analysis::derivations().
+/// A row of matmul::derivations().
 [[nodiscard]] PlottedValueOf derived_value(const std::string& name);
 /// The median time of `other` over that of the product; the band takes the far ends of both.
 [[nodiscard]] std::optional<PlottedValue> speed_up_value(const Products& group, const Product& product,

@@ -1,4 +1,5 @@
 #include "profile/figure.hpp"
+#include "profile/located.hpp"
 
 #include "plot/caption.hpp"
 #include "plot/select.hpp"
@@ -16,7 +17,7 @@
 namespace recount::profile {
 namespace {
 using result::Observation;
-constexpr std::size_t most_functions = 8, most_events = 4;
+constexpr std::size_t drawn_functions = 8, drawn_events = 4;
 constexpr double least_share = 0.005; ///< of an event: functions with less are left out
 constexpr double least_width = 0.06;  ///< of the axis, for a small function
 constexpr int bins = 120;             ///< over the whole axis
@@ -31,10 +32,6 @@ std::string text(const Observation& o, const char* name) {
   const auto found = o.params.find(name);
   if (found == o.params.end() || !std::holds_alternative<std::string>(found->second)) return {};
   return std::get<std::string>(found->second);
-}
-
-std::string short_path(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 /// Results files are not trusted; nor is a function longer than this likely.
@@ -134,7 +131,7 @@ Profiled gather(const result::Results& results, const std::string& run, const pl
 
 void keep_hottest(std::vector<Function>& functions) {
   std::ranges::stable_sort(functions, std::greater{}, &Function::most);
-  if (functions.size() > most_functions) functions.resize(most_functions);
+  if (functions.size() > drawn_functions) functions.resize(drawn_functions);
   std::ranges::stable_sort(functions, [](const Function& a, const Function& b) {
     return std::tie(a.module, a.start) < std::tie(b.module, b.start);
   });
@@ -216,7 +213,7 @@ plot::Sheet compose_over_addresses(const result::Results& results, const plot::C
   lay_out_functions(p.functions);
   plot::Sheet sheet;
   sheet.name = "profile";
-  for (std::size_t e = 0; e < std::min(p.events.size(), most_events); ++e)
+  for (std::size_t e = 0; e < std::min(p.events.size(), drawn_events); ++e)
     sheet.panels.push_back(panel_of(p, e));
   sheet.panels.back().x_title = "address in the file (gaps between these functions omitted)";
   sheet.caption = plot::machine_names(results);

@@ -20,7 +20,7 @@ public:
   /// results file that cannot be made.
   ProfileResults(const std::string& output, std::string plot, profile::By by);
   ~ProfileResults();
-  /// Writes and draws. Throws Error as result::Writer and figure::draw() do.
+  /// Writes and draws. Throws Error as result::Writer and plot::draw() do.
   void finish(const Profile& profile);
 
 private:

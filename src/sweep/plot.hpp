@@ -19,7 +19,7 @@ public:
   [[nodiscard]] bool live() const { return live_; }
   /// Draws again if the last time was long enough ago; what cannot be drawn yet is left for later.
   void refresh(const result::Results& results);
-  /// Draws for good. Throws recount::Error as figure::draw() does.
+  /// Draws for good. Throws recount::Error as plot::draw() does.
   void finish(const result::Results& results);
 
 private:
