@@ -54,8 +54,10 @@ Between between(const Reading& first, const Reading& now) {
 }
 
 Between between(const Reading& first, const Reading& from, const Reading& now, bool ended) {
-  constexpr nanoseconds longest_exec{1'000'000}; // in which an interval may begin or end
+  // Processor time of an execve(2), which is not counted: an interval may begin or end in it.
+  constexpr nanoseconds longest_exec{10'000'000};
   Stretch part = stretch(from, now);
+  if (!ended && now.before - first.after <= longest_exec) return part.made; // too early to tell
   if (!ended && part.used > longest_exec && perf::removed(part.enabled, part.used))
     remove(part.made, perf::removed_reason(part.enabled, part.used));
   else if (part.enabled < longest_exec)

@@ -8,9 +8,11 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <sched.h>
-#include <thread>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace recount;
@@ -18,6 +20,17 @@ using namespace recount::profile;
 using namespace std::chrono_literals;
 
 namespace {
+
+struct Fifo {
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("recount-fifo-" + std::to_string(::getpid()) + "-" +
+                                                 std::to_string(reinterpret_cast<std::uintptr_t>(this))))
+          .string();
+  Fifo() { BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  ~Fifo() { ::unlink(path.c_str()); }
+  Fifo(const Fifo&) = delete;
+  Fifo& operator=(const Fifo&) = delete;
+};
 
 FunctionSettings settings_for(const std::string& function, const std::vector<std::string>& words) {
   FunctionSettings settings;
@@ -206,12 +219,15 @@ BOOST_AUTO_TEST_CASE(probes_are_put_into_a_process_that_runs_and_taken_out_again
   FunctionSettings settings;
   settings.names = {"work::called"};
   settings.who.pids = {fixture.child().pid()};
-  settings.who.command = {"sleep", "2"};
+  const Fifo begun, done; // the command starts when the probes are in place
+  settings.who.command = {"sh", "-c", "echo begun > \"$0\"; read answer < \"$1\"", begun.path, done.path};
   auto part = std::async(std::launch::async, [&] { return record_functions(settings); });
-  std::this_thread::sleep_for(700ms); // for the probes to be in place
+  std::string word;
+  std::ifstream(begun.path) >> word;
   fixture.go_on();
   char ready[6];
   BOOST_REQUIRE(::read(fixture.said(), ready, sizeof ready) == 6);
+  std::ofstream(done.path) << "done\n";
   const auto got = part.get();
   BOOST_TEST(got.functions.at(0).calls == 500U);
   BOOST_TEST(got.functions.at(0).seen.completed == 500U);

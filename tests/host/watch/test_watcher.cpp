@@ -8,7 +8,9 @@
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
+
 #include <csignal>
+#include <fstream>
 #include <numeric>
 #include <poll.h>
 #include <sys/wait.h>
@@ -46,6 +48,26 @@ WatchSettings command(const std::vector<std::string>& words, std::chrono::millis
 }
 
 const std::string sectioned = std::string(FIXTURES) + "/sectioned";
+
+/// Whether it has made no step for half a second, by proc(5): asleep longer than between two bursts, or a
+/// zombie.
+bool waits_or_ended(pid_t pid) {
+  const auto state = [pid] {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string word;
+    std::vector<std::string> words;
+    while (file >> word)
+      words.push_back(word);
+    return words.size() > 14 ? words[2] + " " + words[13] + " " + words[14] : std::string();
+  };
+  const std::string before = state();
+  for (int i = 0; i < 50; ++i) {
+    if (before.starts_with("Z")) return true;
+    if (state() != before || !before.starts_with("S")) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
 
 double value(const stat::Slice& slice, std::size_t row = 0) {
   return result::as_double(slice.rows.at(row).value).value();
@@ -101,7 +123,9 @@ BOOST_AUTO_TEST_CASE(the_last_marks_that_are_dropped_are_known_as_well) {
     ::_exit(127);
   }
   socket.started();
-  std::this_thread::sleep_for(100ms); // the program makes its thousand marks meanwhile, and nobody listens
+  // The program makes its thousand marks, and nobody listens, until it has ended or waits for a listener.
+  while (!waits_or_ended(child))
+    std::this_thread::sleep_for(10ms);
   std::vector<Message> heard;
   const auto begin = std::chrono::steady_clock::now() - 1s;
   while (socket.fd() >= 0) {
