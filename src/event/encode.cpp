@@ -75,7 +75,7 @@ bool ambiguous(const Event& event) {
 } // namespace
 
 Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
-  const Event event = encode_one(name, fallback, pmus);
+  Event event = encode_one(name, fallback, pmus);
   const auto cores = hybrid_cores(pmus);
   if (cores.empty() || !ambiguous(event)) return event;
   std::vector<std::string> names;

@@ -17,7 +17,7 @@ struct Allowance {
 std::string word(std::string_view& text) {
   text = preset::trim_blanks(text);
   const std::size_t end = std::min(text.find_first_of(" \t\r"), text.size());
-  const std::string found(text.substr(0, end));
+  std::string found(text.substr(0, end));
   text.remove_prefix(end);
   return found;
 }

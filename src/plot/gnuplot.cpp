@@ -87,7 +87,7 @@ std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   pipe.read.reset();
   const bool all = feed(std::move(pipe.write), send);
   const auto exit = child.wait(std::chrono::minutes(2));
-  const std::string said = contents(words.get());
+  std::string said = contents(words.get());
   if (exit.ok() && all) return said;
   std::string cause = exit.ok() ? "stopped reading its commands" : "failed (" + process::describe(exit) + ")";
   cause += said.empty() ? ", without output" : ", output:\n" + said;

@@ -124,7 +124,7 @@ PresetValue evaluate(const Written& written, const std::function<long long(const
       counts.push_back(count(operand.native));
       continue;
     }
-    const PresetValue inner = evaluate(*operand.preset, count, max_mhz);
+    PresetValue inner = evaluate(*operand.preset, count, max_mhz);
     if (inner.ending != PresetValue::Ending::value) return inner;
     counts.push_back(inner.value);
   }

@@ -95,7 +95,7 @@ std::optional<std::span<const SetTraces::Timed>> SetTraces::row(std::uint32_t id
     row_.clear();
     if (!lay_out(id, 0, 0, 0)) row_.clear();
     rows_[id] = std::make_unique<std::vector<Timed>>(row_.begin(), row_.end());
-    row_bytes_ += row_.size() * sizeof(Timed) + sizeof(row_);
+    row_bytes_ += row_.size() * sizeof(Timed) + sizeof(std::vector<Timed>);
   }
   if (rows_[id]->empty()) return {};
   return std::span<const Timed>(*rows_[id]);

@@ -69,8 +69,7 @@ bool Setwise::possible(const MachineDescription& machine) {
 }
 
 Setwise::Setwise(const MachineDescription& machine, const Program& program, const SetwiseLimits& limits)
-    : program_(program),
-      limits_(limits),
+    : limits_(limits),
       tlbs_(machine.tlb ? machine.tlb->levels.size() : 0),
       sequencer_(traces_),
       lines_(program, traces_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {

@@ -54,7 +54,6 @@ private:
   bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, const Budget& budget,
                  const std::function<void(double)>& tell);
 
-  const Program& program_;
   SetwiseLimits limits_;
   std::size_t tlbs_; ///< so many of the simulators are TLB levels, which come first
   SetTraces traces_;
