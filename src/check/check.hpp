@@ -57,4 +57,8 @@ struct Checked {
 [[nodiscard]] Checked conclude(const CheckPlan& plan, const CheckContext& context,
                                const CheckOptions& options, const result::Results& results);
 
+/// Draws it; "-" is text on stdout. Throws Error as plot::draw() does. With nothing to draw
+/// it prints a note on stderr.
+void plot_check(const std::string& path, const Checked& checked, const result::Results& results);
+
 } // namespace recount::check

@@ -1,6 +1,6 @@
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 #include "command/command.hpp"
-#include "check/plot.hpp"
+#include "check/check.hpp"
 #include "check/table.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -9,7 +9,7 @@
 #include "command/table_export.hpp"
 #include "host/cpu.hpp"
 #include "preset/document.hpp"
-#include "sweep/limits.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/progress.hpp"
 #include "witness/header.hpp"
 

@@ -1,5 +1,5 @@
 #include "check/check.hpp"
-#include "check/trial.hpp"
+#include "check/index.hpp"
 #include "preset/standard.hpp"
 
 #include <algorithm>

@@ -1,8 +1,6 @@
-#include "check/figure.hpp"
+#include "check/verdict.hpp"
 
-#include "check/results.hpp"
-
-#include "plot/caption.hpp"
+#include "plot/select.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel/proofs.hpp"
-#include "preset/identities.hpp"
+#include "preset/view.hpp"
 
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/agreement.hpp"
+#include "kernel/proofs.hpp"
 #include "result/read.hpp"
 
 #include <map>
@@ -49,5 +50,9 @@ private:
 [[nodiscard]] statistics::Groups differences(const Index::Series& perf, const Index::Series& papi);
 /// Whether perf and PAPI counted separate executions.
 [[nodiscard]] bool apart(const Index::Series& series);
+
+/// The counts of the metric by the witnesses at the point of the proof, and the expected count of its kernel
+/// for proof.preset: in closed form, else from the simulation in the results.
+[[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
 
 } // namespace recount::check

@@ -1,7 +1,7 @@
 // Relations between presets, compared with the counts of one run. Pure.
 #pragma once
 
-#include "preset/identities.hpp"
+#include "preset/view.hpp"
 #include "result/observation.hpp"
 #include "statistics/estimate.hpp"
 

@@ -3,7 +3,7 @@
 #include "check/check.hpp"
 #include "preset/document.hpp"
 #include "preset/standard.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>

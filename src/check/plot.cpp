@@ -1,6 +1,6 @@
-#include "check/plot.hpp"
+#include "check/check.hpp"
 
-#include "check/figure.hpp"
+#include "check/verdict.hpp"
 #include "command/output.hpp"
 #include "command/plot_file.hpp"
 #include "command/terminal_size.hpp"

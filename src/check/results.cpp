@@ -1,6 +1,6 @@
-#include "check/results.hpp"
+#include "check/verdict.hpp"
 
-#include "check/trial.hpp"
+#include "check/index.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proof_rows.hpp"
 #include "preset/standard.hpp"

@@ -1,4 +1,4 @@
-#include "check/trial.hpp"
+#include "check/index.hpp"
 
 namespace recount::check {
 namespace {

@@ -3,6 +3,8 @@
 
 #include "check/agreement.hpp"
 #include "check/invariants.hpp"
+#include "plot/figure.hpp"
+#include "result/read.hpp"
 
 #include <span>
 #include <string>
@@ -33,5 +35,20 @@ struct PresetVerdict {
 
 /// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
 [[nodiscard]] std::string describe(const Broken& relation);
+
+/// `results` for the caption. Throws recount::Error (bad_input) when there is no preset with a count and
+/// an expected count other than 0.
+[[nodiscard]] plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts,
+                                            const result::Results& results);
+
+/// The figure "agreement" of the results of recount check.
+[[nodiscard]] plot::Figure agreement_figure();
+
+/// Whether the results are those of `recount check`.
+[[nodiscard]] bool is_check(const result::Results& results) noexcept;
+
+/// One verdict for each metric that was counted and that its kernel or the model states, by each kernel's own
+/// tolerance; relations between presets are left out. Standard presets first, in PAPI's order.
+[[nodiscard]] std::vector<PresetVerdict> verdicts_of(const result::Results& results);
 
 } // namespace recount::check

@@ -2,7 +2,7 @@
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
-#include "report/publish.hpp"
+#include "report/build_report.hpp"
 #include "result/read.hpp"
 
 #include <recount/error.hpp>

@@ -2,8 +2,8 @@
 
 #include "caches/view/figure.hpp"
 #include "caches/view/section.hpp"
-#include "check/figure.hpp"
 #include "check/section.hpp"
+#include "check/verdict.hpp"
 #include "matmul/figures.hpp"
 #include "matmul/sections.hpp"
 #include "profile/figure.hpp"

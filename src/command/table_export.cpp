@@ -1,7 +1,7 @@
 #include "command/table_export.hpp"
 
 #include "base/output_file.hpp"
-#include "document/formats.hpp"
+#include "document/document.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "cost/clock.hpp"
+#include "cost/probe.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include "cost/cost.hpp"
-#include "cost/clock.hpp"
+#include "cost/probe.hpp"
 #include "cost/routes.hpp"
 
 #include "statistics/statistics.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -65,5 +66,13 @@ Step single(std::string name, Before before, Operation operation, After after) {
             return static_cast<double>(sum) / batch;
           }};
 }
+
+/// CLOCK_MONOTONIC_RAW in nanoseconds.
+[[nodiscard]] Probe clock_probe() noexcept;
+
+/// Nanoseconds per instruction, where different kinds of code take the same time per instruction: an
+/// emulator then advances the clock by the instructions executed. None on real machines, and where this
+/// architecture is not known.
+[[nodiscard]] std::optional<double> clock_counts_instructions();
 
 } // namespace recount::cost

@@ -1,5 +1,5 @@
 // HTML: one page with its style and its pictures.
-#include "document/formats.hpp"
+#include "document/document.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // LaTeX, for pdflatex with what Debian's texlive-latex-base holds.
-#include "document/formats.hpp"
+#include "document/document.hpp"
 
 #include <fmt/format.h>
 

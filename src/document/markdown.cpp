@@ -1,5 +1,5 @@
 // Markdown.
-#include "document/formats.hpp"
+#include "document/document.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "host/cpuinfo.hpp"
 #include "base/text.hpp"
+#include "host/machine.hpp"
 
 #include <algorithm>
 #include <array>

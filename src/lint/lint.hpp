@@ -4,6 +4,8 @@
 #include "lint/rules.hpp"
 #include "preset/view.hpp"
 
+#include <string>
+
 namespace recount::lint {
 
 struct LintOptions {
@@ -34,5 +36,19 @@ void check_identities(const preset::CpuView& view, const std::vector<preset::Ide
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// Removes findings that comments of the table allow; unused allowances become findings.
 void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings);
+
+// Findings as text for people, as annotation lines for CI, and as JSON.
+struct ReportOptions {
+  int columns = 100;
+  int most = 3;       ///< findings shown a rule; 0: all
+  bool notes = false; ///< show notes too, not only their number
+};
+
+[[nodiscard]] std::string as_text(const std::string& file, const LintResult& result,
+                                  const ReportOptions& options);
+/// file:line: severity: message [rule], one a place.
+[[nodiscard]] std::string as_annotations(const std::string& file, const LintResult& result);
+/// The elements of "findings", one object a finding.
+[[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results);
 
 } // namespace recount::lint

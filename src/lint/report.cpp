@@ -1,5 +1,5 @@
-#include "lint/report.hpp"
 #include "base/json.hpp"
+#include "lint/lint.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>

@@ -14,11 +14,11 @@
 #include "matmul/sections.hpp"
 #include "matmul/study.hpp"
 #include "result/write.hpp"
-#include "sweep/limits.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/range.hpp"
-#include "sweep/table.hpp"
+#include "sweep/session.hpp"
 #include "witness/header.hpp"
 #include "witness/witness.hpp"
 

@@ -2,7 +2,6 @@
 #include "matmul/figures.hpp"
 
 #include "base/format.hpp"
-#include "matmul/figures_blocks.hpp"
 #include "matmul/figures_series.hpp"
 #include "plot/select.hpp"
 

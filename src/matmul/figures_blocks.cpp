@@ -1,4 +1,4 @@
-#include "matmul/figures_blocks.hpp"
+#include "matmul/figures_series.hpp"
 
 #include "base/format.hpp"
 

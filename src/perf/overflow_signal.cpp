@@ -2,7 +2,7 @@
 
 #include "perf/errno_hints.hpp"
 #include "perf/program_counter.hpp"
-#include "perf/sample_read.hpp"
+#include "perf/sample_open.hpp"
 #include "process/signals.hpp"
 
 #include <recount/error.hpp>

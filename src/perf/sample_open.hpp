@@ -50,4 +50,9 @@ void set_period(OpenSampling& open, std::size_t event, std::uint64_t period);
 /// Throws Error, see Sampling's constructor.
 [[nodiscard]] OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options);
 
+/// Fills in occurrences, times and lost of each event, summed over the contexts; the rest of `into`, which
+/// has one element per event, is unchanged. Returns the records lost by followers. Throws Error when the
+/// kernel refuses.
+std::uint64_t read_counts(const OpenSampling& open, std::vector<SampledCount>& into);
+
 } // namespace recount::perf

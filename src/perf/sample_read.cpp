@@ -1,4 +1,4 @@
-#include "perf/sample_read.hpp"
+#include "perf/sample_open.hpp"
 
 #include "perf/errno_hints.hpp"
 #include "perf/layout.hpp"

@@ -3,7 +3,7 @@
 #include "perf/layout.hpp"
 #include "perf/merge.hpp"
 #include "perf/sample_ids.hpp"
-#include "perf/sample_read.hpp"
+#include "perf/sample_open.hpp"
 
 #include <algorithm>
 #include <ctime>

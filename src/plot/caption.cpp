@@ -1,4 +1,4 @@
-#include "plot/caption.hpp"
+#include "plot/select.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

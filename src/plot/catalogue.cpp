@@ -1,6 +1,6 @@
 // The table of figures: looking one up, and the figures of curves as data.
 #include "base/nearest.hpp"
-#include "plot/panels.hpp"
+#include "plot/select.hpp"
 
 #include <recount/error.hpp>
 

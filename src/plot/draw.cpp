@@ -2,9 +2,9 @@
 
 #include "plot/fonts.hpp"
 #include "plot/gnuplot.hpp"
+#include "plot/layout.hpp"
 #include "plot/output.hpp"
-#include "plot/script.hpp"
-#include "plot/terminal.hpp"
+#include "plot/script_rows.hpp"
 
 #include <recount/error.hpp>
 

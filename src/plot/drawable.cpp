@@ -2,7 +2,6 @@
 #include "plot/figure.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
-#include "plot/terminal.hpp"
 
 namespace recount::plot {
 

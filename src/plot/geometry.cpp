@@ -1,4 +1,4 @@
-#include "plot/geometry.hpp"
+#include "plot/labels.hpp"
 
 #include <algorithm>
 #include <cmath>

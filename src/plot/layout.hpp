@@ -2,6 +2,8 @@
 #pragma once
 
 #include "plot/axis.hpp"
+#include "plot/figure.hpp"
+#include "plot/gnuplot_code.hpp"
 #include "plot/labels.hpp"
 #include "plot/sheet.hpp"
 
@@ -85,5 +87,15 @@ struct Layout {
 [[nodiscard]] PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas);
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
+
+/// The canvas that a format offers at this width in inches; text takes the size of the terminal instead.
+[[nodiscard]] Canvas canvas_of(Format format, double inches, TextSize text = {});
+
+/// "set terminal ..." for a figure of the layout's size. Fonts come out at their size in points, PNG at 300
+/// dots an inch, SVG at the 96 of CSS.
+[[nodiscard]] GnuplotCode terminal(Format format, const Layout& layout, bool colour);
+
+/// Factor on the size of markers, which differs between terminals.
+[[nodiscard]] double marker_scale(Format format);
 
 } // namespace recount::plot

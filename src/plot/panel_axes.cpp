@@ -1,5 +1,5 @@
 // The axes of a panel: which scale suits what it shows.
-#include "plot/panel_axes.hpp"
+#include "plot/panel_look.hpp"
 
 #include "plot/text.hpp"
 

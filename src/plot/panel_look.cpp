@@ -1,6 +1,5 @@
 #include "plot/panel_look.hpp"
 
-#include "plot/panel_axes.hpp"
 #include "plot/style.hpp"
 #include "plot/text.hpp"
 

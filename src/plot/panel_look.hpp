@@ -5,6 +5,12 @@
 
 namespace recount::plot {
 
+/// From 0 where the values are near one another, else logarithmic. `plot`: where it will be drawn.
+[[nodiscard]] Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas);
+
+/// As Panel::x_along; `length` of the axis in the units of the canvas.
+[[nodiscard]] Axis x_axis(const Panel& panel, double length, const Canvas& canvas);
+
 /// `key`: names are in a key even where labels would fit. `least_left`: the plot begins so far from the
 /// left of its cell, so that panels one above the other begin alike.
 [[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,

@@ -1,6 +1,5 @@
-#include "plot/panels.hpp"
+#include "plot/select.hpp"
 
-#include "plot/caption.hpp"
 #include "plot/text.hpp"
 
 #include <recount/error.hpp>

@@ -1,7 +1,7 @@
 // What all panels are written with: text, tics and margins at places on the page.
 #pragma once
 
-#include "plot/script.hpp"
+#include "plot/script_rows.hpp"
 
 #include <string>
 

@@ -1,11 +1,10 @@
-#include "plot/script.hpp"
+#include "plot/script_rows.hpp"
 
 #include "base/output_file.hpp"
+#include "plot/layout.hpp"
 #include "plot/output.hpp"
 #include "plot/pen.hpp"
-#include "plot/script_rows.hpp"
 #include "plot/style.hpp"
-#include "plot/terminal.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 #include "plot/script_rows.hpp"
 
+#include "plot/layout.hpp"
 #include "plot/pen.hpp"
 #include "plot/style.hpp"
-#include "plot/terminal.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/curves.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -51,5 +53,17 @@ struct Selected {
 [[nodiscard]] bool is_time(const std::string& metric);
 /// Whether a preset or event counts cache or TLB misses.
 [[nodiscard]] bool is_miss(const std::string& metric);
+
+/// The CPUs behind the results, each once, of those machines ("CPU on HOST") that are wanted.
+[[nodiscard]] std::vector<std::string> machine_names(
+    const result::Results& results,
+    const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
+
+/// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or disturbed.
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected);
+
+/// Throws recount::Error (bad_input), naming the contents of the results and the needs of the figure, when
+/// they cannot fill it or would have more panels than fit on a page.
+[[nodiscard]] Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice);
 
 } // namespace recount::plot

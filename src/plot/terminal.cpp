@@ -1,4 +1,4 @@
-#include "plot/terminal.hpp"
+#include "plot/layout.hpp"
 
 #include "plot/style.hpp"
 

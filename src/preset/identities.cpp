@@ -1,4 +1,4 @@
-#include "preset/identities.hpp"
+#include "preset/view.hpp"
 
 #include "preset/document.hpp"
 #include "preset/identities_data.hpp" // made from data/identities.txt by the build

@@ -1,4 +1,4 @@
-#include "profile/annotation.hpp"
+#include "profile/located.hpp"
 
 #include "base/text.hpp"
 #include "symbol/demangle.hpp"

@@ -3,8 +3,10 @@
 
 #include <recount/sampling.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace recount::profile {
@@ -37,5 +39,9 @@ struct Watched {
 [[nodiscard]] bool reports_next_instruction(const Event& event);
 /// Whether its occurrences are nanoseconds.
 [[nodiscard]] bool is_clock(const Event& event);
+
+/// Its address in the process now: of the variable of that name in its program, else in a library that it has
+/// mapped. Throws Error (bad_input): there is none, or several differ; `event` names it in the message.
+[[nodiscard]] std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t pid);
 
 } // namespace recount::profile

@@ -1,7 +1,6 @@
 #include "profile/figure.hpp"
 #include "profile/located.hpp"
 
-#include "plot/caption.hpp"
 #include "plot/select.hpp"
 
 #include <recount/error.hpp>

@@ -1,4 +1,4 @@
-#include "profile/folded.hpp"
+#include "profile/located.hpp"
 
 #include <fmt/format.h>
 

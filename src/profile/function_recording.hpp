@@ -1,6 +1,7 @@
 // Counts events per call of selected functions, in an unmodified program.
 #pragma once
 
+#include "command/output.hpp"
 #include "profile/calls.hpp"
 #include "profile/sites.hpp"
 #include "profile/target.hpp"
@@ -55,5 +56,13 @@ struct FunctionRecording {
 /// entry point during insertion; a running process is not. Throws as Target, find_sites() and Sampling do,
 /// and Error (unavailable) if this user may not place probes.
 [[nodiscard]] FunctionRecording record_functions(const FunctionSettings& settings);
+
+/// One for each function with completed calls.
+[[nodiscard]] std::vector<command::Table> function_tables(const profile::FunctionRecording& recording);
+/// `subject`: the command or the process.
+[[nodiscard]] std::string functions_text(const profile::FunctionRecording& recording,
+                                         const std::string& subject);
+[[nodiscard]] std::string functions_json(const profile::FunctionRecording& recording,
+                                         const std::string& subject);
 
 } // namespace recount::profile

@@ -1,7 +1,7 @@
-#include "profile/function_table.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
+#include "profile/function_recording.hpp"
 #include "profile/located.hpp"
 
 #include <fmt/format.h>

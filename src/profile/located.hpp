@@ -42,4 +42,27 @@ struct NamingOptions {
 /// The last part of a path.
 [[nodiscard]] std::string short_path(const std::string& path);
 
+// The source text of functions, with samples beside its lines.
+struct AnnotatedLine {
+  int number = 0;
+  std::string text;           ///< empty where the source cannot be read
+  std::vector<Tally> tallies; ///< one for each event; empty: no samples
+};
+/// A part of a source file around the samples of the selected functions.
+struct Annotation {
+  std::string file;                 ///< as the debug information names it
+  std::string trouble;              ///< why there is no text; empty: text available
+  std::vector<AnnotatedLine> lines; ///< in order; numbers that are missing are far from any sample
+};
+
+/// The lines of functions whose name is `function`, as in symbol::Module::functions(), with what was inlined
+/// into them: a part for each file. Empty when no sample lies in any.
+[[nodiscard]] std::vector<Annotation> annotate(const Places& places, const Naming& naming,
+                                               const std::string& function);
+
+/// One line per chain, "main;work;inner 123": outermost first, including inlined functions, and the
+/// weight of an event's samples. This is the input format of Brendan Gregg's flamegraph.pl. Blanks and
+/// semicolons within names become '_' and ':'.
+[[nodiscard]] std::string folded(const Places& places, const Naming& naming, std::size_t event);
+
 } // namespace recount::profile

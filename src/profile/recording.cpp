@@ -3,7 +3,7 @@
 #include "perf/descendants.hpp"
 #include "perf/removed.hpp"
 #include "perf/try_open.hpp"
-#include "profile/variable.hpp"
+#include "profile/event_request.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "command/output.hpp"
-#include "profile/annotation.hpp"
+#include "profile/located.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
 

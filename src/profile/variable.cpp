@@ -1,5 +1,5 @@
-#include "profile/variable.hpp"
 #include "base/nearest.hpp"
+#include "profile/event_request.hpp"
 
 #include "profile/files.hpp"
 

@@ -1,8 +1,8 @@
-#include "report/publish.hpp"
 #include "base/nearest.hpp"
+#include "report/build_report.hpp"
 
 #include "base/output_file.hpp"
-#include "document/formats.hpp"
+#include "document/document.hpp"
 #include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"

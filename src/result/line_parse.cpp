@@ -1,5 +1,5 @@
-#include "result/line.hpp"
 #include "result/line_fields.hpp"
+#include "result/observation.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 #include "result/read.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "result/write.hpp"
 #include "base/output_file.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "result/read.hpp"
 
 #include <cerrno>

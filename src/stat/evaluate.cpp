@@ -1,4 +1,4 @@
-#include "stat/evaluate.hpp"
+#include "stat/plan.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

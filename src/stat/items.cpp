@@ -1,4 +1,4 @@
-#include "stat/items.hpp"
+#include "stat/plan.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,16 +2,31 @@
 #pragma once
 
 #include "metric/metric.hpp"
-#include "stat/items.hpp"
+#include "process/child.hpp"
+#include "result/observation.hpp"
 #include "witness/metric_events.hpp"
 
+#include <recount/count.hpp>
 #include <recount/group.hpp>
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::stat {
+
+/// One name and its group.
+struct Item {
+  std::string name;
+  std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
+};
+
+/// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
+/// to the name. Repeated names are removed. Throws Error (bad_input). Pure.
+[[nodiscard]] std::vector<Item> parse_items(const std::vector<std::string>& lists);
 
 /// An event or preset, and where its counts are.
 struct Operand {
@@ -58,5 +73,14 @@ struct Plan {
 /// counted stays as a row with its reason. Throws Error: bad_input for an unknown name, unavailable
 /// for a group in braces that does not fit scheduled.
 [[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain);
+
+/// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
+/// ratio is computed from these counts only; it has no value if an operand was not counted. `counts` are in
+/// the order of the plan's events, `seconds` is the wall time over which they were counted. Pure.
+[[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
+                                                        double seconds);
+
+/// Sets the values of the rows of kind usage. Pure.
+void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows);
 
 } // namespace recount::stat

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "command/output.hpp"
-#include "stat/summary.hpp"
+#include "stat/run.hpp"
 
 #include <cstdio>
 #include <string>

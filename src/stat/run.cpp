@@ -3,7 +3,7 @@
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/coverage.hpp"
-#include "stat/evaluate.hpp"
+#include "stat/plan.hpp"
 
 #include <fmt/format.h>
 #include <map>

@@ -1,4 +1,4 @@
-#include "stat/summary.hpp"
+#include "stat/run.hpp"
 
 #include <algorithm>
 #include <cmath>

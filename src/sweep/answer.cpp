@@ -1,6 +1,6 @@
 #include "sweep/answer.hpp"
 #include "base/json.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 
 #include <recount/error.hpp>
 

@@ -11,7 +11,7 @@
 #include "sweep/plot.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/serve.hpp"
-#include "sweep/table.hpp"
+#include "sweep/session.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

@@ -68,4 +68,8 @@ Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listen
 /// job counts as its result.
 [[nodiscard]] std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there);
 
+/// Takes --timeout, in seconds: the wall time of a timed run (`otherwise`, where it is empty) and the CPU
+/// time of a model run (no limit, where it is empty).
+void limit_runs(Execution& how, const std::string& timeout, std::chrono::seconds otherwise);
+
 } // namespace recount::sweep

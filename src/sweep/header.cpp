@@ -1,5 +1,5 @@
-#include "sweep/header.hpp"
 #include "witness/header.hpp"
+#include "sweep/plan.hpp"
 
 namespace recount::sweep {
 

@@ -1,4 +1,4 @@
-#include "sweep/limits.hpp"
+#include "sweep/engine.hpp"
 
 #include <recount/error.hpp>
 

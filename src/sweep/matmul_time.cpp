@@ -1,4 +1,4 @@
-#include "sweep/matmul_time.hpp"
+#include "sweep/session.hpp"
 
 #include "kernel/matmul/matmul_point.hpp"
 #include "model/accelerated/setwise.hpp"

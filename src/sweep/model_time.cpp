@@ -1,7 +1,7 @@
 #include "sweep/model_time.hpp"
 
 #include "model/machine.hpp"
-#include "sweep/matmul_time.hpp"
+#include "sweep/session.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

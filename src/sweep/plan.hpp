@@ -3,11 +3,13 @@
 
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
+#include "result/run.hpp"
 #include "sweep/condition.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,5 +77,9 @@ struct Job {
 /// 4096 now"); empty: nothing.
 [[nodiscard]] std::string difference(const std::map<std::string, std::string>& theirs,
                                      const std::map<std::string, std::string>& ours);
+
+/// A new run of this plan on this machine, measured on `cpu` if it is pinned. `version` is recount's own.
+[[nodiscard]] result::Run header(const Plan& plan, std::vector<std::string> command,
+                                 const std::string& version, std::optional<int> cpu);
 
 } // namespace recount::sweep

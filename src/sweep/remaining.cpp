@@ -1,4 +1,4 @@
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/engine.hpp"
 #include "witness/witness.hpp"
 

@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/serve.hpp"
 
 #include <recount/error.hpp>

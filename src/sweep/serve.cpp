@@ -1,7 +1,7 @@
 #include "sweep/serve.hpp"
 #include "base/text.hpp"
 #include "process/write_all.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/answer.hpp"
 
 #include <chrono>

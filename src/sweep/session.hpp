@@ -1,6 +1,7 @@
 // A sweep with its results file: results present, runs that remain.
 #pragma once
 
+#include "command/output.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/plan.hpp"
 
@@ -47,5 +48,21 @@ struct Ended {
 /// Refuses a grid that a native witness cannot execute within `most` bytes, naming the largest point;
 /// `setting` says what the limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
 void check_memory(const Session& session, std::int64_t most, const std::string& setting);
+
+/// simulated_seconds() of a matrix product.
+[[nodiscard]] double matmul_simulated_seconds(const Job& job);
+
+/// A row for each point, witness and metric.
+[[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended);
+/// Median, minimum and spread of each point, metric and witness; what was not counted, with its reasons.
+[[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
+/// The same as one JSON object, documented in recount-sweep(1).
+[[nodiscard]] std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended);
+/// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.
+[[nodiscard]] std::string skipped_text(const sweep::Grid& grid);
+/// How far each model run came that was under way when the sweep was stopped, a line each.
+[[nodiscard]] std::string unfinished_text(const std::vector<sweep::Unfinished>& runs);
+/// A line for each reason that runs failed for; empty when none did.
+[[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
 
 } // namespace recount::sweep

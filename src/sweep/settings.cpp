@@ -1,4 +1,4 @@
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/plan.hpp"
 
 #include <fmt/format.h>

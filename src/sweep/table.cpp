@@ -1,7 +1,7 @@
-#include "sweep/table.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
 #include "sweep/groups.hpp"
+#include "sweep/session.hpp"
 
 #include <cctype>
 #include <cmath>

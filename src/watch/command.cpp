@@ -9,7 +9,6 @@
 #include "stat/command_results.hpp"
 #include "watch/figure.hpp"
 #include "watch/hub.hpp"
-#include "watch/remote.hpp"
 #include "watch/view.hpp"
 #include "watch/watcher.hpp"
 

@@ -1,6 +1,5 @@
 #include "watch/figure.hpp"
 
-#include "plot/caption.hpp"
 #include "plot/magnitude.hpp"
 #include "plot/select.hpp"
 

@@ -1,4 +1,4 @@
-#include "watch/remote.hpp"
+#include "watch/view.hpp"
 
 #include "process/waiter.hpp"
 #include "watch/address.hpp"

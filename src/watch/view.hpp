@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <poll.h>
+#include <string>
 #include <vector>
 
 namespace recount::watch {
@@ -48,5 +49,9 @@ private:
   std::unique_ptr<WatchScreen> screen_;
   std::unique_ptr<WatchLines> lines_;
 };
+
+/// Shows the watch at the address until it ends, or until a signal or the key q. Returns the exit status.
+/// Throws Error: unavailable if the connection fails or breaks, bad_input if the peer sends invalid lines.
+int watch_remotely(const std::string& address, const ViewSettings& settings);
 
 } // namespace recount::watch

@@ -4,8 +4,8 @@
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
 #include "stat/coverage.hpp"
-#include "stat/evaluate.hpp"
-#include "stat/summary.hpp"
+#include "stat/plan.hpp"
+#include "stat/run.hpp"
 #include "watch/sections.hpp"
 
 #include <recount/error.hpp>

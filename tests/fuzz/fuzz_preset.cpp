@@ -2,7 +2,7 @@
 #include "formula/algebra.hpp"
 #include "formula/evaluate.hpp"
 #include "preset/document.hpp"
-#include "preset/identities.hpp"
+#include "preset/view.hpp"
 
 #include <recount/error.hpp>
 #include <recount/preset.hpp>

@@ -1,7 +1,7 @@
 #include "events.hpp"
 
 #include "kernel/blocks/block.hpp"
-#include "kernel/blocks/block_data.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 
 #include <algorithm>
 #include <cerrno>

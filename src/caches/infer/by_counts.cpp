@@ -2,7 +2,6 @@
 // physically contiguous memory.
 #include "caches/infer/properties.hpp"
 #include "caches/infer/record.hpp"
-#include "caches/infer/steps.hpp"
 
 #include <fmt/format.h>
 

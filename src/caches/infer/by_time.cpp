@@ -1,9 +1,8 @@
 // Inference by time under random page placement, by the clock and by counters.
 #include "base/format.hpp"
+#include "caches/infer/colours.hpp"
 #include "caches/infer/outer.hpp"
-#include "caches/infer/paged.hpp"
 #include "caches/infer/properties.hpp"
-#include "caches/infer/steps.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "caches/infer/geometry.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/one_set.hpp"
+#include "caches/infer/shapes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 #include "caches/infer/properties.hpp"
-#include "caches/infer/steps.hpp"
 
 #include <fmt/format.h>
 

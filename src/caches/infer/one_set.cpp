@@ -1,4 +1,4 @@
-#include "caches/infer/one_set.hpp"
+#include "caches/infer/shapes.hpp"
 
 #include "base/random.hpp"
 

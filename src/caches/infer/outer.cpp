@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "caches/infer/properties.hpp"
-#include "caches/infer/steps.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "caches/infer/paged.hpp"
+#include "caches/infer/colours.hpp"
 
 #include "base/format.hpp"
 #include "caches/infer/pairs.hpp"

@@ -1,4 +1,4 @@
-#include "caches/infer/search.hpp"
+#include "caches/infer/gauge.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 // TLBs as properties.
 #include "caches/infer/properties.hpp"
-#include "caches/infer/steps.hpp"
 
 #include <fmt/format.h>
 

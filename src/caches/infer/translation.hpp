@@ -1,7 +1,7 @@
 // Data TLBs: entries and miss penalties.
 #pragma once
 
-#include "caches/infer/search.hpp"
+#include "caches/infer/gauge.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "caches/measure/grid.hpp"
+#include "caches/measure/study.hpp"
 
 #include "base/shuffle.hpp"
 #include "kernel/kernel.hpp"

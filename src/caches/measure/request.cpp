@@ -1,6 +1,6 @@
-#include "caches/measure/request.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "caches/measure/study.hpp"
 
 #include "recount/error.hpp"
 

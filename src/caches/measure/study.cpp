@@ -1,15 +1,13 @@
 #include "caches/measure/study.hpp"
 
 #include "caches/infer/record.hpp"
-#include "caches/measure/grid.hpp"
 #include "caches/measure/model.hpp"
 #include "caches/measure/native.hpp"
-#include "caches/measure/request.hpp"
 #include "model/machine.hpp"
 #include "process/worker.hpp"
 #include "process/write_all.hpp"
 #include "recount/error.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

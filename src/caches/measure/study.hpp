@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::caches {
@@ -56,5 +57,18 @@ struct GridPoint {
 };
 /// The points of the grid, for a machine whose largest private cache is about so large.
 [[nodiscard]] std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled);
+
+// What goes through the pipes between recount caches and its measuring process.
+[[nodiscard]] std::string to_caches_request(const CachesTask& task);
+/// Reads a request to its end. Throws recount::Error (bad_input) when it is none.
+[[nodiscard]] CachesTask read_caches_request(int fd);
+
+/// A line that names the stage, and the name that such a line holds.
+[[nodiscard]] std::string stage_line(const std::string& name);
+[[nodiscard]] std::optional<std::string> stage_of(std::string_view line);
+
+/// Measures the grid in this process and hands the observations on.
+void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
+               const std::function<void(const result::Observation&)>& observed);
 
 } // namespace recount::caches

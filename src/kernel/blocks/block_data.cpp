@@ -1,4 +1,4 @@
-#include "kernel/blocks/block_data.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 
 #include "base/random.hpp"
 

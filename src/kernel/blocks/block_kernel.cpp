@@ -1,6 +1,5 @@
 #include "kernel/blocks/block_kernel.hpp"
 
-#include "kernel/blocks/block_data.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/presets_of_tally.hpp"

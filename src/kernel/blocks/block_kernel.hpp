@@ -4,7 +4,9 @@
 #include "kernel/blocks/block.hpp"
 #include "kernel/closed_form.hpp"
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,5 +55,13 @@ private:
 
 /// Every family, in the order of recount-kernels(7).
 [[nodiscard]] std::span<const Family> families();
+
+/// Bytes of data of a block with this many turns.
+[[nodiscard]] std::int64_t data_bytes(Data data, std::int64_t turns);
+/// Fills them; `random`: in a fixed pseudo-random order.
+void lay_out(Data data, bool random, std::span<std::byte> memory);
+
+/// Expected predictions and mispredictions of a tally's branches.
+[[nodiscard]] std::vector<Expectation> predicted(const Tally& tally, bool random, double steps);
 
 } // namespace recount::kernel

@@ -4,7 +4,7 @@
 #include "kernel/kernels.hpp"
 #include "kernel/matmul/ceilings.hpp"
 #include "kernel/matmul/matmul_memory.hpp"
-#include "kernel/matmul/matmul_run.hpp"
+#include "kernel/matmul/matmul_point.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "model/accelerated/accelerate.hpp"
 

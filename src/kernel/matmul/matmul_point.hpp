@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel/kernel.hpp"
+#include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/memory.hpp"
 
 #include <cstdint>
@@ -32,5 +33,20 @@ struct MatmulPoint {
 
 /// Completes and checks a point. Throws recount::Error (bad_input).
 [[nodiscard]] MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given);
+
+/// Executes the region of `at` over any memory.
+template <class Memory>
+void matmul_run(const MatmulPoint& at, Memory memory) {
+  using Variant = MatmulPoint::Variant;
+  switch (at.variant) {
+  case Variant::ijk: return matmul_ijk(memory, at.n);
+  case Variant::ijk_mem: return matmul_ijk_mem(memory, at.n);
+  case Variant::ikj: return matmul_ikj(memory, at.n);
+  case Variant::transposed:
+    if (at.transposes) matmul_transpose(memory, at.n);
+    return matmul_by_transposed(memory, at.n);
+  case Variant::blocked: return matmul_blocked(memory, at.n, at.block);
+  }
+}
 
 } // namespace recount::kernel

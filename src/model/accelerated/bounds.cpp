@@ -1,4 +1,4 @@
-#include "model/accelerated/bounds.hpp"
+#include "model/accelerated/nest.hpp"
 
 #include <algorithm>
 

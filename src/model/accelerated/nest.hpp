@@ -85,4 +85,7 @@ struct Nest {
   std::vector<NestNode> nodes; ///< executed one after the other
 };
 
+/// Drops the bound that is never the lesser, so that blocks that divide a matrix are seen to be all alike.
+void settle_bounds(Nest& nest);
+
 } // namespace recount::model

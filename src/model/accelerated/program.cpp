@@ -1,6 +1,6 @@
 #include "model/accelerated/program.hpp"
 
-#include "model/accelerated/bounds.hpp"
+#include "model/accelerated/nest.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // Programs of known behaviour, profiled: the right function and line, and every sample there.
 #include "../../unit/symbol/fixture_lines.hpp"
-#include "profile/folded.hpp"
+#include "profile/located.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
 #include "skip.hpp"

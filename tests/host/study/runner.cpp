@@ -1,7 +1,7 @@
 // The program that the check's tests start for each run: it knows their kernel, and lies where it is told to.
 //   CHECK_LIE = papi-doubles | perf-drifts | both-waver | dies
 #include "pages.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/serve.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // The engine with real processes: crashes, hangs, noise, stops; every run accounted for.
 #include "kernels.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "sweep/engine.hpp"
 
 #include <boost/test/unit_test.hpp>

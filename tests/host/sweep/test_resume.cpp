@@ -1,6 +1,6 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "result/read.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -6,7 +6,7 @@
 #include "faults.hpp"
 #include "preset/natives.hpp"
 #include "process/child.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "witness/witness.hpp"
 
 #include <boost/test/unit_test.hpp>

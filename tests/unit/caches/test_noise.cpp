@@ -1,5 +1,5 @@
 // Disturbances add time: a working set that stays outweighs smaller ones that seem to leave.
-#include "caches/infer/search.hpp"
+#include "caches/infer/gauge.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,7 +4,6 @@
 #include "caches/measure/study.hpp"
 #include "caches/view/figure.hpp"
 #include "plot/layout.hpp"
-#include "plot/terminal.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,7 @@
 // Everything stands on the page, at every width, for few curves and for many.
 #include "plot/layout.hpp"
-#include "plot/panels.hpp"
+#include "plot/select.hpp"
 #include "plot/style.hpp"
-#include "plot/terminal.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <boost/test/unit_test.hpp>

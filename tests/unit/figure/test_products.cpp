@@ -1,8 +1,8 @@
 // Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
 #include "cli/tables.hpp"
 #include "matmul/figures.hpp"
-#include "plot/panels.hpp"
-#include "plot/terminal.hpp"
+#include "plot/layout.hpp"
+#include "plot/select.hpp"
 
 #include <boost/test/unit_test.hpp>
 

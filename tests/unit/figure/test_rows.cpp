@@ -1,9 +1,7 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
-#include "check/figure.hpp"
-#include "check/results.hpp"
+#include "check/verdict.hpp"
 #include "plot/layout.hpp"
 #include "plot/style.hpp"
-#include "plot/terminal.hpp"
 #include "unit/figure/synthetic.hpp"
 
 #include <recount/error.hpp>

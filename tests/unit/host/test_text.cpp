@@ -1,6 +1,6 @@
 // Small texts of /proc and /sys.
 #include "base/text.hpp"
-#include "host/cpuinfo.hpp"
+#include "host/machine.hpp"
 #include "host/permission.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -3,12 +3,12 @@
 
 #include "cli/tables.hpp"
 #include "command/output.hpp"
-#include "document/formats.hpp"
-#include "lint/report.hpp"
+#include "document/document.hpp"
+#include "lint/lint.hpp"
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
-#include "plot/script.hpp"
-#include "plot/terminal.hpp"
+#include "plot/layout.hpp"
+#include "plot/script_rows.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>

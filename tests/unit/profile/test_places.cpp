@@ -1,5 +1,5 @@
 // Samples added up by place, and the shares that they come to.
-#include "profile/folded.hpp"
+#include "profile/located.hpp"
 #include "profile/places.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"

@@ -1,5 +1,5 @@
 // A document in each format: nothing in its words becomes markup, whatever they are.
-#include "document/formats.hpp"
+#include "document/document.hpp"
 
 #include <boost/test/unit_test.hpp>
 

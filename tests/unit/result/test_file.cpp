@@ -1,5 +1,5 @@
 // Results files: appended line by line, torn ends cut, foreign files refused untouched, merged by cat.
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "result/read.hpp"
 #include "result/write.hpp"
 

@@ -1,7 +1,6 @@
 #include "process/waiter.hpp"
-#include "stat/evaluate.hpp"
+#include "stat/plan.hpp"
 #include "stat/run.hpp"
-#include "stat/summary.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "matmul/published.hpp"
 
 #include "matmul/study.hpp"
-#include "result/line.hpp"
+#include "result/observation.hpp"
 #include "witness/witness.hpp"
 
 #include <boost/test/unit_test.hpp>
