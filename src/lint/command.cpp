@@ -3,7 +3,7 @@
 #include "base/nearest.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
-#include "lint/lint.hpp"
+#include "lint/report.hpp"
 #include "preset/document.hpp"
 
 #include <recount/error.hpp>

@@ -37,18 +37,4 @@ void check_rows(const preset::Document& table, const std::vector<preset::CpuView
 /// Removes findings that comments of the table allow; unused allowances become findings.
 void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings);
 
-// Findings as text for people, as annotation lines for CI, and as JSON.
-struct ReportOptions {
-  int columns = 100;
-  int most = 3;       ///< findings shown a rule; 0: all
-  bool notes = false; ///< show notes too, not only their number
-};
-
-[[nodiscard]] std::string as_text(const std::string& file, const LintResult& result,
-                                  const ReportOptions& options);
-/// file:line: severity: message [rule], one a place.
-[[nodiscard]] std::string as_annotations(const std::string& file, const LintResult& result);
-/// The elements of "findings", one object a finding.
-[[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results);
-
 } // namespace recount::lint

@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "lint/lint.hpp"
+#include "lint/report.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>

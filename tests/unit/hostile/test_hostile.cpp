@@ -4,7 +4,7 @@
 #include "cli/tables.hpp"
 #include "command/output.hpp"
 #include "document/document.hpp"
-#include "lint/lint.hpp"
+#include "lint/report.hpp"
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "plot/layout.hpp"

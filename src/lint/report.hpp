@@ -1,0 +1,23 @@
+// Findings as text for people, as annotation lines for CI, and as JSON.
+#pragma once
+
+#include "lint/lint.hpp"
+
+#include <string>
+
+namespace recount::lint {
+
+struct ReportOptions {
+  int columns = 100;
+  int most = 3;       ///< findings shown a rule; 0: all
+  bool notes = false; ///< show notes too, not only their number
+};
+
+[[nodiscard]] std::string as_text(const std::string& file, const LintResult& result,
+                                  const ReportOptions& options);
+/// file:line: severity: message [rule], one a place.
+[[nodiscard]] std::string as_annotations(const std::string& file, const LintResult& result);
+/// The elements of "findings", one object a finding.
+[[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results);
+
+} // namespace recount::lint
