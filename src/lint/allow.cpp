@@ -59,14 +59,18 @@ std::vector<Allowance> allowances(const preset::Document& table) {
 
 void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings) {
   auto allowed = allowances(table);
-  for (Finding& finding : findings)
-    std::erase_if(finding.places, [&](const Place& place) {
+  for (Finding& finding : findings) {
+    std::vector<Occurrence> loud;
+    for (const Occurrence& occurrence : finding.occurrences) {
       bool silent = false;
       for (Allowance& a : allowed)
-        if (a.rule == finding.rule->id && place.line >= a.from && place.line <= a.to && !a.reason.empty())
+        if (a.rule == finding.rule->id && occurrence.place.line >= a.from && occurrence.place.line <= a.to &&
+            !a.reason.empty())
           silent = a.used = true;
-      return silent;
-    });
+      if (!silent) loud.push_back(occurrence);
+    }
+    if (loud.size() < finding.occurrences.size()) finding.keep(std::move(loud));
+  }
   std::erase_if(findings, [](const Finding& finding) { return finding.places.empty(); });
   for (const Allowance& a : allowed) {
     if (a.used || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
@@ -75,8 +79,15 @@ void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<
       message = fmt::format("the allowance names an unknown rule: '{}'", a.rule);
     else if (a.reason.empty())
       message = fmt::format("the allowance of {} has no reason", a.rule);
-    findings.push_back(
-        {rule_named("unused-allowance"), std::move(message), {}, {{a.line, 1}}, {}, {}, {}, 0});
+    findings.push_back({rule_named("unused-allowance"),
+                        std::move(message),
+                        {},
+                        {{a.line, 1}},
+                        {},
+                        {},
+                        {},
+                        0,
+                        {{{a.line, 1}, {}, {}, a.rule, {}, {}}}});
   }
 }
 

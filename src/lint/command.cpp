@@ -1,6 +1,7 @@
 // recount lint: checks preset tables for all their CPUs at once, with no hardware.
 #include "command/command.hpp"
 #include "base/nearest.hpp"
+#include "base/output_file.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
 #include "lint/report.hpp"
@@ -9,10 +10,12 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <optional>
 #include <ranges>
 
 namespace recount::lint {
@@ -20,8 +23,9 @@ namespace {
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string pmu, papi, identities, export_to;
-  bool json = false, annotations = false, all = false;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on;
+  bool json = false, annotations = false, sarif = false, all = false;
+  [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
 PapiVersion version_of(const std::string& text) {
@@ -81,10 +85,71 @@ command::Table findings_table(const std::vector<std::pair<std::string, LintResul
   return table;
 }
 
-int execute_lint(const LintArguments& asked) {
-  if (asked.json && asked.annotations)
-    throw bad_input("--json", "cannot be combined with --annotations", "choose one");
+/// Whether a finding of this severity makes the exit status 1.
+bool fails(Severity severity, const std::string& fail_on) {
+  if (fail_on == "none") return false;
+  return severity <= (fail_on == "note"      ? Severity::note
+                      : fail_on == "warning" ? Severity::warning
+                                             : Severity::error);
+}
+
+void check_arguments(const LintArguments& asked) {
+  if (asked.json + asked.annotations + asked.sarif > 1)
+    throw bad_input("--json, --annotations, --sarif", "cannot be combined", "choose one");
+  constexpr std::string_view levels[] = {"", "error", "warning", "note", "none"};
+  if (std::ranges::find(levels, asked.fail_on) == std::end(levels))
+    throw bad_input("--fail-on " + asked.fail_on, "unknown severity",
+                    "--fail-on error, warning, note or none");
+  if (!asked.since.empty() && asked.tables.size() != 1)
+    throw bad_input("--since " + asked.since,
+                    fmt::format("needs exactly one TABLE (given = {})", asked.tables.size()),
+                    fmt::format("recount lint --since {} papi_events.csv", asked.since));
   check_rules(asked.rules);
+}
+
+LintResult lint_file(const std::string& path, const LintOptions& options, const LintArguments& asked) {
+  const PresetTable table = PresetTable::read(path);
+  preset::demand_rows(table);
+  LintResult result = lint(table, options);
+  keep_rules(result.findings, asked.rules);
+  return result;
+}
+
+using LintResults = std::vector<std::pair<std::string, LintResult>>;
+
+/// Leaves the findings that the baseline does not have; says how many it had.
+std::string apply_baseline(const std::string& path, LintResults& results) {
+  Baseline baseline = Baseline::read(path);
+  std::size_t known = 0;
+  for (auto& [table, result] : results)
+    known += baseline.remove_known(result.findings);
+  return fmt::format("baseline {}: {} known and not shown, {} listed but not found\n", path, known,
+                     baseline.stale());
+}
+
+void write_baseline(const std::string& path, const LintResults& results) {
+  std::vector<const LintResult*> all;
+  for (const auto& [table, result] : results)
+    all.push_back(&result);
+  if (!base::write_file(path, Baseline::text(all))) throw base::cannot_write(path, errno);
+}
+
+void print_text(const LintResults& results, const LintArguments& asked) {
+  ReportOptions report;
+  report.columns = static_cast<int>(command::line_width());
+  report.notes = asked.all || !asked.rules.empty() || asked.compares();
+  if (report.notes) report.most = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& [path, result] = results[i];
+    if (asked.annotations)
+      command::print("{}", as_annotations(path, result));
+    else
+      command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+  }
+}
+
+int execute_lint(const LintArguments& asked) {
+  check_arguments(asked);
   LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
   std::vector<preset::Identity> identities;
   if (!asked.identities.empty()) {
@@ -92,32 +157,36 @@ int execute_lint(const LintArguments& asked) {
     options.identities = &identities;
   }
   const command::TableExport file(asked.export_to);
-  bool wrong = false;
-  std::vector<std::pair<std::string, LintResult>> results;
-  for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables) {
-    const PresetTable table = PresetTable::read(path);
-    preset::demand_rows(table);
-    LintResult result = lint(table, options);
-    keep_rules(result.findings, asked.rules);
-    wrong = wrong || std::ranges::any_of(result.findings, [](const Finding& f) {
-              return f.rule->severity == Severity::error;
-            });
-    results.emplace_back(path, std::move(result));
+  if (!asked.write_baseline.empty())
+    base::check_writable("--write-baseline", asked.write_baseline, base::Output::replaced);
+  LintResults results;
+  for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables)
+    results.emplace_back(path, lint_file(path, options, asked));
+  std::optional<Comparison> since;
+  if (!asked.since.empty()) {
+    LintOptions every = options;
+    every.cpu_may_lack = true;
+    since = compare(asked.since, lint_file(asked.since, every, asked), results.front().second);
   }
+  const std::string baseline =
+      asked.baseline.empty() ? std::string{} : apply_baseline(asked.baseline, results);
+  if (!asked.write_baseline.empty()) write_baseline(asked.write_baseline, results);
   file.write("recount lint", {findings_table(results)});
-  ReportOptions report;
-  report.columns = static_cast<int>(command::line_width());
-  report.notes = asked.all || !asked.rules.empty();
-  if (report.notes) report.most = 0;
-  if (asked.json) command::print("{}", as_json(results));
-  for (std::size_t i = 0; i < results.size() && !asked.json; ++i) {
-    const auto& [path, result] = results[i];
-    if (asked.annotations)
-      command::print("{}", as_annotations(path, result));
-    else
-      command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+  if (asked.json)
+    command::print("{}", as_json(results, since ? &*since : nullptr));
+  else if (asked.sarif)
+    command::print("{}", as_sarif(results, asked.compares()));
+  else
+    print_text(results, asked);
+  if (!asked.json && !asked.sarif && !asked.annotations) {
+    if (since) command::print("\n{}", as_text(*since, static_cast<int>(command::line_width())));
+    command::print("{}", baseline);
   }
-  return wrong ? 1 : 0;
+  const bool wrong = std::ranges::any_of(results, [&](const auto& one) {
+    return std::ranges::any_of(one.second.findings,
+                               [&](const Finding& f) { return fails(f.rule->severity, asked.fail_on); });
+  });
+  return wrong && asked.write_baseline.empty() ? 1 : 0;
 }
 
 } // namespace
@@ -135,7 +204,16 @@ command::Command lint_command() {
                 .text("--identities", asked->identities, "FILE",
                       "use this table of identities (default: built in)")
                 .flag("-a,--all", asked->all, "print all findings, including notes")
+                .text("--since", asked->since, "OLD",
+                      "report only findings that the table OLD does not have, and what changed")
+                .text("--baseline", asked->baseline, "FILE", "report only findings that FILE does not list")
+                .text("--write-baseline", asked->write_baseline, "FILE",
+                      "write the fingerprints of all findings to FILE; the exit status is 0")
+                .text("--fail-on", asked->fail_on, "SEVERITY",
+                      "exit with 1 for findings of this severity or worse: error (default), warning, note, "
+                      "none")
                 .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
+                .flag("--sarif", asked->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
                 .flag("--json", asked->json, "print one JSON object")
                 .text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return execute_lint(*asked); };

@@ -75,7 +75,7 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
     const std::string message =
         fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
     for (const std::string& name : names)
-      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu}, message);
+      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu, what}, message);
   }
 }
 
@@ -163,7 +163,8 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
                                                  : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
-      Finding& f = findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu}, {});
+      Finding& f =
+          findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu, condition}, {});
       if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
       f.relations.push_back(identity.text);
       const bool many = f.relations.size() > 1;

@@ -158,7 +158,7 @@ private:
       });
       if (covered) continue;
       const std::string text = formula::to_text(form, view_.names);
-      findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu},
+      findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
                     fmt::format("{} = {}", preset_.name, text));
       return;
     }

@@ -13,11 +13,13 @@ bool impossible_name(const std::string& cpu) {
   return cpu.find_first_of(" ()") != std::string::npos;
 }
 
-void choose(std::vector<std::string>& cpus, const PresetTable& table, const std::string& asked) {
+void choose(std::vector<std::string>& cpus, const PresetTable& table, const LintOptions& options) {
+  const std::string& asked = options.cpu;
   if (asked.empty()) return;
   const auto all = cpus;
   std::erase_if(cpus, [&](const std::string& cpu) { return !preset::same_word(cpu, asked); });
-  if (cpus.empty()) throw bad_input(asked, "no such CPU in " + table.name(), base::did_you_mean(asked, all));
+  if (cpus.empty() && !options.cpu_may_lack)
+    throw bad_input(asked, "no such CPU in " + table.name(), base::did_you_mean(asked, all));
 }
 
 /// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,
@@ -55,7 +57,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   Findings findings;
   const preset::Document& document = table.document();
   auto cpus = table.cpus();
-  choose(cpus, table, options.cpu);
+  choose(cpus, table, options);
   std::vector<preset::CpuView> views;
   for (const std::string& cpu : cpus) {
     const event::pfm::Table* const core = preset::core_pmu(cpu);
@@ -86,6 +88,8 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   result.presets = presets_in_force(views);
   result.findings = std::move(findings).ranked(known_cpus);
   apply_allowances(document, options.cpu.empty(), result.findings);
+  mark(document, result.findings);
+  result.views = std::move(views);
   return result;
 }
 

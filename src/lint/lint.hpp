@@ -12,6 +12,7 @@ struct LintOptions {
   PapiVersion version = PapiVersion::v7_0;
   std::string cpu;                                           ///< only this one; empty: all
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
+  bool cpu_may_lack = false;                                 ///< a table without `cpu` has no findings
 };
 
 struct LintResult {
@@ -21,6 +22,7 @@ struct LintResult {
       unchecked;                     ///< CPUs that this build of libpfm4 does not know: all but names checked
   std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
   int presets = 0;                   ///< definitions in force, over all CPUs
+  std::vector<preset::CpuView> views; ///< each CPU that was looked at
 };
 
 /// Throws Error (bad_input) when `options.cpu` is not in the table.
@@ -34,6 +36,11 @@ void check_family(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
+/// Computes the hashes of all occurrences. They do not depend on line numbers, notes or the wording of
+/// messages.
+void mark(const preset::Document& table, std::vector<Finding>& findings);
+/// The hash of a finding: the same whatever CPUs it concerns.
+[[nodiscard]] std::string fingerprint(const Finding& finding);
 /// Removes findings that comments of the table allow; unused allowances become findings.
 void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings);
 

@@ -63,12 +63,13 @@ TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
 void unknown(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const TermProblem t = term_problem(view, diagnostic.text);
   // The same word missing on several CPUs, or in several rows, is one cause.
-  findings.add(t.rule, t.message, {diagnostic.place, diagnostic.preset, view.cpu}, t.message, t.suggestion);
+  findings.add(t.rule, t.message, {diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text}, t.message,
+               t.suggestion);
 }
 
 void half(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
   const TermProblem t = term_problem(view, diagnostic.text);
-  findings.add_here("half-read", {diagnostic.place, diagnostic.preset, view.cpu},
+  findings.add_here("half-read", {diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text},
                     fmt::format("{} is counted without its term {}: {}", diagnostic.preset,
                                 visible(diagnostic.text), t.message),
                     t.suggestion);
@@ -82,7 +83,7 @@ void rejected_row(const preset::CpuView& view, const preset::Diagnostic& diagnos
 }
 
 void one(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
-  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
+  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text};
   switch (diagnostic.kind) {
   case preset::DiagnosticKind::no_type:
     return rejected_row(view, diagnostic, "the derived type is missing", findings);
@@ -152,7 +153,7 @@ void tail(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Fin
   const bool term =
       diagnostic.text.find(' ') == std::string::npos &&
       (preset::standard_preset(diagnostic.text) || (view.natives && view.natives->of(diagnostic.text).ok()));
-  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu};
+  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text};
   if (term)
     findings.add_here(
         "swallowed-term", where,

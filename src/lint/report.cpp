@@ -108,6 +108,28 @@ Json to_json(const std::string& file, const Finding& f) {
   json["message"] = f.message;
   json["why"] = f.rule->why;
   json["suggestion"] = f.suggestion.empty() ? Json(nullptr) : Json(f.suggestion);
+  json["fingerprint"] = fingerprint(f);
+  return json;
+}
+
+Json to_json(const Comparison& since) {
+  Json json{{"file", since.file},
+            {"known_findings", since.known},
+            {"inherited_findings", since.inherited},
+            {"removed_cpus", since.removed}};
+  json["added_cpus"] = Json::array();
+  for (const AddedCpu& cpu : since.added)
+    json["added_cpus"].push_back(
+        {{"cpu", cpu.name}, {"presets", cpu.presets}, {"same_rows_as", cpu.same_rows}});
+  json["formulas"] = Json::array();
+  for (const FormulaChange& change : since.formulas)
+    json["formulas"].push_back({{"preset", change.preset},
+                                {"cpus", change.cpus},
+                                {"before", change.before.empty() ? Json(nullptr) : Json(change.before)},
+                                {"after", change.after.empty() ? Json(nullptr) : Json(change.after)}});
+  json["gone"] = Json::array();
+  for (const Finding& gone : since.gone)
+    json["gone"].push_back(to_json(since.file, gone));
   return json;
 }
 
@@ -167,7 +189,36 @@ std::string as_annotations(const std::string& file, const LintResult& result) {
   return text;
 }
 
-std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results) {
+std::string as_text(const Comparison& since, int width) {
+  const auto columns = static_cast<std::size_t>(std::max(width, 20));
+  std::string text = wrapped(
+      fmt::format(
+          "compared with {}: {} added, {} removed, {} changed; {} gone, {} known, {} in rows that an added "
+          "CPU shares",
+          since.file, plural(since.added.size(), "CPU"), since.removed.size(),
+          plural(since.formulas.size(), "formula"), plural(since.gone.size(), "finding"), since.known,
+          since.inherited),
+      0, columns);
+  for (const AddedCpu& cpu : since.added)
+    text += wrapped(fmt::format("{}: added with {}{}", cpu.name,
+                                plural(static_cast<std::size_t>(cpu.presets), "preset"),
+                                cpu.same_rows.empty() ? "" : ", the rows of " + listed(cpu.same_rows, 4)),
+                    2, columns);
+  if (!since.removed.empty())
+    text += wrapped(fmt::format("{}: removed", listed(since.removed, 8)), 2, columns);
+  for (const FormulaChange& change : since.formulas) {
+    text += wrapped(fmt::format("{}  [{}]", change.preset, listed(change.cpus, 5)), 2, columns);
+    text += wrapped("before: " + (change.before.empty() ? "not available" : change.before), 6, columns);
+    text += wrapped("after:  " + (change.after.empty() ? "not available" : change.after), 6, columns);
+  }
+  for (const Finding& gone : since.gone)
+    text += wrapped(fmt::format("gone: {} {}: {}{}", name_of(gone.rule->severity), gone.rule->id,
+                                gone.message, gone.cpus.empty() ? "" : "  [" + listed(gone.cpus, 5) + "]"),
+                    2, columns);
+  return text;
+}
+
+std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results, const Comparison* since) {
   Json json;
   json["findings"] = Json::array();
   json["tables"] = Json::array();
@@ -180,6 +231,7 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
                               {"names_not_checked", result.unchecked},
                               {"obsolete", result.obsolete}});
   }
+  if (since) json["since"] = to_json(*since);
   return json_text("lint", json);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lint/lint.hpp"
+#include "lint/since.hpp"
 
 #include <string>
 
@@ -18,6 +19,12 @@ struct ReportOptions {
 /// file:line: severity: message [rule], one a place.
 [[nodiscard]] std::string as_annotations(const std::string& file, const LintResult& result);
 /// The elements of "findings", one object a finding.
-[[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results);
+[[nodiscard]] std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results,
+                                  const Comparison* since = nullptr);
+/// A SARIF 2.1.0 log. `compared`: the findings are those that an old table or a baseline does not have.
+[[nodiscard]] std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results,
+                                   bool compared);
+/// What changed between two tables: CPUs, formulas, findings that are gone.
+[[nodiscard]] std::string as_text(const Comparison& since, int columns);
 
 } // namespace recount::lint

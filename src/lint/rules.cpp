@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace recount::lint {
 namespace {
@@ -83,18 +84,37 @@ const Rule* rule_named(std::string_view id) noexcept {
   return at == std::end(rule_table) ? nullptr : &*at;
 }
 
+void Finding::keep(std::vector<Occurrence> wanted) {
+  const auto old_cpus = std::exchange(cpus, {});
+  const std::size_t old_known = std::exchange(known_cpus, 0);
+  const auto old_places = std::exchange(places, {});
+  presets.clear();
+  occurrences = std::move(wanted);
+  for (const Occurrence& occurrence : occurrences)
+    if (!occurrence.preset.empty()) insert(presets, occurrence.preset);
+  for (const Place& place : old_places)
+    if (std::ranges::find(occurrences, place, &Occurrence::place) != occurrences.end()) insert(places, place);
+  for (std::size_t i = 0; i < old_cpus.size(); ++i) {
+    if (std::ranges::find(occurrences, old_cpus[i], &Occurrence::cpu) == occurrences.end()) continue;
+    cpus.push_back(old_cpus[i]);
+    known_cpus += i < old_known ? 1 : 0;
+  }
+  if (cpus.empty() && old_cpus.empty()) known_cpus = old_known;
+}
+
 Finding& Findings::add(std::string_view rule, const std::string& key, const Where& where, std::string message,
                        std::string suggestion) {
   const auto [at, fresh] = index_.try_emplace({std::string(rule), key}, found_.size());
   if (fresh) {
     const Rule* const known = rule_named(rule);
     if (!known) throw std::logic_error("no such rule: " + std::string(rule));
-    found_.push_back({known, std::move(message), std::move(suggestion), {}, {}, {}, {}, 0});
+    found_.push_back({known, std::move(message), std::move(suggestion), {}, {}, {}, {}, 0, {}});
   }
   Finding& finding = found_[at->second];
   insert(finding.places, where.place);
   if (!where.preset.empty()) insert(finding.presets, where.preset);
   if (!where.cpu.empty()) insert(finding.cpus, where.cpu);
+  finding.occurrences.push_back({where.place, where.preset, where.cpu, where.cause, {}, {}});
   return finding;
 }
 

@@ -29,6 +29,15 @@ struct Rule {
 /// Null for a name that is no rule.
 [[nodiscard]] const Rule* rule_named(std::string_view id) noexcept;
 
+/// A finding in one row on one CPU.
+struct Occurrence {
+  Place place;
+  std::string preset, cpu; ///< may be empty
+  std::string cause;       ///< tells apart causes in one row, without line numbers or prose; may be empty
+  /// Hashes of rule, CPU, preset, terms and cause; the same for all CPUs in `row_print`. See mark().
+  std::string print, row_print;
+};
+
 /// One cause, with all its places.
 struct Finding {
   const Rule* rule = nullptr;
@@ -39,6 +48,9 @@ struct Finding {
   std::vector<std::string> cpus;      ///< libpfm4's or the table's names; empty: whatever the CPU
   std::vector<std::string> relations; ///< of identities: those that fail for this one reason
   std::size_t known_cpus = 0;         ///< how many of `cpus` this build of libpfm4 knows; they come first
+  std::vector<Occurrence> occurrences;
+  /// Keeps these occurrences only; places, presets and CPUs follow.
+  void keep(std::vector<Occurrence> wanted);
 };
 
 /// Gathers findings; those with the same rule and key become one.
@@ -48,6 +60,7 @@ public:
     Place place;
     std::string preset = {};
     std::string cpu = {};
+    std::string cause = {};
   };
   /// `key` is the identity of the cause; the message of the first finding is kept.
   Finding& add(std::string_view rule, const std::string& key, const Where& where, std::string message,

@@ -62,8 +62,10 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output", "--plot", "--script", "--folded", "--export"};
-const std::set<std::string> read_only{"--metrics", "--table", "--published", "--from", "--identities"};
+const std::set<std::string> written{"--output", "--plot",   "--script",
+                                    "--folded", "--export", "--write-baseline"};
+const std::set<std::string> read_only{"--metrics",    "--table",    "--published", "--from",
+                                      "--identities", "--baseline", "--libpfm",    "--catalogue"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""The workflow of README.md does what it states: ci_example.py ROOT PROGRAM.
+
+Runs its last step in a repository with a table, for a change that is correct and one that is not.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+SOUND = 'CPU,aaa\nPRESET,PAPI_LD_INS,DERIVED_ADD,A\n'                       # a known warning
+ADDED = 'CPU,bbb\n' + SOUND
+WRONG = SOUND + 'PRESET,PAPI_SR_INS,DERIVED_INFIX,N0-N1-N2,A,B,C\n'         # infix-order
+
+
+def step(readme):
+    block = re.search(r'```yaml\n(.*?)```', readme, re.S)[1]
+    return textwrap.dedent(block.rsplit('run: |\n', 1)[1])
+
+
+def run(script, table, program):
+    """Exit status and output of the step in a pull request that changes the table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        env = {**os.environ, 'HOME': name, 'GITHUB_BASE_REF': 'main', 'PATH': f'{pathlib.Path(program).parent}:{os.environ["PATH"]}',
+               'GIT_AUTHOR_NAME': 'a', 'GIT_AUTHOR_EMAIL': 'a@b', 'GIT_COMMITTER_NAME': 'a', 'GIT_COMMITTER_EMAIL': 'a@b'}
+        (folder / 'base/src').mkdir(parents=True)
+        (folder / 'base/src/papi_events.csv').write_text(SOUND)
+        for command in (['init', '-q', '-b', 'main'], ['add', '.'], ['commit', '-q', '-m', 'base'], ['clone', '-q', '.', '../head']):
+            subprocess.run(['git', '-C', folder / 'base', *command], check=True, env=env)
+        (folder / 'head/src/papi_events.csv').write_text(table)
+        script = script.replace('/tmp/', f'{name}/')
+        done = subprocess.run(['bash', '-eo', 'pipefail', '-c', script], cwd=folder / 'head', env=env, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+def main(root, program):
+    script = step((pathlib.Path(root) / 'README.md').read_text())
+    faults = []
+    for table, status, pattern in ((ADDED, 0, r'bbb: added with 1 preset, the rows of aaa'),
+                                   (WRONG, 1, r'(?m)^::error file=src/papi_events\.csv,line=3::PAPI_SR_INS: PAPI computes .*\[infix-order\]$')):
+        code, out = run(script, table, program)
+        if code != status or not re.search(pattern, out):
+            faults.append(f'status {code} instead of {status}, or no {pattern}:\n{out}')
+        if 'line=2::' in out:
+            faults.append(f'a known finding is reported:\n{out}')
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2]))
