@@ -1,4 +1,5 @@
 #include "event/pfm.hpp"
+#include "event/pfm_library.hpp"
 
 #include <recount/error.hpp>
 
@@ -8,6 +9,8 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
 #include <mutex>
 
 namespace recount::event::pfm {
@@ -16,6 +19,29 @@ namespace {
 std::mutex& library() {
   static std::mutex mutex;
   return mutex;
+}
+
+struct Calls {
+  decltype(&pfm_get_pmu_info) get_pmu_info = &pfm_get_pmu_info;
+  decltype(&pfm_terminate) terminate = &pfm_terminate;
+  decltype(&pfm_initialize) initialize = &pfm_initialize;
+  decltype(&pfm_strerror) strerror = &pfm_strerror;
+  decltype(&pfm_get_event_info) get_event_info = &pfm_get_event_info;
+  decltype(&pfm_get_event_next) get_event_next = &pfm_get_event_next;
+  decltype(&pfm_get_event_attr_info) get_event_attr_info = &pfm_get_event_attr_info;
+  decltype(&pfm_get_os_event_encoding) get_os_event_encoding = &pfm_get_os_event_encoding;
+  decltype(&pfm_get_version) get_version = &pfm_get_version;
+};
+
+Calls& calls() {
+  static Calls linked;
+  return linked;
+}
+
+template <class Function>
+bool resolve(void* library, const char* name, Function& into) {
+  into = reinterpret_cast<Function>(dlsym(library, name)); // POSIX: an object pointer can hold a function's
+  return into != nullptr;
 }
 
 template <class Info>
@@ -30,16 +56,16 @@ Info sized() {
 void ready() {
   static bool ours = false;
   pfm_pmu_info_t probe = sized<pfm_pmu_info_t>();
-  const bool running = pfm_get_pmu_info(PFM_PMU_PERF_EVENT, &probe) != PFM_ERR_NOINIT;
+  const bool running = calls().get_pmu_info(PFM_PMU_PERF_EVENT, &probe) != PFM_ERR_NOINIT;
   if (running && ours) return;
-  if (running) pfm_terminate();
+  if (running) calls().terminate();
   constexpr auto variable = "LIBPFM_ENCODE_INACTIVE";
   const bool given = std::getenv(variable) != nullptr;
   setenv(variable, "1", 1);
-  const int result = pfm_initialize();
+  const int result = calls().initialize();
   if (!given) unsetenv(variable); // do not affect the environment of child processes
   if (result != PFM_SUCCESS)
-    throw unavailable("libpfm4", std::string("cannot be initialised: ") + pfm_strerror(result));
+    throw unavailable("libpfm4", std::string("cannot be initialised: ") + calls().strerror(result));
   ours = true;
 }
 
@@ -62,8 +88,8 @@ int privilege(Domain domain) {
 void locate(int index, Encoded& out) {
   pfm_event_info_t event = sized<pfm_event_info_t>();
   pfm_pmu_info_t pmu = sized<pfm_pmu_info_t>();
-  if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS ||
-      pfm_get_pmu_info(event.pmu, &pmu) != PFM_SUCCESS)
+  if (calls().get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS ||
+      calls().get_pmu_info(event.pmu, &pmu) != PFM_SUCCESS)
     return;
   out.pmu = text(pmu.name);
   out.kind = kind(pmu);
@@ -75,13 +101,51 @@ void locate(int index, Encoded& out) {
 
 } // namespace
 
+void use_library(const std::string& path) {
+  const std::lock_guard lock(library());
+  const std::string remedy =
+      "name a shared libpfm4, such as src/libpfm4/lib/libpfm.so.4.14.0 of PAPI after make";
+  // Its calls of its own exported functions may reach the linked library: these are pfm_strerror() and two
+  // that are not used here. RTLD_DEEPBIND would prevent that, but address sanitizers refuse it.
+  void* const opened =
+      dlopen((path.find('/') == path.npos ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!opened) throw bad_input("--libpfm " + path, std::string("cannot be loaded: ") + dlerror(), remedy);
+  Calls other;
+  if (!(resolve(opened, "pfm_get_pmu_info", other.get_pmu_info) &&
+        resolve(opened, "pfm_terminate", other.terminate) &&
+        resolve(opened, "pfm_initialize", other.initialize) &&
+        resolve(opened, "pfm_strerror", other.strerror) &&
+        resolve(opened, "pfm_get_event_info", other.get_event_info) &&
+        resolve(opened, "pfm_get_event_next", other.get_event_next) &&
+        resolve(opened, "pfm_get_event_attr_info", other.get_event_attr_info) &&
+        resolve(opened, "pfm_get_os_event_encoding", other.get_os_event_encoding) &&
+        resolve(opened, "pfm_get_version", other.get_version)))
+    throw bad_input("--libpfm " + path, "not a libpfm4: it lacks functions of version 4", remedy);
+  calls() = other;
+}
+
+std::string library_version() {
+  // pfm_get_version() is 4.0 in every release; the name of the file has the rest.
+  Dl_info where{};
+  std::error_code failed;
+  if (dladdr(reinterpret_cast<void*>(calls().get_version), &where) != 0 && where.dli_fname) {
+    const std::string file = std::filesystem::canonical(where.dli_fname, failed).filename().string();
+    constexpr std::string_view prefix = "libpfm.so.";
+    if (!failed && file.starts_with(prefix)) return file.substr(prefix.size());
+  }
+  return std::to_string(PFM_MAJ_VERSION(calls().get_version()));
+}
+
 std::vector<Table> tables() {
   const std::lock_guard lock(library());
   ready();
   std::vector<Table> found;
-  for (int id = PFM_PMU_NONE; id < PFM_PMU_MAX; ++id) {
+  for (int id = PFM_PMU_NONE;;
+       ++id) { // a library that is newer than its header here has PMUs beyond PFM_PMU_MAX
     pfm_pmu_info_t info = sized<pfm_pmu_info_t>();
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) != PFM_SUCCESS) continue;
+    const int result = calls().get_pmu_info(static_cast<pfm_pmu_t>(id), &info);
+    if (result == PFM_ERR_INVAL) break;
+    if (result != PFM_SUCCESS) continue;
     found.push_back({id, text(info.name), text(info.desc), info.is_present != 0, kind(info),
                      static_cast<std::size_t>(info.nevents), info.num_cntrs, info.num_fixed_cntrs});
   }
@@ -93,10 +157,10 @@ std::vector<Entry> entries(const Table& table) {
   ready();
   std::vector<Entry> found;
   pfm_pmu_info_t info = sized<pfm_pmu_info_t>();
-  if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(table.id), &info) != PFM_SUCCESS) return found;
-  for (int index = info.first_event; index != -1; index = pfm_get_event_next(index)) {
+  if (calls().get_pmu_info(static_cast<pfm_pmu_t>(table.id), &info) != PFM_SUCCESS) return found;
+  for (int index = info.first_event; index != -1; index = calls().get_event_next(index)) {
     pfm_event_info_t event = sized<pfm_event_info_t>();
-    if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS) continue;
+    if (calls().get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS) continue;
     found.push_back({text(event.name), text(event.desc), text(event.equiv), index});
   }
   return found;
@@ -107,10 +171,10 @@ std::vector<Attribute> attributes(const Entry& entry) {
   ready();
   std::vector<Attribute> found;
   pfm_event_info_t event = sized<pfm_event_info_t>();
-  if (pfm_get_event_info(entry.index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS) return found;
+  if (calls().get_event_info(entry.index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS) return found;
   for (int i = 0; i < event.nattrs; ++i) {
     pfm_event_attr_info_t info = sized<pfm_event_attr_info_t>();
-    if (pfm_get_event_attr_info(entry.index, i, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) continue;
+    if (calls().get_event_attr_info(entry.index, i, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) continue;
     found.push_back({text(info.name), text(info.desc), info.type != PFM_ATTR_UMASK, info.is_dfl != 0});
   }
   return found;
@@ -124,14 +188,14 @@ Encoded encode(const std::string& name, Domain domain) {
   pfm_perf_encode_arg_t argument = sized<pfm_perf_encode_arg_t>();
   argument.attr = &out.attr;
   const int result =
-      pfm_get_os_event_encoding(name.c_str(), privilege(domain), PFM_OS_PERF_EVENT_EXT, &argument);
+      calls().get_os_event_encoding(name.c_str(), privilege(domain), PFM_OS_PERF_EVENT_EXT, &argument);
   out.ok = result == PFM_SUCCESS;
   if (out.ok) {
     out.attr.size = sizeof out.attr;
     locate(argument.idx, out);
     return out;
   }
-  out.failure = pfm_strerror(result);
+  out.failure = calls().strerror(result);
   out.known = result != PFM_ERR_NOTFOUND;
   return out;
 }

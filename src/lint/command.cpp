@@ -4,7 +4,9 @@
 #include "base/output_file.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
+#include "event/pfm_library.hpp"
 #include "lint/report.hpp"
+#include "preset/catalogue.hpp"
 #include "preset/document.hpp"
 
 #include <recount/error.hpp>
@@ -23,8 +25,8 @@ namespace {
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on;
-  bool json = false, annotations = false, sarif = false, all = false;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue;
+  bool json = false, annotations = false, sarif = false, all = false, strict = false;
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
@@ -139,10 +141,11 @@ void print_text(const LintResults& results, const LintArguments& asked) {
   report.columns = static_cast<int>(command::line_width());
   report.notes = asked.all || !asked.rules.empty() || asked.compares();
   if (report.notes) report.most = 0;
+  report.strict = asked.strict;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& [path, result] = results[i];
     if (asked.annotations)
-      command::print("{}", as_annotations(path, result));
+      command::print("{}", as_annotations(path, result, asked.strict));
     else
       command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
   }
@@ -151,6 +154,10 @@ void print_text(const LintResults& results, const LintArguments& asked) {
 int execute_lint(const LintArguments& asked) {
   check_arguments(asked);
   LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
+  if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
+  std::optional<preset::Catalogue> catalogue;
+  if (!asked.catalogue.empty())
+    options.catalogue = &catalogue.emplace(preset::Catalogue::read(asked.catalogue));
   std::vector<preset::Identity> identities;
   if (!asked.identities.empty()) {
     identities = read_identities(asked.identities);
@@ -175,7 +182,7 @@ int execute_lint(const LintArguments& asked) {
   if (asked.json)
     command::print("{}", as_json(results, since ? &*since : nullptr));
   else if (asked.sarif)
-    command::print("{}", as_sarif(results, asked.compares()));
+    command::print("{}", as_sarif(results, asked.compares(), asked.strict));
   else
     print_text(results, asked);
   if (!asked.json && !asked.sarif && !asked.annotations) {
@@ -183,6 +190,7 @@ int execute_lint(const LintArguments& asked) {
     command::print("{}", baseline);
   }
   const bool wrong = std::ranges::any_of(results, [&](const auto& one) {
+    if (asked.strict && asked.fail_on != "none" && !one.second.unchecked.empty()) return true;
     return std::ranges::any_of(one.second.findings,
                                [&](const Finding& f) { return fails(f.rule->severity, asked.fail_on); });
   });
@@ -192,32 +200,38 @@ int execute_lint(const LintArguments& asked) {
 } // namespace
 
 command::Command lint_command() {
-  return {"lint", "check preset tables for all CPUs, without hardware",
-          [](command::Options& options) -> std::function<int()> {
-            const auto asked = std::make_shared<LintArguments>();
-            options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
-                .text("--pmu", asked->pmu, "NAME",
-                      "check only this PMU or CPU type, by its name in the table")
-                .text("--papi-version", asked->papi, "VERSION",
-                      "read the tables as this PAPI does: 7.0 (default) or 7.3")
-                .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
-                .text("--identities", asked->identities, "FILE",
-                      "use this table of identities (default: built in)")
-                .flag("-a,--all", asked->all, "print all findings, including notes")
-                .text("--since", asked->since, "OLD",
-                      "report only findings that the table OLD does not have, and what changed")
-                .text("--baseline", asked->baseline, "FILE", "report only findings that FILE does not list")
-                .text("--write-baseline", asked->write_baseline, "FILE",
-                      "write the fingerprints of all findings to FILE; the exit status is 0")
-                .text("--fail-on", asked->fail_on, "SEVERITY",
-                      "exit with 1 for findings of this severity or worse: error (default), warning, note, "
-                      "none")
-                .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
-                .flag("--sarif", asked->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
-                .flag("--json", asked->json, "print one JSON object")
-                .text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] { return execute_lint(*asked); };
-          }};
+  return {
+      "lint", "check preset tables for all CPUs, without hardware",
+      [](command::Options& options) -> std::function<int()> {
+        const auto asked = std::make_shared<LintArguments>();
+        options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
+            .text("--pmu", asked->pmu, "NAME", "check only this PMU or CPU type, by its name in the table")
+            .text("--papi-version", asked->papi, "VERSION",
+                  "read the tables as this PAPI does: 7.0 (default) or 7.3")
+            .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
+            .text("--identities", asked->identities, "FILE",
+                  "use this table of identities (default: built in)")
+            .flag("-a,--all", asked->all, "print all findings, including notes")
+            .text("--libpfm", asked->libpfm, "FILE",
+                  "look up event names in this shared libpfm4 (default: the installed one)")
+            .text("--catalogue", asked->catalogue, "FILE",
+                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
+                  "catalogue")
+            .flag("--strict", asked->strict, "CPUs whose event names cannot be checked are errors")
+            .text("--since", asked->since, "OLD",
+                  "report only findings that the table OLD does not have, and what changed")
+            .text("--baseline", asked->baseline, "FILE", "report only findings that FILE does not list")
+            .text("--write-baseline", asked->write_baseline, "FILE",
+                  "write the fingerprints of all findings to FILE; the exit status is 0")
+            .text("--fail-on", asked->fail_on, "SEVERITY",
+                  "exit with 1 for findings of this severity or worse: error (default), warning, note, "
+                  "none")
+            .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
+            .flag("--sarif", asked->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
+            .flag("--json", asked->json, "print one JSON object")
+            .text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] { return execute_lint(*asked); };
+      }};
 }
 
 } // namespace recount::lint

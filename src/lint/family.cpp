@@ -97,6 +97,7 @@ void counters(const preset::CpuView& view, Findings& findings) {
 /// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. Each bit of a unit mask
 /// counts its own share, where the masks overlap in no bit but those that all of them have.
 void cancel_masks(const preset::CpuView& view, Linear& form) {
+  if (view.kind != preset::CpuKind::cisc) return;
   constexpr std::uint64_t field = 0xff00;
   struct Group {
     std::uint64_t plus = 0, minus = 0, common = field;

@@ -30,7 +30,7 @@ std::string terms(const preset::Line& line) {
   std::string text;
   for (std::size_t i = line.kind == preset::Kind::preset ? 2 : 0; i < line.fields.size(); ++i) {
     const std::string& field = line.fields[i].text;
-    if (line.kind == preset::Kind::preset && is_description(field)) break;
+    if (line.kind == preset::Kind::preset && preset::is_description(field)) break;
     text += (text.empty() ? "" : ",") + field;
   }
   return text;

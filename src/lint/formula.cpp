@@ -147,8 +147,8 @@ private:
     const preset::Native& a = view_.codes[static_cast<std::size_t>(whole)];
     const preset::Native& b = view_.codes[static_cast<std::size_t>(part)];
     constexpr std::uint64_t mask = 0xff00;
-    return a.ok() && b.ok() && a.type == b.type && (a.config & ~mask) == (b.config & ~mask) &&
-           (a.config & b.config & mask) == (b.config & mask);
+    return view_.kind == preset::CpuKind::cisc && a.ok() && b.ok() && a.type == b.type &&
+           (a.config & ~mask) == (b.config & ~mask) && (a.config & b.config & mask) == (b.config & mask);
   }
   void negative(const Linear& form) {
     for (const auto& [v, c] : form.of) {

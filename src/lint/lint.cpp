@@ -1,6 +1,7 @@
 #include "lint/lint.hpp"
 
 #include "base/nearest.hpp"
+#include "preset/catalogue.hpp"
 
 #include <recount/error.hpp>
 
@@ -43,6 +44,44 @@ void check_obsolete(const preset::Document& table, const std::vector<preset::Cpu
   }
 }
 
+/// Where the events of a CPU are listed: its PMU, and the catalogue that has it, if libpfm4 has not.
+struct EventSource {
+  const event::pfm::Table* core = nullptr;
+  const preset::Catalogue* catalogue = nullptr;
+};
+
+EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
+  if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
+  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
+  if (impossible_name(cpu)) return {};
+  const preset::Catalogue& built_in = preset::Catalogue::built_in();
+  if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
+  return {};
+}
+
+UncheckedCpu unchecked(const preset::CpuView& view, const preset::Document& table,
+                       const preset::Catalogue* named, bool covered) {
+  UncheckedCpu out{view.cpu, {}, static_cast<int>(view.loaded.presets.size()), covered, {}};
+  for (const preset::Line& line : table.lines)
+    if (line.kind == preset::Kind::cpu && line.fields.size() > 1 &&
+        preset::same_word(line.fields[1].text, view.cpu)) {
+      out.place = line.fields[1].place;
+      break;
+    }
+  std::set<std::string> names;
+  for (const auto& pmu : preset::core_pmus())
+    names.insert(pmu.name);
+  for (const preset::Catalogue* const catalogue : {named, &preset::Catalogue::built_in()})
+    if (catalogue)
+      for (const auto& pmu : catalogue->pmus())
+        names.insert(pmu.name);
+  out.near = base::nearest(view.cpu, {names.begin(), names.end()}, 3);
+  // "amd64_fam16h_jaguar" for "amd64_fam16h"
+  std::ranges::stable_partition(out.near,
+                                [&](const std::string& name) { return view.cpu.starts_with(name); });
+  return out;
+}
+
 int presets_in_force(const std::vector<preset::CpuView>& views) {
   std::size_t count = 0;
   for (const preset::CpuView& view : views)
@@ -60,12 +99,11 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   choose(cpus, table, options);
   std::vector<preset::CpuView> views;
   for (const std::string& cpu : cpus) {
-    const event::pfm::Table* const core = preset::core_pmu(cpu);
-    views.push_back(preset::view(document, cpu, core, options.version));
-    (core                   ? result.checked
-     : impossible_name(cpu) ? result.obsolete
-                            : result.unchecked)
-        .push_back(views.back().cpu);
+    const auto [core, catalogue] = source_of(cpu, options.catalogue);
+    views.push_back(preset::view(document, cpu, core, options.version, nullptr, catalogue));
+    if (core) result.checked.push_back(views.back().cpu);
+    if (catalogue) result.listed.push_back(views.back().cpu);
+    if (!core && impossible_name(cpu)) result.obsolete.push_back(views.back().cpu);
   }
   check_text(document, options.version, findings);
   std::set<int> known_rows;
@@ -76,6 +114,9 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
     for (const Preset& preset : one.loaded.presets)
       known_rows.insert(preset.place.line);
   }
+  for (const preset::CpuView& one : views)
+    if (!one.core && !impossible_name(one.cpu))
+      result.unchecked.push_back(unchecked(one, document, options.catalogue, covered(one, known_rows)));
   for (const preset::CpuView& one : views) {
     check_reading(one, findings);
     if (covered(one, known_rows)) continue;
@@ -85,6 +126,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   }
   check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
+  check_blocks(document, impossible_name, findings);
   result.presets = presets_in_force(views);
   result.findings = std::move(findings).ranked(known_cpus);
   apply_allowances(document, options.cpu.empty(), result.findings);

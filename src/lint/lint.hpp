@@ -12,16 +12,26 @@ struct LintOptions {
   PapiVersion version = PapiVersion::v7_0;
   std::string cpu;                                           ///< only this one; empty: all
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
-  bool cpu_may_lack = false;                                 ///< a table without `cpu` has no findings
+  const preset::Catalogue* catalogue = nullptr; ///< for PMUs that it has, before libpfm4; may be null
+  bool cpu_may_lack = false;                    ///< a table without `cpu` has no findings
+};
+
+/// A CPU whose event names nothing here can check.
+struct UncheckedCpu {
+  std::string name;
+  Place place;                   ///< its first row
+  int presets = 0;               ///< its definitions in force
+  bool covered = false;          ///< its rows are checked on another CPU
+  std::vector<std::string> near; ///< names that are known and similar
 };
 
 struct LintResult {
   std::vector<Finding> findings;    ///< ranked
   std::vector<std::string> checked; ///< CPUs whose event names were looked up
-  std::vector<std::string>
-      unchecked;                     ///< CPUs that this build of libpfm4 does not know: all but names checked
-  std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
-  int presets = 0;                   ///< definitions in force, over all CPUs
+  std::vector<std::string> listed;  ///< those of them whose events are from a catalogue
+  std::vector<UncheckedCpu> unchecked;
+  std::vector<std::string> obsolete;  ///< names that no libpfm4 PMU can have
+  int presets = 0;                    ///< definitions in force, over all CPUs
   std::vector<preset::CpuView> views; ///< each CPU that was looked at
 };
 
@@ -36,6 +46,9 @@ void check_family(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
+/// `obsolete`: whether a CPU name is one that PAPI no longer uses.
+void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),
+                  Findings& findings);
 /// Computes the hashes of all occurrences. They do not depend on line numbers, notes or the wording of
 /// messages.
 void mark(const preset::Document& table, std::vector<Finding>& findings);

@@ -1,5 +1,6 @@
-#include "base/json.hpp"
 #include "lint/report.hpp"
+#include "base/json.hpp"
+#include "event/pfm_library.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -83,13 +84,43 @@ std::string summary(const std::string& file, const LintResult& result, std::size
                                        plural(n.warnings, "warning"), plural(n.notes, "note"),
                                        plural(result.checked.size(), "CPU"), result.presets);
   std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
-  if (!result.unchecked.empty())
-    text += wrapped(fmt::format("not checked: event names of {} that this libpfm4 does not know: {}",
-                                plural(result.unchecked.size(), "CPU"), listed(result.unchecked, 8)),
+  if (!result.listed.empty())
+    text += wrapped(fmt::format("events of {} that libpfm4 {} does not have are from a catalogue: {}",
+                                plural(result.listed.size(), "CPU"), event::pfm::library_version(),
+                                listed(result.listed, 8)),
                     2, columns);
   if (!result.obsolete.empty())
     text += wrapped(fmt::format("not checked: {} that libpfm4 does not use, such as \"{}\"",
                                 plural(result.obsolete.size(), "CPU name"), result.obsolete.front()),
+                    2, columns);
+  return text;
+}
+
+/// The CPUs whose event names are not checked: in full those with rows of their own, or that were added.
+std::string unchecked_section(const LintResult& result, bool strict, std::size_t columns) {
+  if (result.unchecked.empty()) return {};
+  std::vector<std::string> covered;
+  std::string text =
+      "\n" +
+      wrapped(fmt::format("{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has these CPUs, so "
+                          "their event names are not checked",
+                          strict ? "error" : "warning", result.unchecked.size(),
+                          event::pfm::library_version()),
+              0, columns);
+  for (const UncheckedCpu& cpu : result.unchecked) {
+    if (cpu.covered && result.unchecked.size() > 8) {
+      covered.push_back(cpu.name);
+      continue;
+    }
+    text += wrapped(fmt::format("line {}  [{}]  {}{}", cpu.place.line, cpu.name,
+                                plural(static_cast<std::size_t>(cpu.presets), "preset"),
+                                cpu.covered ? ", all in rows that are checked on another CPU" : ""),
+                    2, columns);
+    if (!cpu.near.empty()) text += wrapped("similar names: " + listed(cpu.near, 3), 6, columns);
+  }
+  if (!covered.empty())
+    text += wrapped(fmt::format("{} in rows that are checked on another CPU: {}",
+                                plural(covered.size(), "name"), listed(covered, 10)),
                     2, columns);
   return text;
 }
@@ -166,14 +197,22 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
     }
     at = end;
   }
+  text += unchecked_section(result, options.strict, columns);
   if (hidden > 0)
     text += fmt::format("\n{} not shown: list all with --all, or one rule with --rule RULE\n",
                         plural(hidden, "finding"));
   return text;
 }
 
-std::string as_annotations(const std::string& file, const LintResult& result) {
+std::string as_annotations(const std::string& file, const LintResult& result, bool strict) {
   std::string text;
+  for (const UncheckedCpu& cpu : result.unchecked)
+    if (strict || !cpu.covered || result.unchecked.size() <= 8)
+      text +=
+          fmt::format("{}:{}: {}: the event names of {} are not checked: no libpfm4 or catalogue has it{} "
+                      "[unchecked-cpu]\n",
+                      file, cpu.place.line, strict ? "error" : "warning", cpu.name,
+                      cpu.near.empty() ? "" : "; similar names: " + listed(cpu.near, 3));
   for (const Finding& f : result.findings) {
     std::string words = f.message;
     if (!f.suggestion.empty()) words += "; suggestion: " + f.suggestion;
@@ -223,12 +262,16 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
   json["findings"] = Json::array();
   json["tables"] = Json::array();
   for (const auto& [file, result] : results) {
+    std::vector<std::string> names;
+    for (const UncheckedCpu& cpu : result.unchecked)
+      names.push_back(cpu.name);
     for (const Finding& f : result.findings)
       json["findings"].push_back(to_json(file, f));
     json["tables"].push_back({{"file", file},
                               {"presets", result.presets},
                               {"checked", result.checked},
-                              {"names_not_checked", result.unchecked},
+                              {"names_from_catalogue", result.listed},
+                              {"names_not_checked", names},
                               {"obsolete", result.obsolete}});
   }
   if (since) json["since"] = to_json(*since);

@@ -44,4 +44,33 @@ void check_rows(const preset::Document& table, const std::vector<preset::CpuView
     }
 }
 
+/// CPU rows with an empty comment or an empty line below them and no presets: the author ended the block,
+/// PAPI does not.
+void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),
+                  Findings& findings) {
+  std::vector<const preset::Line*> block;
+  bool ended = false;
+  for (const preset::Line& line : table.lines) {
+    const bool empty = (line.kind == preset::Kind::comment && preset::trim_blanks(line.comment).empty()) ||
+                       (line.kind == preset::Kind::blank && line.fields.empty());
+    if (line.kind == preset::Kind::cpu && line.fields.size() > 1) {
+      if (ended && !obsolete(line.fields[1].text))
+        for (const preset::Line* const before : block)
+          if (!obsolete(before->fields[1].text))
+            findings.add_here("empty-block", {before->fields[1].place, {}, before->fields[1].text},
+                              fmt::format("{} has no rows of its own and gets those of {}, line {}",
+                                          before->fields[1].text, line.fields[1].text, line.number),
+                              "remove the CPU row, or the empty line if the rows are meant");
+      if (ended) block.clear();
+      ended = false;
+      block.push_back(&line);
+    } else if (empty) {
+      ended = !block.empty();
+    } else if (line.kind != preset::Kind::comment) {
+      block.clear();
+      ended = false;
+    }
+  }
+}
+
 } // namespace recount::lint

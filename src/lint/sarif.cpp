@@ -57,7 +57,8 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
 
 } // namespace
 
-std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared) {
+std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared,
+                     bool strict) {
   Json driver{{"name", "recount lint"}, {"version", RECOUNT_VERSION}};
   driver["rules"] = Json::array();
   for (const Rule& rule : rules())
@@ -68,6 +69,15 @@ std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& resu
       found.push_back(result_json(file, finding, compared));
   Json run{{"tool", {{"driver", std::move(driver)}}}, {"columnKind", "unicodeCodePoints"}};
   run["results"] = std::move(found);
+  Json notices = Json::array(); // what the run could not check is no result (3.20.21)
+  for (const auto& [file, result] : results)
+    for (const UncheckedCpu& cpu : result.unchecked)
+      notices.push_back({{"level", strict ? "error" : "warning"},
+                         {"message", {{"text", "the event names of " + cpu.name + " are not checked"}}},
+                         {"locations", Json::array({location(file, cpu.place)})}});
+  Json invocation{{"executionSuccessful", true}};
+  invocation["toolExecutionNotifications"] = std::move(notices);
+  run["invocations"] = Json::array({std::move(invocation)});
   Json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
   log["runs"] = Json::array({std::move(run)});
   return dumped(log, 2) + '\n';

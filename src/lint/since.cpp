@@ -114,7 +114,7 @@ std::size_t remove_if_known(std::vector<Finding>& findings, const Known& known) 
   for (Finding& finding : findings) {
     std::vector<Occurrence> fresh;
     for (const Occurrence& o : finding.occurrences)
-      if (!known(o)) fresh.push_back(o);
+      if (!known(finding, o)) fresh.push_back(o);
     if (fresh.size() == finding.occurrences.size()) continue;
     ++removed;
     finding.keep(std::move(fresh));
@@ -140,6 +140,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
         added.same_rows.push_back(other.cpu);
     out.added.push_back(std::move(added));
   }
+  std::erase_if(now.unchecked, [&](const UncheckedCpu& cpu) { return view_of(before, cpu.name) != nullptr; });
   for (const preset::CpuView& view : before.views)
     if (!view_of(now, view.cpu)) out.removed.push_back(view.cpu);
   out.formulas = std::move(changes).take();
@@ -154,12 +155,15 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
     out.gone.push_back(std::move(gone));
   }
   const auto old_prints = prints(before, &Occurrence::print);
-  const auto old_rows = prints(before, &Occurrence::row_print);
-  out.inherited = remove_if_known(now.findings, [&](const Occurrence& o) {
-    return !o.cpu.empty() && !view_of(before, o.cpu) && old_rows.contains(o.row_print);
+  // The same row has the finding on a CPU that both tables have: a copied row in a new block is not known.
+  out.inherited = remove_if_known(now.findings, [&](const Finding& finding, const Occurrence& o) {
+    return !o.cpu.empty() && !view_of(before, o.cpu) &&
+           std::ranges::any_of(finding.occurrences, [&](const Occurrence& other) {
+             return other.place == o.place && old_prints.contains(other.print);
+           });
   });
-  out.known =
-      remove_if_known(now.findings, [&](const Occurrence& o) { return old_prints.contains(o.print); });
+  out.known = remove_if_known(
+      now.findings, [&](const Finding&, const Occurrence& o) { return old_prints.contains(o.print); });
   return out;
 }
 
@@ -194,7 +198,7 @@ std::string Baseline::text(const std::vector<const LintResult*>& results) {
 }
 
 std::size_t Baseline::remove_known(std::vector<Finding>& findings) {
-  return remove_if_known(findings, [&](const Occurrence& o) {
+  return remove_if_known(findings, [&](const Finding&, const Occurrence& o) {
     const auto at = prints_.find(o.print);
     return at != prints_.end() && (at->second = true);
   });

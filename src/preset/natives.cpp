@@ -1,9 +1,11 @@
 #include "preset/natives.hpp"
 
 #include "base/nearest.hpp"
+#include "preset/catalogue.hpp"
 #include "preset/document.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace recount::preset {
 namespace {
@@ -54,6 +56,35 @@ std::vector<std::string> beside(const Table& core) {
   return {};
 }
 
+/// Adds the encoding from a catalogue. The names of the masks are known to be right.
+Native encode_listed(const CatalogueEvents& events, const Table& pmu, const event::pfm::Entry& entry,
+                     const std::string& masks, Native native) {
+  std::vector<std::uint64_t> codes;
+  std::vector<std::string> modifiers;
+  const auto& all = events.masks[static_cast<std::size_t>(entry.index)];
+  for (const std::string& name : masks.empty() ? std::vector<std::string>{} : split(masks, ':')) {
+    const auto at =
+        std::ranges::find(all, name, [](const CatalogueMask& mask) { return mask.attribute.name; });
+    if (at != all.end())
+      codes.push_back(at->code);
+    else
+      modifiers.push_back(name);
+  }
+  // On these a code names another event on each counter.
+  if (pmu.name.starts_with("ultra") || pmu.name.starts_with("niagara") || pmu.name.starts_with("mips"))
+    modifiers.push_back(entry.name);
+  if (codes.empty())
+    for (const CatalogueMask& mask : all)
+      if (mask.attribute.is_default) codes.push_back(mask.code);
+  const CatalogueCode code =
+      encode(pmu, events.codes[static_cast<std::size_t>(entry.index)], codes, std::move(modifiers));
+  native.status = Native::Status::ok;
+  native.type = code.type;
+  native.config = code.config;
+  native.config1 = code.config1;
+  return native;
+}
+
 } // namespace
 
 /// The events of one PMU by name, with the masks of those that were asked for.
@@ -63,7 +94,18 @@ struct Natives::EventTable {
   std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
 
   std::unordered_map<std::string, std::uint64_t> fixed; // codes that libpfm4 has only on an Intel CPU
+  std::optional<CatalogueEvents> listed;                // of a PMU that libpfm4 does not have
 
+  EventTable(const Table& of, const Catalogue& catalogue) : table(of), listed(catalogue.events(of)) {
+    for (const auto& entry : listed->entries) {
+      entries.emplace(lower(entry.name), entry);
+      auto& all = masks[entry.index];
+      for (const CatalogueMask& mask : listed->masks[static_cast<std::size_t>(entry.index)])
+        all.push_back(mask.attribute);
+      for (const std::string& modifier : listed->modifiers)
+        all.push_back({modifier, {}, true, false});
+    }
+  }
   explicit EventTable(const Table& of) : table(of) {
     for (auto& entry : event::pfm::entries(of))
       entries.emplace(lower(entry.name), std::move(entry));
@@ -85,8 +127,12 @@ struct Natives::EventTable {
   }
 };
 
-Natives::Natives(const Table& core, PapiVersion version) : core_(core) {
+Natives::Natives(const Table& core, PapiVersion version, const Catalogue* catalogue) : core_(core) {
   const auto open = [&](std::string_view name) {
+    if (const Table* const table = catalogue ? catalogue->find(name) : nullptr) {
+      tables_.push_back(std::make_unique<EventTable>(*table, *catalogue));
+      return;
+    }
     for (const Table& table : all_tables())
       if (table.name == name) tables_.push_back(std::make_unique<EventTable>(table));
   };
@@ -174,6 +220,7 @@ Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const
       }
       if (!at->modifier) native.prose += "; " + at->prose;
     }
+  if (table.listed) return encode_listed(*table.listed, table.table, entry, masks, std::move(native));
   const auto encoded =
       event::pfm::encode(table.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
   native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;

@@ -13,6 +13,8 @@
 
 namespace recount::preset {
 
+class Catalogue;
+
 /// The native event behind a name of a table on that CPU.
 struct Native {
   enum class Status {
@@ -40,8 +42,8 @@ struct Native {
 /// Not thread-safe: one object per thread.
 class Natives {
 public:
-  /// `core`: libpfm4's table of the CPU's core PMU.
-  Natives(const event::pfm::Table& core, PapiVersion version);
+  /// `core`: libpfm4's table of the CPU's core PMU, or one of `catalogue`, which must outlive this object.
+  Natives(const event::pfm::Table& core, PapiVersion version, const Catalogue* catalogue = nullptr);
   Natives(const Natives&) = delete;
   Natives& operator=(const Natives&) = delete;
   ~Natives();

@@ -101,13 +101,13 @@ std::optional<Quotient> meaning(const Preset& preset, const std::vector<formula:
 }
 
 CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
-             PapiVersion version, const Document* user) {
+             PapiVersion version, const Document* user, const Catalogue* catalogue) {
   CpuView v;
   v.cpu = core ? core->name : cpu;
   v.core = core;
   v.kind = kind_of(v.cpu, core);
   v.version = version;
-  if (core) v.natives = std::make_shared<Natives>(*core, version);
+  if (core) v.natives = std::make_shared<Natives>(*core, version, catalogue);
   const NativeLookup trust = [](const std::string&) { return Known::yes; };
   const NativeLookup lookup = core ? v.natives->lookup() : trust;
   v.loaded = load(table, {cpu, core ? core->id : -1, &lookup, version, user,

@@ -55,9 +55,10 @@ private:
 };
 
 /// Loads the table for one CPU. `core` may be null: then all names are accepted. `user`: the table of user
-/// events, or null.
+/// events, or null. `catalogue`: has the events of `core`; null: libpfm4 has them.
 [[nodiscard]] CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,
-                           PapiVersion version, const Document* user = nullptr);
+                           PapiVersion version, const Document* user = nullptr,
+                           const Catalogue* catalogue = nullptr);
 
 /// The expression of a derived type over operands; none when it is not defined.
 [[nodiscard]] std::optional<formula::Quotient> meaning(Derived type, const std::string& postfix,

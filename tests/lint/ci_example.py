@@ -27,7 +27,9 @@ def run(script, table, program):
         folder = pathlib.Path(name)
         env = {**os.environ, 'HOME': name, 'GITHUB_BASE_REF': 'main', 'PATH': f'{pathlib.Path(program).parent}:{os.environ["PATH"]}',
                'GIT_AUTHOR_NAME': 'a', 'GIT_AUTHOR_EMAIL': 'a@b', 'GIT_COMMITTER_NAME': 'a', 'GIT_COMMITTER_EMAIL': 'a@b'}
-        (folder / 'base/src').mkdir(parents=True)
+        (folder / 'base/src/libpfm4/lib').mkdir(parents=True)
+        linked = re.search(r'=> (\S*libpfm\S*)', subprocess.run(['ldd', program], capture_output=True, text=True, check=True).stdout)
+        (folder / 'base/src/libpfm4/lib/libpfm.so.4.0.1').write_bytes(pathlib.Path(linked[1]).read_bytes())
         (folder / 'base/src/papi_events.csv').write_text(SOUND)
         for command in (['init', '-q', '-b', 'main'], ['add', '.'], ['commit', '-q', '-m', 'base'], ['clone', '-q', '.', '../head']):
             subprocess.run(['git', '-C', folder / 'base', *command], check=True, env=env)
