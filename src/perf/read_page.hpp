@@ -41,6 +41,13 @@ inline bool page_settled(const perf_event_mmap_page& page, std::uint32_t sequenc
   return page_once(page.lock) == sequence && (sequence & 1) == 0;
 }
 
+/// Whether an index of a page is that of a register which holds a count: not 0, nor that of PERF_METRICS,
+/// whose four parts are packed into a word (INTEL_PMC_FIXED_RDPMC_METRICS, bit 29, of
+/// arch/x86/events/perf_event.h; fixed counters have bit 30).
+inline bool page_counts(std::uint32_t index) noexcept {
+  return ((index - 1) >> 29 & 1) == 0; // 0 - 1 has the bit as well
+}
+
 /// What the register adds to.
 template <class Counter>
 [[gnu::always_inline]] inline std::uint64_t page_value(const perf_event_mmap_page& page, std::uint32_t index,
@@ -57,7 +64,7 @@ template <class Counter, class Clock>
     const std::uint32_t sequence = page_once(page.lock);
     page_barrier();
     const std::uint32_t index = page_once(page.index);
-    if (!page.cap_user_rdpmc || index == 0) [[unlikely]] {
+    if (!page.cap_user_rdpmc || !page_counts(index)) [[unlikely]] {
       if (page_settled(page, sequence)) return false;
       continue;
     }
@@ -84,8 +91,8 @@ template <class Counter>
     page_barrier();
     const std::uint32_t index = page_once(page.index);
     // Both times in the page are constant while the event is scheduled.
-    if (!page.cap_user_rdpmc || index == 0 || page_once(page.time_enabled) != page_once(page.time_running))
-        [[unlikely]] {
+    if (!page.cap_user_rdpmc || !page_counts(index) ||
+        page_once(page.time_enabled) != page_once(page.time_running)) [[unlikely]] {
       if (page_settled(page, sequence)) return false;
       continue;
     }

@@ -63,6 +63,18 @@ BOOST_AUTO_TEST_CASE(the_register_is_signed_in_its_width) {
   BOOST_TEST(read()->value == (std::uint64_t{1} << 47) + 7);
 }
 
+BOOST_AUTO_TEST_CASE(fixed_counters_count_and_packed_metrics_do_not) {
+  page.offset = 7;
+  counter = 5;
+  page.index = (1U << 30) + 3 + 1; // slots: fixed counter 3
+  BOOST_TEST(read()->value == 12U);
+  BOOST_TEST(asked == (1U << 30) + 3);
+  page.index = (1U << 29) + 1; // PERF_METRICS
+  asked = 99;
+  BOOST_TEST(!read().has_value());
+  BOOST_TEST(asked == 99U);
+}
+
 BOOST_AUTO_TEST_CASE(whole_words_and_32_bits) {
   page.pmc_width = 64;
   counter = ~std::uint64_t{0};
