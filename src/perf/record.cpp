@@ -183,6 +183,10 @@ Understood other(std::uint32_t type, std::uint16_t misc, Cursor at, const Traile
     record = Loss{end.time, at.word()};
     return understood(!at.ran_short());
   }
+  case PERF_RECORD_LOST_SAMPLES: { // dropped by the PMU's driver, which never wrote them
+    record = Loss{end.time, at.word()};
+    return understood(!at.ran_short());
+  }
   case PERF_RECORD_THROTTLE:
   case PERF_RECORD_UNTHROTTLE: {
     record = Throttle{end.time, 0, type == PERF_RECORD_THROTTLE};

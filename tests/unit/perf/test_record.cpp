@@ -146,6 +146,10 @@ BOOST_AUTO_TEST_CASE(losses_and_throttling) {
   Decoded into;
   BOOST_TEST(taken<Loss>(record(PERF_RECORD_LOST, 0, join({{7, 12}, trailer})), {plain}, into).records ==
              12U);
+  // What the PMU's driver dropped: {lost}, without an id of its own (perf_event_open(2)).
+  BOOST_TEST(taken<Loss>(record(PERF_RECORD_LOST_SAMPLES, 0, join({{9}, trailer})), {plain}, into).records ==
+             9U);
+  BOOST_TEST(into.id == 7U);
   const Words body = join({{500, 7, 7}, trailer});
   BOOST_TEST(taken<Throttle>(record(PERF_RECORD_THROTTLE, 0, body), {plain}, into).stopped);
   BOOST_TEST(into.id == 7U);
