@@ -38,6 +38,13 @@ bool has_core_pmu() {
   return std::any_of(all.begin(), all.end(), [](const host::Pmu& pmu) { return pmu.core(); });
 }
 
+bool is_uncore(const Event& event) {
+  const auto& all = event::pmus();
+  return std::any_of(all.begin(), all.end(), [&](const host::Pmu& pmu) {
+    return pmu.type == event.attr.type && !pmu.core() && !pmu.cpumask.empty();
+  });
+}
+
 bool opens_alone(const Event& event, const GroupOptions& options) {
   perf_event_attr attr = event.attr;
   attr.disabled = 1;
@@ -59,7 +66,8 @@ Error hint(const Situation& situation, int error) {
 
 Error open_error(const Event& event, int error, const GroupOptions& options,
                  std::vector<std::string> beside) {
-  Situation situation{Operation::open, event, options, std::move(beside), false, has_core_pmu()};
+  Situation situation{Operation::open, event,          options,         std::move(beside),
+                      false,           has_core_pmu(), is_uncore(event)};
   if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
   return hint(situation, error);
 }

@@ -21,6 +21,7 @@ struct Situation {
   std::vector<std::string> beside = {}; ///< names of the events already in the group
   bool alone_opens = false;             ///< the same event opens by itself
   bool core_pmu = true;                 ///< sysfs has a core PMU
+  bool uncore = false;                  ///< the PMU of the event states a cpumask
 };
 
 /// A setting whose value is part of the message, read when the error is created.

@@ -49,6 +49,16 @@ bool core_missing(const Situation& s) {
   const auto type = s.event.attr.type;
   return !s.core_pmu && (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW);
 }
+bool without_kernel(const Situation& s) {
+  return other(s) && s.event.attr.exclude_kernel;
+}
+/// An uncore event counts what all cores do; it belongs to no process.
+bool uncore_of_a_process(const Situation& s) {
+  return s.options.pid != -1 && s.uncore;
+}
+bool grouped(const Situation& s) {
+  return !s.beside.empty();
+}
 bool read_watch(const Situation& s) {
   return breakpoint(s) && s.event.attr.bp_type == HW_BREAKPOINT_R;
 }
@@ -63,6 +73,9 @@ constexpr auto raise_paranoid =
 constexpr std::array rows{
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          Setting::paranoid, raise_paranoid},
+    Hint{EACCES, Operation::open, without_kernel, cannot, "this user may not observe process {pid}",
+         Setting::paranoid,
+         "observe a process of your own; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep PROGRAM"},
     Hint{EACCES, Operation::open, other, cannot,
          "this user may not observe process {pid} (or only its user mode)", Setting::paranoid,
          "observe a process of your own, with :u; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep "
@@ -80,7 +93,8 @@ constexpr std::array rows{
          "drop :u or :k; in a container start it with --cap-add PERFMON and a seccomp profile that allows "
          "perf_event_open (--security-opt seccomp=FILE)"},
     Hint{EPERM, Operation::open, nullptr, cannot,
-         "perf_event_open is forbidden here, by a seccomp filter or a security module", Setting::confinement,
+         "perf_event_open is forbidden here, by a seccomp filter, kernel lockdown or a security module",
+         Setting::confinement,
          "in a container start it with --cap-add PERFMON and a seccomp profile that allows perf_event_open "
          "(--security-opt seccomp=FILE)"},
     Hint{EPERM, Operation::map, nullptr, cannot,
@@ -100,6 +114,10 @@ constexpr std::array rows{
          "drop its modifiers and try again; count instead of sampling"},
     Hint{EINVAL, Operation::open, beside, cannot, "does not fit into one event group with {beside}",
          Setting::none, "count it in another group: class Counters splits events into groups"},
+    Hint{EINVAL, Operation::open, uncore_of_a_process, cannot,
+         "PMU {pmu} counts whole CPUs or packages and cannot count a process", Setting::none,
+         "count it on its CPU: GroupOptions with pid = -1 and a CPU of "
+         "/sys/bus/event_source/devices/{pmu}/cpumask; sudo perf stat -a -e {event} -- COMMAND"},
     Hint{EINVAL, Operation::open, own_pmu_told_domain, bad,
          "PMU {pmu} cannot count user and kernel mode separately", Setting::none,
          "remove :u or :k from the name: it counts both"},
@@ -124,7 +142,8 @@ constexpr std::array rows{
          "use one page plus a power of two of pages"},
     Hint{EMFILE, Operation::open, nullptr, cannot,
          "no file descriptors left in this process; each event needs one", Setting::files,
-         "ulimit -n 65536 before the program starts (each event on each CPU needs one)"},
+         "ulimit -Hn 65536 as root before the program starts; recount has raised the soft limit to the hard "
+         "limit already"},
     Hint{ENFILE, Operation::open, nullptr, cannot, "no file descriptors left in the system",
          Setting::all_files, "sysctl -w fs.file-max=N (as root)"},
     Hint{ENOSPC, Operation::open, breakpoint, cannot, "all hardware breakpoints are in use",
@@ -137,6 +156,21 @@ constexpr std::array rows{
          "stop the other user of the PMU (perf, a profiler, an exclusive group) and try again"},
     Hint{ENODEV, Operation::open, nullptr, cannot, "the CPU lacks a feature needed by the event",
          Setting::none, "remove modifiers such as precise; recount doctor lists the features of the CPU"},
+    Hint{E2BIG, Operation::open, grouped, cannot,
+         "the event group is too large: the kernel limits what one read(2) of a group returns to 16 KiB",
+         Setting::none, "count it in another group: class Counters splits events into groups"},
+    Hint{EINTR, Operation::open, nullptr, cannot,
+         "a signal interrupted the call while it waited for process {pid} to finish execve(2)", Setting::none,
+         "try again"},
+    Hint{EINTR, Operation::read, nullptr, cannot, "a signal interrupted the call", Setting::none,
+         "try again"},
+    Hint{EAGAIN, Operation::open, nullptr, cannot,
+         "the kernel could not open it at this moment: the process or its PMU was changing", Setting::none,
+         "try again"},
+    Hint{EAGAIN, Operation::map, nullptr, cannot, "no memory can be locked at this moment", Setting::mlock,
+         "try again, or use a smaller buffer"},
+    Hint{EFAULT, Operation::open, nullptr, bad, "the kernel could not read perf_event_attr at its address",
+         Setting::none, "pass a perf_event_attr that is mapped and large enough for its size field"},
     Hint{E2BIG, Operation::open, nullptr, cannot,
          "needs a field of perf_event_attr that is newer than this kernel, even after a retry with the "
          "kernel's size",

@@ -33,7 +33,7 @@ std::string paranoid() {
 std::string files() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  return fmt::format("ulimit -n = {}", limit.rlim_cur);
+  return fmt::format("ulimit -n = {}, ulimit -Hn = {}", limit.rlim_cur, limit.rlim_max);
 }
 
 std::string pmus() {
@@ -47,8 +47,15 @@ std::string confinement() {
   const host::Permission permission = host::permission();
   const char* modes[] = {"none", "strict", "a filter"};
   const bool known = permission.seccomp >= 0 && permission.seccomp <= 2;
-  return fmt::format("seccomp = {}, container = {}, {}", known ? modes[permission.seccomp] : "unknown",
-                     permission.container.empty() ? "none seen" : permission.container, paranoid());
+  std::string text =
+      fmt::format("seccomp = {}, container = {}", known ? modes[permission.seccomp] : "unknown",
+                  permission.container.empty() ? "none seen" : permission.container);
+  // "none [integrity] confidentiality": kernel_lockdown(7); the latter forbids reading the kernel by perf.
+  if (const auto lockdown = base::read_line("/sys/kernel/security/lockdown"))
+    text += ", lockdown = " + *lockdown;
+  if (const auto enforce = base::read_line("/sys/fs/selinux/enforce"))
+    text += *enforce == "1" ? ", SELinux = enforcing" : ", SELinux = permissive";
+  return text + ", " + paranoid();
 }
 
 } // namespace

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_SUITE(errno_hints)
 
 BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
   for (const int error : {EACCES, EPERM, ENOENT, EOPNOTSUPP, EINVAL, EMFILE, ENFILE, ENOSPC, EBUSY, ENODEV,
-                          E2BIG, EBADF, ESRCH, EOVERFLOW, ENOSYS}) {
+                          E2BIG, EBADF, ESRCH, EOVERFLOW, ENOSYS, EINTR, EAGAIN, EFAULT}) {
     BOOST_TEST_CONTEXT(strerrorname_np(error)) {
       const auto rows = hints();
       BOOST_TEST(std::any_of(rows.begin(), rows.end(), [&](const Hint& row) {
@@ -71,6 +71,14 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   BOOST_TEST(
       holds(hint({Operation::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
 
+  const GroupOptions of_77{77, -1, false, false, false, false};
+  BOOST_TEST(!holds(hint({Operation::open, user, of_77}, EACCES), ":u")); // it has that already
+  BOOST_TEST(holds(hint({Operation::open, event(), of_77}, EACCES), "with :u"));
+  BOOST_TEST(
+      holds(hint({Operation::open, event(30), {}, {}, false, true, true}, EINVAL), "cannot count a process"));
+  BOOST_TEST(!holds(hint({Operation::open, event(30), {-1, 0}, {}, false, true, true}, EINVAL), "a process"));
+  BOOST_TEST(holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, E2BIG), "group is too large"));
+  BOOST_TEST(!holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, E2BIG), "newer"));
   BOOST_TEST(
       holds(hint({Operation::open, event(), {}, {"a", "b"}, true}, EINVAL), "one event group with a, b"));
   BOOST_TEST(!holds(hint({Operation::open, event(), {}, {"a", "b"}, false}, EINVAL), "one event group"));
