@@ -3,6 +3,7 @@
 #include "cli/tables.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "event/pfm.hpp"
 #include "process/child.hpp"
 
 #include <recount/error.hpp>
@@ -104,6 +105,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE,
               SIG_IGN); // a gnuplot that exits early must be reported as an error, not end this process
   std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes must be an error of write(2)
+  event::pfm::allow_restart();   // recount calls PAPI from one thread
   try {
     const int status = dispatch({argv + 1, argv + argc});
     const int error = command::failed_output();

@@ -8,10 +8,13 @@
 #define __PERFMON_PERF_EVENT_H__
 #include <perfmon/pfmlib_perf_event.h>
 
-#include <cstdlib>
+#include <atomic>
 #include <dlfcn.h>
 #include <filesystem>
+#include <list>
 #include <mutex>
+#include <unistd.h>
+#include <vector>
 
 namespace recount::event::pfm {
 namespace {
@@ -51,20 +54,34 @@ Info sized() {
   return info;
 }
 
-/// Makes libpfm4 ready, with tables of absent PMUs encoding too. PAPI shares the library and may have
-/// initialised it without them, or ended it since: so this is called before every use.
+std::atomic<bool> may_restart = false;
+
+/// Initialises libpfm4 with the tables of absent PMUs, which it does if a variable of the environment is set.
+/// setenv(3) and unsetenv(3) would change the environment under other threads that read it: they see either
+/// the old array or this one, of which nothing is ever changed.
+int initialise_with_absent_tables() {
+  static std::string variable = "LIBPFM_ENCODE_INACTIVE=1";
+  static std::list<std::vector<char*>> kept; // a reader may still be at it
+  auto& with = kept.emplace_back(1, variable.data());
+  char** const before = environ;
+  for (char** one = before; one != nullptr && *one != nullptr; ++one)
+    with.push_back(*one);
+  with.push_back(nullptr);
+  environ = with.data();
+  const int result = calls().initialize();
+  environ = before;
+  return result;
+}
+
+/// Makes libpfm4 ready. PAPI shares the library and may have initialised it, without tables of absent PMUs,
+/// or ended it since: so this is called before every use.
 void ready() {
   static bool ours = false;
   pfm_pmu_info_t probe = sized<pfm_pmu_info_t>();
   const bool running = calls().get_pmu_info(PFM_PMU_PERF_EVENT, &probe) != PFM_ERR_NOINIT;
-  if (running && ours) return;
+  if (running && (ours || !may_restart)) return;
   if (running) calls().terminate();
-  constexpr auto variable = "LIBPFM_ENCODE_INACTIVE";
-  const bool given = std::getenv(variable) != nullptr;
-  setenv(variable, "1", 1);
-  const int result = calls().initialize();
-  if (!given) unsetenv(variable); // do not affect the environment of child processes
-  if (result != PFM_SUCCESS)
+  if (const int result = initialise_with_absent_tables(); result != PFM_SUCCESS)
     throw unavailable("libpfm4", std::string("cannot be initialised: ") + calls().strerror(result));
   ours = true;
 }
@@ -134,6 +151,10 @@ std::string library_version() {
     if (!failed && file.starts_with(prefix)) return file.substr(prefix.size());
   }
   return std::to_string(PFM_MAJ_VERSION(calls().get_version()));
+}
+
+void allow_restart() noexcept {
+  may_restart = true;
 }
 
 std::vector<Table> tables() {

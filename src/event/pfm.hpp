@@ -31,6 +31,11 @@ struct Entry {
   int index = 0;                       ///< libpfm4's own, for attributes()
 };
 
+/// For a program that calls PAPI from one thread only, at its start: libpfm4 may be ended and initialised
+/// anew where PAPI has initialised it without the tables of absent PMUs. Otherwise absent PMUs are then
+/// unknown.
+void allow_restart() noexcept;
+
 [[nodiscard]] std::vector<Table> tables();
 /// The events of a table in its own order; nothing for an unknown id.
 [[nodiscard]] std::vector<Entry> entries(const Table& table);
