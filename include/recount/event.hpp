@@ -32,8 +32,11 @@ struct Event {
 /// `fallback` is the domain where the name gives none. PMUs that cannot tell domains apart (msr, uncore)
 /// ignore it; a domain in the name is always passed on. On a hybrid CPU a generic event such as
 /// perf::INSTRUCTIONS counts on each kind of core apart: see encode_each().
-/// Encoding needs no hardware and no permission: whether the event can be opened here is another question.
-/// Throws Error (bad_input) naming the nearest known names. Thread-safe.
+/// Names of perf(1) are known as well: "r1c0", "cpu/r1c0/", "slots", "INST_RETIRED.ANY",
+/// "sched:sched_switch"; and its modifiers :p, :pp, :ppp and :P (precise_ip; lowered to what the PMU offers
+/// when sampling), :G and :H. PMUs that are not present are unknown in a program that has initialised PAPI or
+/// libpfm4 itself before. Encoding needs no hardware and no permission: whether the event can be opened here
+/// is another question. Throws Error (bad_input) naming the nearest known names. Thread-safe.
 [[nodiscard]] Event encode(const std::string& name, Domain fallback = Domain::all);
 
 /// As encode(), but one event for each kind of core on a hybrid CPU ("cpu_core/INSTRUCTIONS/",

@@ -4,6 +4,8 @@
 #include "event/breakpoint.hpp"
 #include "event/domain.hpp"
 #include "event/hybrid.hpp"
+#include "event/modifiers.hpp"
+#include "event/perf_names.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
 
@@ -12,6 +14,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <regex>
 #include <unistd.h>
 
@@ -30,27 +33,27 @@ std::vector<Event> encode_each(const std::string& name, Domain fallback) {
 namespace recount::event {
 namespace {
 
-/// Whether it has the form of a tracepoint, "sched:sched_switch", and debugfs, where libpfm4 looks for these
-/// (lib/pfmlib_perf_event_pmu.c), cannot be read.
+/// Whether it has the form of a tracepoint, "sched:sched_switch", and tracefs cannot be read.
 bool is_hidden_tracepoint(const std::string& name) {
   static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z][a-z0-9_]*(:.*)?");
-  return std::regex_match(name, tracepoint) && ::access("/sys/kernel/debug/tracing/events", R_OK) != 0;
+  return std::regex_match(name, tracepoint) && ::access("/sys/kernel/debug/tracing/events", R_OK) != 0 &&
+         ::access("/sys/kernel/tracing/events", R_OK) != 0;
 }
 
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
   std::string remedy = base::did_you_mean(suggestions(name, pmus));
   if (remedy.empty() && is_hidden_tracepoint(name))
-    throw bad_input(name, "no such event; tracepoints need a mounted and readable debugfs",
-                    "as root: mount -t debugfs nodev /sys/kernel/debug");
+    throw bad_input(name, "no such event; tracepoints need a mounted and readable tracefs",
+                    "as root: mount -t tracefs nodev /sys/kernel/tracing");
   if (remedy.empty()) remedy = "recount events PATTERN searches the known events";
   throw bad_input(name, cause, remedy);
 }
 
-Event encode_pfm(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+std::optional<Event> encode_pfm(const std::string& name, Domain fallback, pfm::Encoded& encoded) {
   const Modified modified = for_libpfm(name);
-  const pfm::Encoded encoded = pfm::encode(modified.name, fallback);
-  if (!encoded.ok) unknown(name, encoded.known ? encoded.failure : "no such event", pmus);
+  encoded = pfm::encode(modified.name, fallback);
+  if (!encoded.ok) return {};
   Event event;
   event.name = name;
   event.pmu = encoded.pmu;
@@ -60,12 +63,47 @@ Event encode_pfm(const std::string& name, Domain fallback, const std::vector<hos
   return event;
 }
 
-/// Before it is known whether a generic event has to be split by core types.
-Event encode_one(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+/// The event of a name as libpfm4, tracefs or perf(1) have it.
+std::vector<Event> encode_word(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  pfm::Encoded encoded;
+  if (auto event = encode_pfm(name, fallback, encoded)) return {*event};
+  if (auto event = software_event(name, fallback)) return {*event};
+  if (auto event = tracepoint(name, fallback)) return {*event};
+  std::vector<Event> each;
+  for (const std::string& one : sysfs_names(name, pmus))
+    each.push_back(encode_sysfs(one, fallback, pmus));
+  if (each.size() == 1) each.front().name = name;
+  if (!each.empty()) return each;
+  unknown(name, encoded.known ? encoded.failure : "no such event", pmus);
+}
+
+/// Before it is known whether a generic event has to be split by core types; one event for each core type
+/// where the name is one of sysfs that several have.
+std::vector<Event> encode_plain(const std::string& name, Domain fallback,
+                                const std::vector<host::Pmu>& pmus) {
   if (name.empty()) throw bad_input("\"\"", "the event name is empty", "recount events lists events");
-  if (name.starts_with("mem:")) return encode_breakpoint(name, fallback);
-  if (in_sysfs_notation(name)) return encode_sysfs(name, fallback, pmus);
-  return encode_pfm(name, fallback, pmus);
+  if (name.starts_with("mem:")) return {encode_breakpoint(name, fallback)};
+  if (in_sysfs_notation(name)) return {encode_sysfs(name, fallback, pmus)};
+  return encode_word(name, fallback, pmus);
+}
+
+/// With the modifiers of perf(1). libpfm4 reads H as its own h, so they come first, unless the rest is no
+/// event: then the end of the name is something else.
+std::vector<Event> encode_known(const std::string& name, Domain fallback,
+                                const std::vector<host::Pmu>& pmus) {
+  const Modifiers modifiers = split_modifiers(name);
+  if (!modifiers.any()) return encode_plain(name, fallback, pmus);
+  std::vector<Event> events;
+  try {
+    events = encode_plain(modifiers.name, fallback, pmus);
+  } catch (const Error&) {
+    return encode_plain(name, fallback, pmus);
+  }
+  for (Event& event : events) {
+    apply(modifiers, event.attr);
+    if (events.size() == 1) event.name = name;
+  }
+  return events;
 }
 
 bool ambiguous(const Event& event) {
@@ -74,23 +112,22 @@ bool ambiguous(const Event& event) {
 
 } // namespace
 
-Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
-  Event event = encode_one(name, fallback, pmus);
+std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
+                                    const std::vector<host::Pmu>& pmus) {
+  auto events = encode_known(name, fallback, pmus);
   const auto cores = hybrid_cores(pmus);
-  if (cores.empty() || !ambiguous(event)) return event;
+  if (cores.empty() || events.size() > 1 || !ambiguous(events.front())) return events;
+  return spread(events.front(), cores);
+}
+
+Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  auto events = encode_each_over(name, fallback, pmus);
+  if (events.size() == 1) return std::move(events.front());
   std::vector<std::string> names;
-  for (const Event& one : spread(event, cores))
+  for (const Event& one : events)
     names.push_back(one.name);
   throw bad_input(name, "this CPU has several core types with separate PMUs",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
-}
-
-std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
-                                    const std::vector<host::Pmu>& pmus) {
-  const Event event = encode_one(name, fallback, pmus);
-  const auto cores = hybrid_cores(pmus);
-  if (cores.empty() || !ambiguous(event)) return {event};
-  return spread(event, cores);
 }
 
 } // namespace recount::event

@@ -22,6 +22,7 @@ struct Builder {
   const host::Pmu& pmu;
   const std::string& name;
   perf_event_attr& attr;
+  std::string title = {}; ///< of the term "name="
 
   void terms(std::string_view list, bool aliases) {
     for (const std::string_view part : base::split(list, ',')) {
@@ -36,6 +37,11 @@ struct Builder {
     const bool bare = equals == std::string_view::npos;
     if (bare && aliases && pmu.events.contains(key)) return terms(pmu.events.at(key), false);
     if (bare && aliases && set_generic(key)) return;
+    if (bare && aliases && set_raw(key)) return;
+    if (key == "name" && aliases) { // how perf(1) shall call it
+      title = base::trim(text.substr(equals == std::string_view::npos ? text.size() : equals + 1));
+      return;
+    }
     std::uint64_t value = 1;
     if (!bare) {
       const auto given = base::trim(text.substr(equals + 1));
@@ -54,6 +60,15 @@ struct Builder {
     if (!code) return false;
     attr.type = code->type;
     attr.config = code->config;
+    return true;
+  }
+
+  /// The whole config in hexadecimal digits: "cpu/r1c0/".
+  bool set_raw(const std::string& key) {
+    if (key.size() < 2 || key.front() != 'r' || pmu.formats.contains(key)) return false;
+    const auto code = base::parse_number("0x" + key.substr(1));
+    if (!code) return false;
+    attr.config = *code;
     return true;
   }
 
@@ -146,7 +161,9 @@ Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<h
   event.attr.type = pmu.type;
   const std::string_view list = std::string_view(name).substr(open + 1, close - open - 1);
   check_parameters(pmu, list, name);
-  Builder{pmu, name, event.attr}.terms(list, true);
+  Builder builder{pmu, name, event.attr};
+  builder.terms(list, true);
+  if (!builder.title.empty()) event.name = builder.title;
   event.domain_given = given.has_value();
   if (given || tells_domains(pmu)) apply(given.value_or(fallback), event.attr);
   event.attr.exclude_guest = pmu.core(); // as libpfm4, PAPI and perf(1) do for core events

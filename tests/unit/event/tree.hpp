@@ -29,6 +29,7 @@ public:
     std::ofstream(root_ / path) << text << '\n';
     return *this;
   }
+  [[nodiscard]] std::string root() const { return root_.string(); }
   [[nodiscard]] std::vector<recount::host::Pmu> pmus() const { return recount::host::pmus(root_.string()); }
 
 private:
