@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace recount {
@@ -30,5 +31,11 @@ struct Count {
 /// the times of this region alone. Not counted when either was not, or when the counter did not run in
 /// between although it was enabled. A counter that went backwards counts as not counted, with that reason.
 [[nodiscard]] Count difference(const Count& after, const Count& before);
+
+/// The counts of one event on each core type of a hybrid CPU (encode_each()) as one count. A thread executes
+/// on one core type at a time, so the running times add up: scale() of the sum is the estimate for all core
+/// types, while scale() of a part would also extrapolate to the time on the others. Parts without a value are
+/// left out; the sum then covers less of the time. Not counted, with the first reason, when no part was.
+[[nodiscard]] Count sum_of_core_types(std::span<const Count> parts);
 
 } // namespace recount

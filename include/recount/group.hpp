@@ -81,7 +81,8 @@ public:
   /// Throws Error when an event cannot be opened even alone. Not fitting in one group is no error.
   explicit Counters(std::vector<Event> events, const GroupOptions& options = {});
   /// As above, names encoded with `domain` where they give none; on a hybrid CPU a generic event becomes
-  /// one event for each kind of core (see events()).
+  /// one event for each core type that has it (see events() and sum_of_core_types()); notes() names the
+  /// others.
   explicit Counters(const std::vector<std::string>& names, Domain domain = Domain::all,
                     const GroupOptions& options = {});
   Counters(std::initializer_list<const char*> names, Domain domain = Domain::all,
@@ -98,7 +99,8 @@ public:
   [[nodiscard]] const std::vector<Event>& events() const noexcept;
   /// The groups, each the indices of its events: more than one means that they did not fit together.
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& groups() const noexcept;
-  /// Why there is more than one group, one line for each further group ("X does not fit with Y, Z: ...").
+  /// Why there is more than one group, one line for each further group ("X does not fit with Y, Z: ..."), and
+  /// which core types cannot count an event. Core types never share a group, which is not noted.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept;
 
 private:

@@ -29,8 +29,9 @@ struct Registers {
 
 /// Reads an event's mmap page as linux/perf_event.h documents: retried while `lock` changes, the register
 /// sign-extended from pmc_width bits and added to offset, both times advanced by the clock where
-/// cap_user_time is set. None when the register may not be used right now (index 0: not on the PMU;
-/// cap_user_rdpmc 0): read(2) then tells.
+/// cap_user_time is set; without it (guests whose clock is kvm-clock) they are those of the last time that
+/// the event was put on the PMU. None when the register may not be used right now (index 0: not on the PMU;
+/// cap_user_rdpmc 0), or holds top-down metrics packed into one word: read(2) then tells.
 [[nodiscard]] std::optional<PageReading> read_page(const perf_event_mmap_page& page,
                                                    const Registers& registers) noexcept;
 
@@ -47,7 +48,9 @@ public:
   void start();
   void stop();
   void reset(); ///< values and times count from here
-  Count read(); ///< since construction or reset()
+  /// Since construction or reset(). By read(2) where the page has no clock for the times (cap_user_time 0),
+  /// while value() needs none.
+  Count read();
   /// The count alone, at half the cost. None where read() gives none, and where the event shared its counter:
   /// read() then tells the times to scale by.
   std::optional<std::uint64_t> value();

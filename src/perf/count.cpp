@@ -1,5 +1,7 @@
 #include <recount/count.hpp>
 
+#include <algorithm>
+
 namespace recount {
 
 double share(const Count& count) noexcept {
@@ -40,6 +42,24 @@ Count difference(const Count& after, const Count& before) {
     return not_counted("never scheduled: the counter was in use by others");
   delta.value = *after.value - from;
   return delta;
+}
+
+Count sum_of_core_types(std::span<const Count> parts) {
+  Count sum;
+  for (const Count& part : parts) {
+    sum.enabled_ns = std::max(sum.enabled_ns, part.enabled_ns);
+    if (part.value) {
+      sum.value = sum.value.value_or(0) + *part.value;
+      sum.running_ns += part.running_ns;
+      sum.lost += part.lost;
+    } else if (sum.reason.empty()) {
+      sum.reason = part.reason;
+    }
+  }
+  // Each PMU has its own clock of these times: their sum may exceed the whole by a few nanoseconds.
+  sum.running_ns = std::min(sum.running_ns, sum.enabled_ns);
+  if (sum.value) sum.reason.clear();
+  return sum;
 }
 
 } // namespace recount

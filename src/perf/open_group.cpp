@@ -1,24 +1,27 @@
 #include "perf/open_group.hpp"
 
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
+#include "perf/on_cpus.hpp"
+#include "perf/patience.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace recount::perf {
 namespace {
 
-/// Several periods of the kernel's rotation among groups (perf_event_mux_interval_ms, 4 ms unless changed).
-constexpr std::chrono::milliseconds patience{20};
-
 constexpr auto not_started = "not started";
 constexpr auto never_ran = "the event group was never scheduled while enabled: its counters were in use "
                            "(by the NMI watchdog, a pinned group), or it needs more counters than exist";
+constexpr auto other_core_type =
+    "nothing ran on CPUs of this core type while the event was enabled, or all its "
+    "counters were in use";
 constexpr auto pinned_out = "the pinned group could not be scheduled: its counters were in use";
 
 } // namespace
@@ -29,8 +32,9 @@ perf_event_attr OpenGroup::prepared(const Event& event) const {
   perf_event_attr attr = event.attr;
   attr.inherit = options_.inherit;
   attr.read_format = read_format_;
-  attr.disabled = 0;  // see add()
-  if (fds_.empty()) { // a sibling inherits what these say from its leader
+  attr.precise_ip = 0; // about samples; the kernel refuses it for events that are only counted
+  attr.disabled = 0;   // see add()
+  if (fds_.empty()) {  // a sibling inherits what these say from its leader
     attr.pinned = options_.pinned;
     attr.exclusive = options_.exclusive;
     attr.enable_on_exec = options_.enable_on_exec;
@@ -38,13 +42,11 @@ perf_event_attr OpenGroup::prepared(const Event& event) const {
   return attr;
 }
 
-void OpenGroup::remember(process::Fd fd, const Event& event) {
+void OpenGroup::remember(process::Fd fd) {
   std::uint64_t id = 0;
   ioctl(fd.get(), PERF_EVENT_IOC_ID, &id); // where the kernel has no ids, the layout has none either
   ids_.push_back(id);
   fds_.push_back(std::move(fd));
-  events_.push_back(event);
-  resize();
 }
 
 void OpenGroup::forget_last() {
@@ -57,13 +59,27 @@ void OpenGroup::forget_last() {
 void OpenGroup::resize() {
   now_.assign(layout_.words(fds_.size()), 0);
   base_.assign(now_.size(), 0);
-  counts_.assign(fds_.size(), Count{});
+  counts_.assign(events_.size(), Count{});
   reasons_ = false;
 }
 
+void OpenGroup::lead_by_slots(const Event& metric) {
+  Event slots = metric;
+  slots.attr = event::slots_beside(metric.attr);
+  Attempt attempt = open_leader(prepared(slots), {options_.pid, options_.cpu, -1}, call_);
+  if (!attempt.fd) return; // the errno of the metric tells more
+  read_format_ = attempt.attr.read_format;
+  layout_ = Layout(read_format_);
+  remember(std::move(attempt.fd));
+  led_ = 1;
+  running_ = true;
+}
+
 OpenGroup::Joined OpenGroup::add(const Event& event) {
+  if (fds_.empty()) core_ = event::core_of(event.attr, event::pmus());
+  if (fds_.empty() && event::is_topdown_metric(event.attr, event::pmus())) lead_by_slots(event);
   const bool leads = fds_.empty();
-  if (!leads) enable();
+  if (!events_.empty()) enable();
   const perf_event_attr attr = prepared(event);
   Attempt attempt = leads ? open_leader(attr, {options_.pid, options_.cpu, -1}, call_)
                           : open_sized(attr, {options_.pid, options_.cpu, fds_.front().get()}, call_);
@@ -73,7 +89,9 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
       read_format_ = attempt.attr.read_format;
       layout_ = Layout(read_format_);
     }
-    remember(std::move(attempt.fd), event);
+    remember(std::move(attempt.fd));
+    events_.push_back(event);
+    resize();
     running_ = true;
     if (!runs()) {
       joined.how = Joined::How::never_runs;
@@ -83,7 +101,11 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
     joined.how = Joined::How::refused;
     joined.error = attempt.error;
   }
-  if (!fds_.empty()) {
+  if (events_.empty()) { // a leader that was added for nothing
+    fds_.clear();
+    ids_.clear();
+    led_ = 0;
+  } else {
     disable();
     reset();
   }
@@ -92,6 +114,8 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
 
 // fetch() and deliver() are inlined into every read.
 [[gnu::always_inline]] inline bool OpenGroup::fetch() {
+  if (!owner_.here()) [[unlikely]]
+    return false;
   const ssize_t got = ::read(fds_.front().get(), now_.data(), now_.size() * sizeof now_.front());
   if (static_cast<std::size_t>(got) != now_.size() * sizeof now_.front() ||
       !layout_.in_order(now_.data(), ids_)) [[unlikely]]
@@ -104,12 +128,19 @@ bool OpenGroup::runs() {
   // Undecidable unless the target is known to run: another process, or another CPU.
   const bool self = options_.pid == 0 && options_.cpu < 0;
   if (!self && options_.pid >= 0) return true;
+  // An event of one core type runs on its CPUs only.
+  std::optional<OnCpus> there;
+  if (self && core_ != nullptr && !core_->cpus.empty()) {
+    there.emplace(core_->cpus);
+    if (!there->there()) return true;
+  }
   const auto before = read_total(); // the existing group has times already
-  const auto end = std::chrono::steady_clock::now() + patience;
+  std::optional<Patience> patience; // most events run at once
   for (auto total = before;; total = read_total()) {
     if (!total) return false; // pinned, and in error
     if (total->running_ns > before->running_ns) return true;
-    if (std::chrono::steady_clock::now() > end) return false;
+    if (!patience) patience.emplace(events_.back(), before->enabled_ns);
+    if (patience->ended(total->enabled_ns)) return false;
   }
 }
 
@@ -130,12 +161,13 @@ void OpenGroup::disable() {
 }
 
 void OpenGroup::start() {
+  owner_.demand(events_.front().name.c_str());
   enable();
   started_ = true;
 }
 
 void OpenGroup::stop() {
-  disable();
+  if (owner_.here()) disable();
 }
 
 bool OpenGroup::fetched(ssize_t got) {
@@ -150,7 +182,7 @@ bool OpenGroup::fetched(ssize_t got) {
 
 std::optional<OpenGroup::Total> OpenGroup::read_total() {
   if (!fetch()) return {};
-  return Total{now_[layout_.value(0)], now_[layout_.enabled()], now_[layout_.running()]};
+  return Total{now_[layout_.value(led_)], now_[layout_.enabled()], now_[layout_.running()]};
 }
 
 void OpenGroup::reset() {
@@ -164,17 +196,17 @@ void OpenGroup::count_from_now() noexcept {
 }
 
 [[gnu::always_inline]] inline void OpenGroup::deliver(bool counted) {
-  if (!counted) return deliver_reason(pinned_out, 0, 0);
+  if (!counted) return deliver_reason(owner_.here() ? pinned_out : of_another_process, 0, 0);
   const std::uint64_t *now = now_.data(), *base = base_.data();
   const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
   const std::uint64_t running = now[layout_.running()] - base[layout_.running()];
   if (running == 0) { // rare
-    if (enabled > 0) return deliver_reason(never_ran, enabled, running);
+    if (enabled > 0) return deliver_reason(core_ != nullptr ? other_core_type : never_ran, enabled, running);
     if (!started_ && !options_.enable_on_exec) return deliver_reason(not_started, enabled, running);
   }
   if (reasons_) deliver_reason("", 0, 0);
   reasons_ = false;
-  std::size_t at = layout_.value(0);
+  std::size_t at = layout_.value(led_);
   for (Count& count : counts_) {
     count.value = now[at] - base[at];
     count.enabled_ns = enabled;

@@ -1,7 +1,9 @@
 // An open kernel group: descriptors, read buffer, and whether it is scheduled.
 #pragma once
 
+#include "host/pmu.hpp"
 #include "perf/layout.hpp"
+#include "perf/owner.hpp"
 #include "perf/try_open.hpp"
 #include "process/fd.hpp"
 
@@ -13,7 +15,8 @@
 
 namespace recount::perf {
 
-/// Grows event by event, then counts. Always stopped between calls of add(). Not thread-safe.
+/// Grows event by event, then counts. Always stopped between calls of add(). In a forked child start()
+/// throws, stop() and reset() do nothing, and read() gives no values. Not thread-safe.
 class OpenGroup {
 public:
   explicit OpenGroup(const GroupOptions& options, OpenCall call = open_call);
@@ -31,7 +34,8 @@ public:
   /// Opens the event as a sibling (the first: as leader). The leader is enabled meanwhile: next to a
   /// disabled one, drivers ignore it when they check whether all events fit (armpmu's validate_group()), and
   /// a group that is too large would open but never be scheduled. Where the calling thread counts itself, or
-  /// a CPU is counted, it also waits until the group is scheduled.
+  /// a CPU is counted, it also waits until the group is scheduled. A top-down metric that comes first gets
+  /// slots as its leader, which is not among the events.
   Joined add(const Event& event);
 
   void start();
@@ -44,11 +48,14 @@ public:
   struct Total {
     std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
   };
-  /// Of the leader. None: a pinned group without its counters.
+  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+  /// Of the leader. None: a pinned group without its counters, or a forked child.
   [[nodiscard]] std::optional<Total> read_total();
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
-  [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i).get(); }
+  /// The core type of its events on a hybrid CPU; null elsewhere and for events of no core type.
+  [[nodiscard]] const host::Pmu* core() const noexcept { return core_; }
+  [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i + led_).get(); }
   /// As fd(), for callers that start and stop the events through it.
   [[nodiscard]] int lend(std::size_t i) {
     lent_ = true;
@@ -59,7 +66,8 @@ public:
 
 private:
   [[nodiscard]] perf_event_attr prepared(const Event& event) const;
-  void remember(process::Fd fd, const Event& event);
+  void lead_by_slots(const Event& metric);
+  void remember(process::Fd fd);
   void forget_last();
   void resize();
   [[nodiscard]] bool runs();
@@ -75,6 +83,8 @@ private:
 
   GroupOptions options_;
   OpenCall call_;
+  Owner owner_;
+  const host::Pmu* core_ = nullptr; ///< the core type, on a hybrid CPU
   std::vector<Event> events_;
   std::vector<process::Fd> fds_;
   std::vector<std::uint64_t> ids_;
@@ -83,6 +93,7 @@ private:
   /// The last read(2), in the order of ids_, and that of the last reset().
   std::vector<std::uint64_t> now_, base_;
   std::vector<Count> counts_;
+  std::size_t led_ = 0;  ///< 1: behind a leader that was added for the events, else 0
   bool reasons_ = false; ///< counts_ hold reasons in place of values
   bool started_ = false, running_ = false, lent_ = false;
   bool settled_ = false; ///< stopped when now_ was read: another read would return the same

@@ -2,6 +2,7 @@
 
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/owner.hpp"
 #include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
@@ -16,6 +17,12 @@ public:
       : emulated(plan.emulated),
         engine(plan.options.delivery == Delivery::signal ? perf::deliver_by_signal(std::move(plan))
                                                          : perf::deliver_by_thread(std::move(plan))) {}
+  /// Throws in a forked child.
+  perf::OverflowEngine& here() const {
+    owner.demand("overflow");
+    return *engine;
+  }
+  perf::Owner owner;
   std::vector<std::size_t> emulated;
   std::unique_ptr<perf::OverflowEngine> engine;
 };
@@ -66,23 +73,23 @@ Overflow::Overflow(std::vector<OverflowEvent> events, OverflowCallback callback,
 Overflow::~Overflow() = default;
 
 void Overflow::start() {
-  state_->engine->start();
+  state_->here().start();
 }
 void Overflow::stop() {
-  state_->engine->stop();
+  if (state_->owner.here()) state_->engine->stop();
 }
 void Overflow::set_threshold(std::size_t event, std::uint64_t threshold) {
   if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "use 1 for every occurrence");
-  state_->engine->set_threshold(event, threshold);
+  state_->here().set_threshold(event, threshold);
 }
 bool Overflow::emulated(std::size_t event) const {
   return std::ranges::count(state_->emulated, event) > 0;
 }
 std::vector<OverflowCount> Overflow::counts() {
-  return state_->engine->counts();
+  return state_->here().counts();
 }
 std::uint64_t Overflow::missed() {
-  return state_->engine->missed();
+  return state_->here().missed();
 }
 
 } // namespace recount

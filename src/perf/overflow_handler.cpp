@@ -14,17 +14,23 @@
 namespace recount::perf {
 namespace {
 
-// Found without a lock: a handler may run at any time, in any thread.
-std::array<std::atomic<SignalOverflow*>, 256> served{};
+/// An object and the thread that made it. A handler may run at any time, in any thread, so there is no lock:
+/// it looks at the objects of its own thread only, since others may be destroyed meanwhile.
+struct Served {
+  std::atomic<pid_t> tid = 0; ///< 0: free
+  std::atomic<SignalOverflow*> overflow = nullptr;
+};
+std::array<Served, 256> served{};
 
 void handle_overflow(int, siginfo_t* info, void* context) {
   const int before = errno;
   // Where the queue of signals is full the kernel sends a plain SIGIO, which names no descriptor.
   const bool named = info->si_code == POLL_IN || info->si_code == POLL_HUP;
   const pid_t tid = gettid();
-  for (auto& slot : served) {
-    SignalOverflow* overflow = slot.load(std::memory_order_acquire);
-    if (overflow != nullptr && overflow->concerns(named ? info->si_fd : -1, tid))
+  for (Served& slot : served) {
+    if (slot.tid.load(std::memory_order_acquire) != tid) continue;
+    SignalOverflow* const overflow = slot.overflow.load(std::memory_order_acquire);
+    if (overflow != nullptr && overflow->concerns(named ? info->si_fd : -1))
       overflow->handle(static_cast<ucontext_t*>(context));
   }
   errno = before;
@@ -60,18 +66,21 @@ void serve(SignalOverflow& overflow, int number) {
                     "use one from SIGRTMIN to SIGRTMAX");
   sigaction(SIGIO, nullptr, &now);
   if (free(now)) install(SIGIO);
-  for (auto& slot : served) {
-    SignalOverflow* nobody = nullptr;
-    if (slot.compare_exchange_strong(nobody, &overflow)) return;
+  for (Served& slot : served) {
+    pid_t nobody = 0;
+    if (!slot.tid.compare_exchange_strong(nobody, gettid())) continue;
+    slot.overflow.store(&overflow, std::memory_order_release);
+    return;
   }
   throw unavailable("overflow", fmt::format("{} objects already deliver by signal", served.size()), {},
                     "destroy some of them, or use Delivery::thread");
 }
 
 void forget(SignalOverflow& overflow) noexcept {
-  for (auto& slot : served) {
+  for (Served& slot : served) {
     SignalOverflow* this_one = &overflow;
-    slot.compare_exchange_strong(this_one, nullptr);
+    if (slot.overflow.compare_exchange_strong(this_one, nullptr))
+      slot.tid.store(0, std::memory_order_release);
   }
 }
 

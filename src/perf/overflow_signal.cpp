@@ -48,7 +48,8 @@ SignalOverflow::SignalOverflow(OverflowPlan plan)
 }
 
 SignalOverflow::~SignalOverflow() {
-  each_fd(PERF_EVENT_IOC_DISABLE);
+  running_ = false; // a last handler must not start the events again
+  if (owner_.here()) each_fd(PERF_EVENT_IOC_DISABLE);
   forget(*this);
 }
 
@@ -92,8 +93,7 @@ void SignalOverflow::stop() {
   each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns
 }
 
-bool SignalOverflow::concerns(int fd, pid_t tid) const noexcept {
-  if (tid != tid_) return false;
+bool SignalOverflow::concerns(int fd) const noexcept {
   if (fd < 0) return true;
   for (const auto& own : open_.contexts.front().fds)
     if (own.get() == fd) return true;

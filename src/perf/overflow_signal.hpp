@@ -3,6 +3,7 @@
 
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/owner.hpp"
 #include "perf/sample_ids.hpp"
 #include "perf/sample_open.hpp"
 #include "process/fd.hpp"
@@ -25,7 +26,7 @@ public:
   std::uint64_t missed() override;
 
   // For the handler; async-signal-safe.
-  [[nodiscard]] bool concerns(int fd, pid_t tid) const noexcept; ///< -1: any descriptor
+  [[nodiscard]] bool concerns(int fd) const noexcept; ///< -1: any descriptor
   void handle(ucontext_t* context);
 
 private:
@@ -47,12 +48,14 @@ private:
   OverflowCalls calls_;
   Decoded decoded_;
   pid_t tid_;
+  Owner owner_;
   const ucontext_t* context_ = nullptr; ///< while the handler runs
   bool running_ = false;
 };
 
-/// Installs the handler of a signal and registers the object. Throws Error (bad_input) when
-/// the signal has another handler already, unavailable when there are too many.
+/// Installs the handler of a signal and registers the object for the calling thread, whose handlers alone use
+/// it: they cannot run while the thread itself destroys the object. Throws Error (bad_input) when the signal
+/// has another handler already, unavailable when there are too many.
 void serve(SignalOverflow& overflow, int signal);
 void forget(SignalOverflow& overflow) noexcept;
 

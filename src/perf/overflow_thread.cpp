@@ -1,6 +1,7 @@
 // Overflow delivered by a thread that reads the rings.
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/owner.hpp"
 #include "perf/program_counter.hpp"
 
 #include <condition_variable>
@@ -38,22 +39,28 @@ public:
   ThreadOverflow(const ThreadOverflow&) = delete;
   ThreadOverflow& operator=(const ThreadOverflow&) = delete;
   ~ThreadOverflow() override {
+    if (!owner_.here()) {
+      // A forked child has neither the thread nor what it was doing: joining it would not end, destroying the
+      // condition that it waits for would not either. Only the descriptors are closed.
+      static_cast<void>(reader_.release());
+      return;
+    }
     end();
     join();
   }
 
   void start() override {
     join(); // stopped by the callback
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(reader_->mutex);
     end_ = false;
     if (timer_) timer_->start();
     if (events_) events_->start();
-    if (!reader_.joinable()) reader_ = std::thread([this] { read(); });
+    if (!reader_->thread.joinable()) reader_->thread = std::thread([this] { read(); });
   }
 
   void stop() override {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(reader_->mutex);
       if (events_) events_->stop();
       if (timer_) timer_->stop();
     }
@@ -62,17 +69,17 @@ public:
   }
 
   void set_threshold(std::size_t event, std::uint64_t threshold) override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(reader_->mutex);
     plan_.events.at(event).threshold = threshold;
     for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
       if (plan_.interrupting[i] == event) events_->set_period(i, threshold);
-    for (auto& [where, seen] : seen_)
+    for (auto& [where, seen] : reader_->seen)
       for (std::size_t i = 0; i < plan_.emulated.size(); ++i)
         if (plan_.emulated[i] == event) seen[i].ticks.change(threshold, seen[i].last);
   }
 
   std::vector<OverflowCount> counts() override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(reader_->mutex);
     std::vector<OverflowCount> out(plan_.events.size());
     const auto fill = [&](Sampling& from, const std::vector<std::size_t>& which, std::size_t skip) {
       const auto report = from.report();
@@ -87,7 +94,7 @@ public:
   }
 
   std::uint64_t missed() override {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(reader_->mutex);
     std::uint64_t lost = 0;
     if (!events_) return lost;
     for (const SampledCount& count : events_->report().events)
@@ -103,20 +110,21 @@ private:
   };
 
   void end() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(reader_->mutex);
     end_ = true;
-    woken_.notify_all();
+    reader_->woken.notify_all();
   }
 
   void join() {
-    if (reader_.joinable() && reader_.get_id() != std::this_thread::get_id()) reader_.join();
+    if (reader_->thread.joinable() && reader_->thread.get_id() != std::this_thread::get_id())
+      reader_->thread.join();
   }
 
   void read() {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(reader_->mutex);
     while (!end_) {
       take(&Sampling::read);
-      woken_.wait_for(lock, look_every, [this] { return end_; });
+      reader_->woken.wait_for(lock, look_every, [this] { return end_; });
     }
     take(&Sampling::finish);
   }
@@ -137,7 +145,7 @@ private:
     if (sample == nullptr || sample->values.empty()) return;
     Sample where = *sample;
     if (where.mode != Mode::user && !where.user_registers.empty()) where.ip = where.user_registers[0];
-    auto& seen = seen_[{sample->tid, plan_.options.inherit ? sample->cpu : 0}];
+    auto& seen = reader_->seen[{sample->tid, plan_.options.inherit ? sample->cpu : 0}];
     for (std::size_t i = seen.size(); i < plan_.emulated.size(); ++i)
       seen.push_back({Ticks(plan_.events[plan_.emulated[i]].threshold), 0});
     for (std::size_t i = 0; i < plan_.emulated.size(); ++i) {
@@ -152,11 +160,16 @@ private:
   OverflowPlan plan_;
   OverflowCalls calls_;
   std::optional<Sampling> events_, timer_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Seen>> seen_;
-  std::recursive_mutex mutex_; // the callback may change a threshold
-  std::condition_variable_any woken_;
+  /// What the reading thread uses, and the thread.
+  struct Reader {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Seen>> seen;
+    std::recursive_mutex mutex; // the callback may change a threshold
+    std::condition_variable_any woken;
+    std::thread thread;
+  };
+  std::unique_ptr<Reader> reader_ = std::make_unique<Reader>();
   bool end_ = false;
-  std::thread reader_;
+  Owner owner_;
 };
 
 } // namespace

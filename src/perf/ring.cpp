@@ -35,14 +35,16 @@ Ring::Ring(int fd, std::size_t bytes)
     : bytes_(bytes), page_(static_cast<perf_event_mmap_page*>(map(fd))), cursor_(data_of(page_, bytes)) {}
 
 Ring::~Ring() {
-  if (page_ != nullptr) munmap(page_, page_bytes() + bytes_);
+  if (page_ != nullptr && owner_.here()) munmap(page_, page_bytes() + bytes_);
 }
 
 void Ring::look() noexcept {
+  if (!owner_.here()) return;
   cursor_.set_head(std::atomic_ref(page_->data_head).load(std::memory_order_acquire));
 }
 
 void Ring::release() noexcept {
+  if (!owner_.here()) return;
   std::atomic_ref(page_->data_tail).store(cursor_.tail(), std::memory_order_release);
 }
 

@@ -1,6 +1,7 @@
 // A ring buffer of the kernel, mapped.
 #pragma once
 
+#include "perf/owner.hpp"
 #include "perf/ring_cursor.hpp"
 
 #include <linux/perf_event.h>
@@ -11,7 +12,7 @@
 namespace recount::perf {
 
 /// The ring of one event, shared with others by (PERF_EVENT_IOC_SET_OUTPUT). Reading is
-/// async-signal-safe. Not thread-safe.
+/// async-signal-safe. Does nothing in a forked child, which does not have the mapping. Not thread-safe.
 class Ring {
 public:
   /// Maps `bytes` (a power of two of pages) and the page before it. On failure usable() is false and error()
@@ -33,6 +34,7 @@ private:
   int error_ = 0;
   perf_event_mmap_page* page_;
   RingCursor cursor_;
+  Owner owner_;
 };
 
 /// The size of the ring that suits a machine, see SamplingOptions::buffer: `wanted` or a part of 64 MiB for

@@ -21,7 +21,7 @@ public:
   explicit SampleIds(const OpenSampling& open) {
     for (std::size_t c = 0; c < open.contexts.size(); ++c)
       for (std::size_t e = 0; e < open.contexts[c].ids.size(); ++e)
-        ids_.push_back({open.contexts[c].ids[e], c, e});
+        if (open.contexts[c].fds[e]) ids_.push_back({open.contexts[c].ids[e], c, e});
     std::ranges::sort(ids_, {}, &Placed::id);
   }
   [[nodiscard]] const Placed* find(std::uint64_t id) const noexcept {

@@ -1,6 +1,7 @@
 #include "perf/sample_open.hpp"
 
 #include "base/text.hpp"
+#include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
 #include "process/threads.hpp"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 
 namespace recount::perf {
 namespace {
@@ -37,26 +37,13 @@ bool too_precise(int error) {
   return error == EOPNOTSUPP || error == EINVAL || error == ENODEV;
 }
 
-/// Every event needs one descriptor per thread and CPU: raise the soft limit to the hard limit.
-bool more_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
-Attempt open_raised(const perf_event_attr& attr, const Target& target) {
-  Attempt attempt = open_sized(attr, target);
-  if (attempt.error == EMFILE && more_descriptors()) attempt = open_sized(attr, target);
-  return attempt;
-}
-
 class Opener {
 public:
   Opener(OpenSampling& into, std::size_t bytes) : into_(into), bytes_(bytes) {}
 
   /// False when the thread has ended meanwhile.
   bool open(pid_t tid, int cpu) {
+    if (!any_on(cpu)) return true;
     Context context;
     context.tid = tid;
     context.cpu = cpu;
@@ -67,10 +54,13 @@ public:
       context.follower_id = id_of(context.follower.get(), into_.events.front().event);
     }
     for (SampledEvent& sampled : into_.events) {
-      const int leader = into_.options.group && !context.fds.empty() ? context.fds.front().get() : -1;
-      context.fds.push_back(place(sampled, context, leader));
+      context.fds.emplace_back();
+      context.ids.push_back(0);
+      if (!counts_on(sampled.event, cpu)) continue;
+      const int leader = into_.options.group && context.fds.size() > 1 ? context.fds.front().get() : -1;
+      context.fds.back() = place(sampled, context, leader);
       if (!context.fds.back()) return false;
-      context.ids.push_back(id_of(context.fds.back().get(), sampled.event));
+      context.ids.back() = id_of(context.fds.back().get(), sampled.event);
     }
     connect(context);
     into_.contexts.push_back(std::move(context));
@@ -78,6 +68,16 @@ public:
   }
 
 private:
+  static bool counts_on(const Event& event, int cpu) {
+    const auto& cpus = event::cpus_of(event.attr, event::pmus());
+    return cpu < 0 || cpus.empty() || std::ranges::find(cpus, cpu) != cpus.end();
+  }
+  /// Whether there is something to open on a CPU. A group is opened as a whole or not at all.
+  [[nodiscard]] bool any_on(int cpu) const {
+    const auto here = [cpu](const SampledEvent& sampled) { return counts_on(sampled.event, cpu); };
+    return into_.options.group ? std::ranges::all_of(into_.events, here)
+                               : into_.options.follow || std::ranges::any_of(into_.events, here);
+  }
   static std::uint64_t id_of(int fd, const Event& event) {
     std::uint64_t id = 0;
     if (ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0)
@@ -87,7 +87,7 @@ private:
 
   /// Empty when the thread has ended.
   process::Fd place(const perf_event_attr& attr, const Context& context, int leader, const Event& event) {
-    Attempt attempt = open_raised(attr, {context.tid, context.cpu, leader});
+    Attempt attempt = open_sized(attr, {context.tid, context.cpu, leader});
     if (attempt.fd || attempt.error == ESRCH) return std::move(attempt.fd);
     if (into_.options.group && into_.options.inherit && attempt.error == EINVAL)
       throw unavailable(event.name,
@@ -110,7 +110,7 @@ private:
     while (true) {
       const auto attr = sampling_attr(sampled, into_.options, into_.format_of(sampled), bytes_, leader >= 0);
       if (sampled.precise == 0) return place(attr, context, leader, sampled.event);
-      Attempt attempt = open_raised(attr, {context.tid, context.cpu, leader});
+      Attempt attempt = open_sized(attr, {context.tid, context.cpu, leader});
       if (attempt.fd) return std::move(attempt.fd);
       if (!too_precise(attempt.error)) return place(attr, context, leader, sampled.event);
       --sampled.precise;
@@ -129,7 +129,7 @@ private:
     }
     if (context.follower) send(context.follower.get(), ring->owner);
     for (const auto& fd : context.fds)
-      send(fd.get(), ring->owner);
+      if (fd) send(fd.get(), ring->owner);
   }
 
   void send(int fd, int owner) {
@@ -166,14 +166,14 @@ void open_targets(OpenSampling& into, std::size_t bytes, const std::vector<int>&
 void control(const OpenSampling& open, unsigned long request, const char* what) {
   for (const auto& context : open.contexts)
     for (std::size_t e = 0; e < (open.options.group ? 1 : context.fds.size()); ++e)
-      if (ioctl(context.fds[e].get(), request, 0) != 0)
+      if (context.fds[e] && ioctl(context.fds[e].get(), request, 0) != 0)
         throw call_error(Operation::control, open.events[e].event, errno, what);
 }
 
 void set_period(OpenSampling& open, std::size_t event, std::uint64_t period) {
   SampledEvent& sampled = open.events.at(event);
   for (const auto& context : open.contexts)
-    if (ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
+    if (context.fds[event] && ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
       throw call_error(Operation::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");
   (sampled.frequency != 0 ? sampled.frequency : sampled.period) = period;
 }
@@ -182,7 +182,7 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
   check_sampled(events);
   for (SampledEvent& e : events) {
     if (!e.event.present) throw absent_error(e.event);
-    e.precise = most_precise(e.event, e.precise);
+    e.precise = most_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
   }
   OpenSampling made;
   made.events = std::move(events);
@@ -197,6 +197,10 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
     if (!by_cpu) rings += process::threads_of(pid).size();
   for (std::size_t bytes = ring_bytes(options.buffer, rings);;) {
     open_targets(made, bytes, cpus);
+    if (made.rings.empty())
+      throw unavailable(made.events.front().event.name, made.options.group
+                                                            ? "no CPU has the PMUs of all events of the group"
+                                                            : "its PMU has none of the CPUs that are online");
     const auto size = [](const CpuRing& r) { return r.ring->bytes(); };
     const std::size_t got = size(*std::ranges::min_element(made.rings, {}, size));
     if (got == bytes) return made;

@@ -7,6 +7,7 @@
 
 #include <recount/sampling.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -18,9 +19,11 @@ struct Context {
   int cpu = -1;
   process::Fd follower; ///< only with SamplingOptions::follow
   std::uint64_t follower_id = 0;
-  std::vector<process::Fd> fds;
+  std::vector<process::Fd> fds;   ///< parallel to OpenSampling::events; empty: its PMU does not have this CPU
   std::vector<std::uint64_t> ids; ///< the kernel's, parallel to fds
-  [[nodiscard]] int first_fd() const { return follower ? follower.get() : fds.front().get(); }
+  [[nodiscard]] int first_fd() const {
+    return follower ? follower.get() : std::ranges::find_if(fds, &process::Fd::operator bool)->get();
+  }
 };
 
 /// A ring, and the CPU that it belongs to.

@@ -31,6 +31,7 @@ public:
   void add(const Context& context, std::vector<SampledCount>& into) {
     const std::size_t each = open_.options.group ? context.fds.size() : 1;
     for (std::size_t first = 0; first < context.fds.size(); first += each) {
+      if (!context.fds[first]) continue;
       const auto ids = std::span(context.ids).subspan(first, each);
       const auto raw = read(context.fds[first].get(), ids, open_.events[first].event);
       for (std::size_t i = 0; i < raw.size(); ++i)
@@ -45,6 +46,7 @@ private:
     count.occurrences += raw.value;
     count.enabled_ns += times.enabled;
     count.running_ns += times.running;
+    ++count.opened;
     if (open_.has.lost) count.lost = count.lost.value_or(0) + raw.lost;
   }
 
@@ -58,7 +60,7 @@ private:
 
 std::uint64_t read_counts(const OpenSampling& open, std::vector<SampledCount>& into) {
   for (SampledCount& count : into) {
-    count.occurrences = count.enabled_ns = count.running_ns = 0;
+    count.occurrences = count.enabled_ns = count.running_ns = count.opened = 0;
     count.lost.reset();
   }
   ReadBack reader(open);

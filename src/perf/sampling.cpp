@@ -2,6 +2,7 @@
 
 #include "perf/layout.hpp"
 #include "perf/merge.hpp"
+#include "perf/owner.hpp"
 #include "perf/sample_ids.hpp"
 #include "perf/sample_open.hpp"
 
@@ -48,6 +49,7 @@ struct Sampling::State {
       polled.push_back(context.first_fd());
   }
 
+  perf::Owner owner;
   perf::OpenSampling open;
   perf::SampleIds ids;
   perf::Merge merge;
@@ -130,19 +132,23 @@ Sampling& Sampling::operator=(Sampling&&) noexcept = default;
 Sampling::~Sampling() = default;
 
 void Sampling::start() {
+  state_->owner.demand("sampling");
   perf::control(state_->open, PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
 }
 
 void Sampling::stop() {
+  if (!state_->owner.here()) return;
   perf::control(state_->open, PERF_EVENT_IOC_DISABLE, "PERF_EVENT_IOC_DISABLE");
 }
 
 void Sampling::set_period(std::size_t event, std::uint64_t period) {
+  state_->owner.demand("sampling");
   perf::set_period(state_->open, event, period);
 }
 
 bool Sampling::wait(std::chrono::milliseconds limit) {
   const CpuTimer timer(state_->report.reader_ns);
+  if (!state_->owner.here()) return false;
   auto& polls = state_->polls;
   polls.clear();
   for (const int fd : state_->polled)
@@ -157,6 +163,7 @@ bool Sampling::wait(std::chrono::milliseconds limit) {
 }
 
 void Sampling::read(const Sink& sink) {
+  state_->owner.demand("sampling");
   const CpuTimer timer(state_->report.reader_ns);
   constexpr std::uint64_t settled = 1'000'000;
   const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
@@ -166,6 +173,7 @@ void Sampling::read(const Sink& sink) {
 }
 
 void Sampling::finish(const Sink& sink) {
+  state_->owner.demand("sampling");
   const CpuTimer timer(state_->report.reader_ns);
   state_->deliver(sink, everything);
 }
@@ -179,6 +187,7 @@ const std::vector<int>& Sampling::descriptors() const noexcept {
 }
 
 SamplingReport Sampling::report() {
+  state_->owner.demand("sampling");
   SamplingReport& report = state_->report;
   report.lost_followed = perf::read_counts(state_->open, report.events);
   SamplingReport out = report;

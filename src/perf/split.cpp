@@ -1,51 +1,62 @@
 #include "perf/split.hpp"
 
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace recount::perf {
 namespace {
 
+/// The first few: a note is read by people.
 std::string names(const std::vector<Event>& events) {
+  constexpr std::size_t shown = 4;
   std::string text;
-  for (const Event& event : events)
-    text += (text.empty() ? "" : ", ") + event.name;
-  return text;
+  for (std::size_t i = 0; i < std::min(events.size(), shown); ++i)
+    text += (text.empty() ? "" : ", ") + events[i].name;
+  return events.size() <= shown ? text : fmt::format("{} and {} more", text, events.size() - shown);
 }
 
 } // namespace
 
 void Split::add(const Event& event) {
   if (!event.present) throw absent_error(event);
+  // A group with events of a core type counts nothing on the others, software events included.
+  const host::Pmu* const core = event::core_of(event.attr, event::pmus());
   std::size_t at = 0;
-  while (at < groups_.size() && !groups_[at].add(event).ok())
+  if (event::is_slots(event.attr, event::pmus())) at = groups_.size(); // leads: metrics may follow
+  while (at < groups_.size() && (groups_[at].core() != core || !groups_[at].add(event).ok()))
     ++at;
-  if (at == groups_.size()) open_further(event);
+  if (at == groups_.size()) open_further(event, core);
   members_[at].push_back(events_.size());
   events_.push_back(event);
 }
 
-void Split::open_further(const Event& event) {
+void Split::open_further(const Event& event, const host::Pmu* core) {
   // The event itself may be the cause: open it alone for the kernel's errno.
   OpenGroup group(options_, call_);
   const auto joined = group.add(event);
   if (joined.how == OpenGroup::Joined::How::never_runs) throw never_runs_error(event, {});
   if (!joined.ok()) throw open_error(event, joined.error, options_);
-  if (!groups_.empty()) notes_.push_back(note(event));
+  const auto rival = std::ranges::find(groups_, core, &OpenGroup::core);
+  const bool leads =
+      event::is_slots(event.attr, event::pmus()) || event::is_topdown_metric(event.attr, event::pmus());
+  if (rival != groups_.end() && !leads) notes_.push_back(note(event, *rival));
   groups_.push_back(std::move(group));
   members_.emplace_back();
 }
 
-std::string Split::note(const Event& event) const {
-  std::string others;
-  for (const OpenGroup& group : groups_)
-    others += (others.empty() ? "" : ", nor with ") + names(group.events());
-  return fmt::format("{} does not fit into one event group with {}: counted in another group, multiplexed "
+std::string Split::note(const Event& event, const OpenGroup& first) const {
+  const auto others = std::ranges::count(groups_, first.core(), &OpenGroup::core) - 1;
+  return fmt::format("{} does not fit into one event group with {}{}: counted in another group, multiplexed "
                      "if counters are scarce",
-                     event.name, others);
+                     event.name, names(first.events()),
+                     others > 0 ? fmt::format(", nor into {} further groups", others) : "");
 }
 
 } // namespace recount::perf

@@ -11,7 +11,8 @@
 
 namespace recount::perf {
 
-/// First fit: each event is added to the first group that accepts it, else to a new one. Not thread-safe.
+/// First fit: each event is added to the first group of its core type that accepts it, else to a new one. Not
+/// thread-safe.
 class Split {
 public:
   explicit Split(const GroupOptions& options, OpenCall call = open_call) : options_(options), call_(call) {}
@@ -23,12 +24,14 @@ public:
   /// The indices of each group's events, in the order of add().
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& members() const noexcept { return members_; }
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
-  /// One line per group after the first: its first event, and the events it did not fit with.
+  /// One line per group after the first of its core type: its first event, and the events it did not fit
+  /// with.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
 private:
-  void open_further(const Event& event);
-  [[nodiscard]] std::string note(const Event& event) const;
+  void open_further(const Event& event, const host::Pmu* core);
+  /// `first`: the first group that it could have joined.
+  [[nodiscard]] std::string note(const Event& event, const OpenGroup& first) const;
 
   GroupOptions options_;
   OpenCall call_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,14 @@ bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
   return std::all_of(tail.begin(), tail.end(), [](std::byte byte) { return byte == std::byte{}; });
 }
 
+/// Every event needs a descriptor on each thread and CPU: raises the soft limit to the hard one.
+bool more_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 } // namespace
 
 int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
@@ -32,10 +41,11 @@ int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned 
 
 Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0; round < 3; ++round) {
     attempt.attr = attr;
     attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));
     attempt.error = attempt.fd ? 0 : errno;
+    if (attempt.error == EMFILE && more_descriptors()) continue;
     if (attempt.error != E2BIG) break;
     const auto known = std::min<std::size_t>(attempt.attr.size, sizeof attr);
     if (known == attr.size || !nothing_beyond(attr, known)) break;

@@ -23,13 +23,15 @@ public:
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   ~Page() {
-    if (page_ != nullptr) munmap(const_cast<perf_event_mmap_page*>(page_), length_);
+    if (page_ != nullptr && owner_.here()) munmap(const_cast<perf_event_mmap_page*>(page_), length_);
   }
-  [[nodiscard]] const perf_event_mmap_page* get() const noexcept { return page_; }
+  /// Null if there is none, and in a forked child.
+  [[nodiscard]] const perf_event_mmap_page* get() const noexcept { return owner_.here() ? page_ : nullptr; }
 
 private:
   std::size_t length_;
   const perf_event_mmap_page* page_ = nullptr;
+  perf::Owner owner_;
 };
 
 /// arm64 lets user space read a counter only if the event asks for it: bit 1 of config1, the format "rdpmc".
@@ -70,7 +72,9 @@ struct UserRead::State {
 
   /// Totals since opening from the register; false if read(2) is needed.
   [[gnu::always_inline]] bool by_register(PageReading& reading) {
-    if (page.get() == nullptr || !perf::read_page_by(*page.get(), counter_here, clock_here, reading))
+    const perf_event_mmap_page* const at = page.get();
+    // Without a clock for user space (guests that use kvm-clock) the page has old times only.
+    if (at == nullptr || !at->cap_user_time || !perf::read_page_by(*at, counter_here, clock_here, reading))
       return false;
     ++direct;
     return true;
@@ -92,7 +96,7 @@ Count UserRead::State::other_count() {
   Count count;
   PageReading total{};
   if (!by_register(total) && !by_call(total)) {
-    count.reason = "the event could not be scheduled";
+    count.reason = group.owner().here() ? "the event could not be scheduled" : perf::of_another_process;
     return count;
   }
   count.enabled_ns = total.enabled_ns - base.enabled_ns;
@@ -147,8 +151,8 @@ Count UserRead::read() {
 std::optional<std::uint64_t> UserRead::value() {
   State& state = *state_;
   std::uint64_t value = 0;
-  if (state.page.get() == nullptr || !perf::read_value_by(*state.page.get(), counter_here, value))
-      [[unlikely]]
+  const perf_event_mmap_page* const at = state.page.get();
+  if (at == nullptr || !perf::read_value_by(*at, counter_here, value)) [[unlikely]]
     return state.other_value();
   ++state.direct;
   return value - state.base.value;

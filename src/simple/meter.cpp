@@ -1,7 +1,6 @@
 #include <recount/error.hpp>
 #include <recount/simple.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <utility>
@@ -22,23 +21,16 @@ struct MeterEvent {
   std::string reason; // why it is not opened
 };
 
-/// The counts of one name as one value. The events of a hybrid CPU run one at a time, so their times add up.
+/// The counts of one name as one value.
 Value value_of(const MeterEvent& event, const std::vector<Count>& counts) {
   Value out{event.name, {}, 0, event.reason};
   if (!event.reason.empty()) return out;
-  Count sum;
-  for (const std::size_t i : event.at) {
-    const Count& count = counts[i];
-    if (count.value)
-      sum.value = sum.value.value_or(0) + *count.value;
-    else if (out.reason.empty())
-      out.reason = count.reason;
-    sum.enabled_ns = std::max(sum.enabled_ns, count.enabled_ns);
-    sum.running_ns += count.running_ns;
-  }
-  sum.running_ns = std::min(sum.running_ns, sum.enabled_ns);
+  std::vector<Count> parts;
+  for (const std::size_t i : event.at)
+    parts.push_back(counts[i]);
+  const Count sum = sum_of_core_types(parts);
+  out.reason = sum.reason;
   if (!sum.value) return out;
-  out.reason.clear();
   out.share = share(sum);
   out.count =
       multiplexed(sum) ? static_cast<std::uint64_t>(std::llround(scale(sum).value_or(0))) : *sum.value;
@@ -77,11 +69,10 @@ Meter::Meter(std::vector<std::string> events, Domain domain) : state_(std::make_
   std::vector<Event> open;
   for (auto& name : events) {
     MeterEvent event{std::move(name), {}, {}};
-    const auto parts = encode_each(event.name, domain);
+    (void)encode_each(event.name, domain); // throws for a name that nobody knows
     try {
-      for (const auto& part : parts)
-        const Group alone({part}); // throws if it cannot be counted
-      for (const auto& part : parts) {
+      const Counters alone(std::vector{event.name}, domain); // throws if no core type can count it
+      for (const auto& part : alone.events()) {
         event.at.push_back(open.size());
         open.push_back(part);
       }

@@ -184,13 +184,24 @@ BOOST_AUTO_TEST_CASE(emfile) {
   const std::string told = in_child([] {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = 12;
+    limit.rlim_cur = limit.rlim_max = 12;
     setrlimit(RLIMIT_NOFILE, &limit);
     return opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
   });
   BOOST_TEST(holds(told, "EMFILE"));
   BOOST_TEST(holds(told, "ulimit -n = 12"));
-  BOOST_TEST(holds(told, "ulimit -n 65536"));
+  BOOST_TEST(holds(told, "ulimit -Hn 65536"));
+}
+
+BOOST_AUTO_TEST_CASE(the_soft_limit_of_descriptors_is_raised) {
+  const std::string told = in_child([] {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 12;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
+  });
+  BOOST_TEST(told == "");
 }
 
 BOOST_AUTO_TEST_CASE(eopnotsupp) {

@@ -1,0 +1,227 @@
+// recount's counter layer on the simulated machines: hybrid CPUs, slots, precise samples, rotation.
+#include "events.hpp"
+
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/sampling.hpp>
+#include <recount/simple.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <sched.h>
+#include <string>
+
+using namespace recount;
+using recount::test::add_turns;
+using recount::test::simulated;
+
+namespace {
+
+constexpr double a_turn = test::instructions_a_turn;
+constexpr std::int64_t turns = 20'000;
+/// Of start, stop and read, each of which is a constant amount (`background` of the machines).
+constexpr double besides = 2000;
+
+void run_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(cpu), &set);
+  BOOST_REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+}
+void run_anywhere() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(0U, &set);
+  CPU_SET(1U, &set);
+  BOOST_REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+}
+int allowed() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  return CPU_COUNT(&set);
+}
+
+void check_near(double value, double expected, double tolerance) {
+  BOOST_TEST(value >= expected - tolerance);
+  BOOST_TEST(value <= expected + tolerance);
+}
+
+/// Instructions of turns on CPU 0 (performance core) and on CPU 1.
+std::vector<Count> count(Counters& counters, std::int64_t on_core, std::int64_t on_atom) {
+  run_on(on_core > 0 ? 0 : 1);
+  counters.start();
+  if (on_core > 0) add_turns(on_core);
+  run_on(on_atom > 0 ? 1 : 0);
+  if (on_atom > 0) add_turns(on_atom);
+  counters.stop();
+  run_anywhere();
+  return counters.read();
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(layer)
+
+BOOST_AUTO_TEST_CASE(both_core_types_count_and_add_up) {
+  if (!simulated("adl")) return;
+  const struct { std::int64_t core, atom; } shares[] = {{turns, 0}, {0, turns}, {3 * turns, turns}};
+  for (const auto& [core, atom] : shares) {
+    Counters counters({"perf::INSTRUCTIONS:u"});
+    BOOST_TEST_REQUIRE(counters.events().size() == 2U);
+    BOOST_TEST(counters.notes().empty());
+    BOOST_TEST(allowed() == 2); // the trial leaves the thread where it may run
+    const auto counts = count(counters, core, atom);
+    const std::size_t of_core = counters.events()[0].pmu == "cpu_core" ? 0 : 1;
+    check_near(static_cast<double>(counts[of_core].value.value_or(0)), a_turn * static_cast<double>(core),
+               besides);
+    check_near(static_cast<double>(counts[1 - of_core].value.value_or(0)), a_turn * static_cast<double>(atom),
+               besides);
+    const Count sum = sum_of_core_types(counts);
+    check_near(scale(sum).value(), a_turn * static_cast<double>(core + atom),
+               0.02 * a_turn * static_cast<double>(core + atom) + besides);
+    if (core > 0 && atom > 0) BOOST_TEST(share(sum) > 0.98);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_core_type_that_nothing_ran_on_has_no_value) {
+  if (!simulated("adl")) return;
+  Counters counters({"perf::CYCLES:u"});
+  const auto counts = count(counters, turns, 0);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counters.events()[i].pmu == "cpu_core") continue;
+    BOOST_TEST(!counts[i].value.has_value());
+    BOOST_TEST(holds(counts[i].reason, "core type"), counts[i].reason);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_one_core_type_lacks_counts_on_the_other) {
+  if (!simulated("adl")) return;
+  Counters counters({"perf::L1-DCACHE-LOAD-MISSES:u"}); // the efficient core has no such event: ENOENT
+  BOOST_TEST_REQUIRE(counters.events().size() == 1U);
+  BOOST_TEST(counters.events()[0].pmu == "cpu_core");
+  BOOST_TEST_REQUIRE(counters.notes().size() == 1U);
+  BOOST_TEST(holds(counters.notes()[0], "cpu_atom"), counters.notes()[0]);
+  BOOST_TEST(holds(counters.notes()[0], "ENOENT"), counters.notes()[0]);
+}
+
+BOOST_AUTO_TEST_CASE(software_events_count_on_both_core_types) {
+  if (!simulated("adl")) return;
+  Counters counters({"perf::TASK-CLOCK:u", "perf::INSTRUCTIONS:u"});
+  BOOST_TEST(counters.groups().size() == 3U); // one for each core type, and one for what needs neither
+  BOOST_TEST(counters.notes().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_meter_adds_core_types) {
+  if (!simulated("adl")) return;
+  simple::IpcMeter meter;
+  run_on(0);
+  add_turns(turns);
+  run_on(1);
+  add_turns(turns);
+  run_anywhere();
+  const simple::Ipc ipc = meter.read();
+  BOOST_TEST_REQUIRE(ipc.instructions.has_value(), ipc.reason);
+  // Scaled by real times, which have nothing to do with the simulated work.
+  check_near(static_cast<double>(*ipc.instructions), 2 * a_turn * turns, 0.8 * a_turn * turns);
+  BOOST_TEST(ipc.ipc.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(samples_come_from_the_cpus_of_each_core_type) {
+  if (!simulated("adl")) return;
+  std::vector<SampledEvent> events;
+  for (Event& event : encode_each("perf::INSTRUCTIONS:u"))
+    events.push_back({std::move(event), 10'000, 0});
+  SamplingOptions options;
+  options.inherit = true; // opens on each CPU
+  Sampling sampling(events, options);
+  sampling.start();
+  run_on(0);
+  add_turns(turns);
+  run_on(1);
+  add_turns(turns);
+  sampling.stop();
+  run_anywhere();
+  std::size_t samples[2] = {};
+  sampling.finish([&](const Record& record) {
+    if (const auto* sample = std::get_if<Sample>(&record)) ++samples[sample->event];
+  });
+  for (const std::size_t n : samples) // of events bound to a CPU the simulation samples the clock
+    BOOST_TEST(n > 0U);
+  for (const SampledCount& count : sampling.report().events)
+    BOOST_TEST(count.opened == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(metrics_get_slots_as_their_leader) {
+  if (!simulated("spr")) return;
+  const std::vector<std::vector<std::string>> lists{
+      {"slots", "topdown-retiring", "topdown-be-bound"},
+      {"perf::INSTRUCTIONS:u", "slots", "topdown-retiring"},
+      {"topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"},
+      {"perf::INSTRUCTIONS:u", "topdown-be-bound"}};
+  for (const auto& list : lists) {
+    Counters counters(list, Domain::user);
+    counters.start();
+    test::execute_block("integer_multiply", 20'000);
+    counters.stop();
+    const auto& counts = counters.read();
+    BOOST_TEST_REQUIRE(counts.size() == list.size());
+    for (const Count& count : counts) {
+      BOOST_TEST(count.value.has_value(), count.reason);
+      BOOST_TEST(!multiplexed(count));
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) // a chain of multiplications waits for itself
+      if (list[i] == "topdown-be-bound") BOOST_TEST(*counts[i].value > 100'000U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(precision_of_the_name_is_asked_for_and_granted) {
+  if (!simulated("skl")) return;
+  const struct {
+    const char* name;
+    unsigned precise;
+  } names[] = {{"perf::INSTRUCTIONS:u", 0},   {"perf::INSTRUCTIONS:up", 1},
+               {"perf::INSTRUCTIONS:upp", 2}, {"perf::INSTRUCTIONS:Pu", 3},
+               {"cpu/instructions/ppp", 3},   {"skl::INST_RETIRED:ANY_P:u:precise=2", 2}};
+  for (const auto& [name, precise] : names) {
+    const Sampling sampling({{encode(name), 10'000}});
+    BOOST_TEST(sampling.events()[0].precise == precise, name << ": " << sampling.events()[0].precise);
+    Group counting(std::vector<std::string>{name}); // precision is about samples, and refused without them
+    counting.start();
+    counting.stop();
+    BOOST_TEST(counting.read()[0].value.has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_group_that_the_watchdog_keeps_off_is_split) {
+  if (!simulated("skl")) return;
+  // Four general counters, of which the watchdog may hold one: five cannot count at once.
+  Counters counters({"skl::L1D:REPLACEMENT:u", "skl::BR_INST_RETIRED:CONDITIONAL:u",
+                     "skl::BR_INST_RETIRED:NEAR_TAKEN:u", "skl::MEM_INST_RETIRED:ALL_LOADS:u",
+                     "skl::MEM_INST_RETIRED:ALL_STORES:u"});
+  BOOST_TEST(counters.groups().size() > 1U);
+  const auto begin = std::chrono::steady_clock::now();
+  do { // several turns of the rotation
+    counters.start();
+    add_turns(turns);
+    counters.stop();
+  } while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(100));
+  for (const Count& count : counters.read())
+    BOOST_TEST(count.value.has_value(), count.reason);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_rotation_is_waited_for) {
+  if (!simulated("skl")) return;
+  // With --mux-ms 40 this group counts after up to 40 ms only, when the other has had its turn.
+  Counters other({"skl::L1D:REPLACEMENT:u", "skl::BR_INST_RETIRED:CONDITIONAL:u",
+                  "skl::BR_INST_RETIRED:NEAR_TAKEN:u", "skl::MEM_INST_RETIRED:ALL_LOADS:u"});
+  other.start();
+  BOOST_CHECK_NO_THROW(Group({"skl::MEM_INST_RETIRED:ALL_STORES:u", "skl::BR_MISP_RETIRED:CONDITIONAL:u"}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
