@@ -25,6 +25,14 @@ for program in readme two_events; do
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
   "$root/$program"
 done
+# The example in C: strict C11, linked like C++, which the library is written in.
+{ echo '#include <stdio.h>'; echo 'static void work(void) {}'
+  sed -n '/^```c$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main(void) {"; open=1} {print} END {print "return 0; }"}'
+} >"$root/readme_c.c"
+${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror -c "$root/readme_c.c" -o "$root/readme_c.o" -I"$(find "$root" -type d -path '*/include')"
+# shellcheck disable=SC2046
+$compiler "$root/readme_c.o" -o "$root/readme_c" $(pkg-config --define-variable=prefix="$root$prefix" --libs recount)
+"$root/readme_c"
 # The header of sections is for C as well.
 printf '#include <recount/sections.h>\nint main(void) { recount_section_begin("a"); recount_section_mark("b"); recount_section_end("a"); return recount_sections_fd() != -1; }\n' >"$root/sections.c"
 $compiler -x c -std=gnu99 -Wall -Wextra -Wconversion -Werror -I"$(find "$root" -type d -path '*/include')" "$root/sections.c" -o "$root/sections"
