@@ -1,0 +1,203 @@
+#include <recount/region.hpp>
+
+#include <recount/error.hpp>
+#include <recount/user_read.hpp>
+
+#include "base/text.hpp"
+#include "perf/owner.hpp"
+#include "process/write_all.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unistd.h>
+
+namespace recount {
+
+/// The sums of a region on one thread, which alone writes them.
+struct Region::Entry {
+  const char* name = nullptr;
+  std::atomic<std::uint64_t> calls = 0;
+  std::array<std::atomic<std::uint64_t>, most_events> sums{}, counted{};
+};
+
+struct Region::Thread {
+  std::array<std::optional<UserRead>, most_events> counters;
+  std::array<std::string, most_events> reasons;
+  std::mutex entries_grow; ///< entries never move
+  std::deque<Entry> entries;
+  perf::Owner owner;
+
+  Entry& entry(const char* name) {
+    for (Entry& one : entries)
+      if (one.name == name) return one;
+    const std::lock_guard lock(entries_grow);
+    Entry& made = entries.emplace_back();
+    made.name = name;
+    return made;
+  }
+};
+
+/// Events, and all threads that ever had a region: their sums outlive them.
+struct Regions {
+  std::mutex mutex;
+  std::vector<std::string> events;
+  std::vector<std::shared_ptr<Region::Thread>> threads;
+
+  static Regions& all() {
+    static Regions& regions = *new Regions; // used by threads that end after main()
+    return regions;
+  }
+  static Region::Thread* here() noexcept;
+  std::shared_ptr<Region::Thread> begin_thread();
+  void choose_events();
+};
+
+namespace {
+
+/// A single writer: no read-modify-write instruction is needed.
+void add(std::atomic<std::uint64_t>& to, std::uint64_t more) {
+  to.store(to.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+void print_totals() {
+  const char* const wish = std::getenv("RECOUNT_REGIONS");
+  if (wish != nullptr && std::strcmp(wish, "off") == 0) return;
+  if (const auto totals = region_totals(); !totals.empty())
+    static_cast<void>(process::write_all(STDERR_FILENO, region_table(totals))); // nobody is left to be told
+}
+
+} // namespace
+
+void Regions::choose_events() {
+  if (!events.empty()) return;
+  const char* const wish = std::getenv("RECOUNT_EVENTS");
+  const std::string_view names = wish != nullptr ? wish : "perf::CYCLES:u perf::INSTRUCTIONS:u";
+  for (const auto word : base::split(names, ' '))
+    if (!base::trim(word).empty() && events.size() < Region::most_events)
+      events.emplace_back(base::trim(word));
+}
+
+std::shared_ptr<Region::Thread> Regions::begin_thread() {
+  const std::lock_guard lock(mutex);
+  choose_events();
+  if (threads.empty()) std::atexit(print_totals);
+  auto thread = std::make_shared<Region::Thread>();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    try {
+      thread->counters[i].emplace(encode(events[i], Domain::user)).start();
+    } catch (const Error& error) {
+      thread->counters[i].reset();
+      thread->reasons[i] = error.problem().cause;
+    }
+  }
+  threads.push_back(thread);
+  return thread;
+}
+
+Region::Thread* Regions::here() noexcept {
+  struct Holder {
+    std::shared_ptr<Region::Thread> thread;
+    ~Holder() {
+      if (thread)
+        for (auto& counter : thread->counters)
+          counter.reset(); // the sums stay
+    }
+  };
+  thread_local Holder holder;
+  try {
+    if (!holder.thread) holder.thread = all().begin_thread();
+  } catch (...) { // no memory
+  }
+  return holder.thread && holder.thread->owner.here() ? holder.thread.get() : nullptr;
+}
+
+Region::Region(const char* name) noexcept : thread_(Regions::here()) {
+  if (thread_ == nullptr) return;
+  try {
+    entry_ = &thread_->entry(name);
+    for (std::size_t i = 0; i < most_events; ++i)
+      if (thread_->counters[i]) begin_[i] = thread_->counters[i]->value();
+  } catch (...) { // no memory, or a read that failed: this call is not counted
+    thread_ = nullptr;
+  }
+}
+
+Region::~Region() {
+  if (thread_ == nullptr || !thread_->owner.here()) return;
+  for (std::size_t i = 0; i < most_events; ++i) {
+    if (!begin_[i] || !thread_->counters[i]) continue;
+    std::optional<std::uint64_t> end;
+    try {
+      end = thread_->counters[i]->value();
+    } catch (const Error&) { // a destructor must not throw: this call is not counted
+    }
+    if (!end) continue;
+    add(entry_->sums[i], *end - *begin_[i]);
+    add(entry_->counted[i], 1);
+  }
+  add(entry_->calls, 1);
+}
+
+void region_events(std::vector<std::string> names) {
+  Regions& all = Regions::all();
+  const std::lock_guard lock(all.mutex);
+  if (!all.threads.empty()) throw bad_input("region_events", "a region has begun already", "call it before");
+  if (names.size() > Region::most_events)
+    throw bad_input("region_events", fmt::format("more than {} events", Region::most_events),
+                    "leave some out");
+  all.events = std::move(names);
+}
+
+std::vector<RegionTotal> region_totals() {
+  Regions& all = Regions::all();
+  const std::lock_guard lock(all.mutex);
+  std::vector<RegionTotal> totals;
+  for (const auto& thread : all.threads) {
+    const std::lock_guard its_entries(thread->entries_grow);
+    for (const auto& entry : thread->entries) {
+      auto total = std::ranges::find(totals, entry.name, &RegionTotal::name);
+      if (total == totals.end()) {
+        total = totals.insert(totals.end(), RegionTotal{entry.name, 0, 0, {}});
+        for (const std::string& event : all.events)
+          total->events.push_back({event, {}, 0, {}});
+      }
+      const std::uint64_t calls = entry.calls.load(std::memory_order_relaxed);
+      total->calls += calls;
+      ++total->threads;
+      for (std::size_t i = 0; i < total->events.size(); ++i) {
+        RegionTotal::Event& event = total->events[i];
+        const std::uint64_t counted = entry.counted[i].load(std::memory_order_relaxed);
+        if (counted > 0)
+          event.count = event.count.value_or(0) + entry.sums[i].load(std::memory_order_relaxed);
+        event.uncounted += calls - std::min(calls, counted);
+        if (event.reason.empty()) event.reason = thread->reasons[i];
+      }
+    }
+  }
+  return totals;
+}
+
+std::string region_table(const std::vector<RegionTotal>& totals) {
+  std::string text =
+      fmt::format("{:<24} {:>10} {:>8} {:>20} {}\n", "region", "calls", "threads", "count", "event");
+  for (const RegionTotal& total : totals)
+    for (const RegionTotal::Event& event : total.events) {
+      text += fmt::format("{:<24} {:>10} {:>8} {:>20} {}", total.name, total.calls, total.threads,
+                          event.count ? std::to_string(*event.count) : "not counted", event.name);
+      if (!event.reason.empty())
+        text += ": " + event.reason;
+      else if (event.uncounted > 0)
+        text += fmt::format(" ({} calls not counted: multiplexed)", event.uncounted);
+      text += "\n";
+    }
+  return text;
+}
+
+} // namespace recount
