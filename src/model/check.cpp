@@ -2,6 +2,7 @@
 #include "model/machine.hpp"
 #include "recount/error.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace recount::model {
@@ -23,6 +24,25 @@ struct Checker {
   }
 };
 
+constexpr int most_line_bits = 60; // of a line number: an address has 64 bits, a line 4 bytes at least
+
+/// One mask per bit of the set, and none the XOR of others: each set then gets as many lines as any other.
+void check_index(const Checker& c, std::int64_t sets, const std::vector<std::uint64_t>& masks) {
+  if (masks.empty()) return;
+  c.need(masks.size() < 28 && sets == std::int64_t{1} << masks.size(), "index",
+         "needs as many masks as the number of sets, " + std::to_string(sets) +
+             ", has bits, and a power of two of sets, but has " + std::to_string(masks.size()));
+  std::vector<std::uint64_t> reduced;
+  for (std::uint64_t mask : masks) {
+    c.need(mask != 0 && std::bit_width(mask) <= most_line_bits, "index",
+           "a mask selects no or too high bits");
+    for (const std::uint64_t other : reduced)
+      mask = std::min(mask, mask ^ other);
+    c.need(mask != 0, "index", "a mask is the XOR of others, so some sets would never be used");
+    reduced.push_back(mask);
+  }
+}
+
 void check_shape(const Checker& c, const LevelDescription& level) {
   c.need(power_of_two(level.line) && level.line >= 4 && level.line <= 1 << 20, "line",
          "must be a power of two from 4 to 1 MiB, but is " + std::to_string(level.line));
@@ -35,6 +55,18 @@ void check_shape(const Checker& c, const LevelDescription& level) {
   c.need(level.size % (level.line * level.ways) == 0, "size",
          std::to_string(level.size) +
              " is not a multiple of line x ways = " + std::to_string(level.line * level.ways));
+  check_index(c, level.sets(), level.index);
+  for (std::size_t i = 0; i < level.prefetch.size(); ++i) {
+    const Prefetcher& one = level.prefetch[i];
+    c.need(std::ranges::count(level.prefetch, one.kind, &Prefetcher::kind) == 1, "prefetch",
+           "has two prefetchers of one type");
+    const auto within = [](std::int64_t n, std::int64_t low, std::int64_t high) {
+      return low <= n && n <= high;
+    };
+    c.need(within(one.streams, 1, 4096) && within(one.trigger, 2, 64) && within(one.distance, 1, 1024) &&
+               within(one.degree, 1, 64),
+           "prefetch", "streams must be from 1 to 4096, trigger 2 to 64, distance 1 to 1024, degree 1 to 64");
+  }
   if (level.policy == Policy::plru)
     c.need(power_of_two(level.ways) && level.ways <= 64, "policy",
            "plru needs a power of two of ways, 64 at most, not " + std::to_string(level.ways));
@@ -49,7 +81,7 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
   c.need(above.write == Write::back, "inclusion",
          "an exclusive level hands dirty lines up, so " + above.name + " cannot write through");
   c.need(level.allocate, "allocate", "has no meaning in an exclusive level, which stores never fill");
-  c.need(level.prefetch == Prefetch::none, "prefetch", "an exclusive level is filled from above only");
+  c.need(level.prefetch.empty(), "prefetch", "an exclusive level is filled from above only");
 }
 
 void check_tlb(const std::string& file, const std::string& path, std::int64_t page,
@@ -65,6 +97,7 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
     at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
             std::to_string(level.entries) + " entries do not divide into sets of " +
                 std::to_string(level.ways));
+    check_index(at, level.sets(), level.index);
   }
 }
 

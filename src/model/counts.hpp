@@ -1,6 +1,8 @@
 // What a level counts, by the cause of each request.
 #pragma once
 
+#include "model/machine.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,13 +67,35 @@ struct LevelCounts {
   }
 };
 
+/// What a prefetcher of a level did.
+struct PrefetchCounts {
+  std::int64_t requests = 0; ///< lines asked for
+  std::int64_t fetches = 0;  ///< of those, brought in: the others were there
+  std::int64_t useful = 0;   ///< of the fetches, used by a load, store or walk before they left
+  std::int64_t useless = 0;  ///< of the fetches, left without; the rest is still there, unused
+  bool operator==(const PrefetchCounts&) const = default;
+};
+/// By kind.
+struct LevelPrefetchCounts : std::array<PrefetchCounts, prefetch_kinds> {
+  void add(const LevelPrefetchCounts& later, const LevelPrefetchCounts& earlier, std::int64_t times) {
+    for (std::size_t i = 0; i < size(); ++i)
+      for (const auto field : {&PrefetchCounts::requests, &PrefetchCounts::fetches, &PrefetchCounts::useful,
+                               &PrefetchCounts::useless})
+        (*this)[i].*field += times * (later[i].*field - earlier[i].*field);
+  }
+};
+[[nodiscard]] constexpr std::size_t number(Prefetch kind) {
+  return static_cast<std::size_t>(kind);
+}
+
 /// Everything a hierarchy counts.
 struct Counts {
-  std::vector<LevelCounts> levels;     ///< data caches, from the core outwards
-  std::vector<LevelCounts> tlb;        ///< TLB levels: accesses and misses by load and store only
-  std::vector<std::int64_t> distances; ///< of a family, see Distances::counts()
-  LevelCounts memory;                  ///< requests that left the last level (accesses only)
-  std::int64_t loads = 0, stores = 0;  ///< of the program; one that crosses a line is still one
+  std::vector<LevelCounts> levels;           ///< data caches, from the core outwards
+  std::vector<LevelPrefetchCounts> prefetch; ///< of the data caches
+  std::vector<LevelCounts> tlb;              ///< TLB levels: accesses and misses by load and store only
+  std::vector<std::int64_t> distances;       ///< of a family, see Distances::counts()
+  LevelCounts memory;                        ///< requests that left the last level (accesses only)
+  std::int64_t loads = 0, stores = 0;        ///< of the program; one that crosses a line is still one
   bool operator==(const Counts&) const = default;
 };
 

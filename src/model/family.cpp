@@ -65,8 +65,10 @@ MachineDescription resized(MachineDescription machine, std::string_view text) {
   level.policy = Policy::lru;
   level.write = Write::back;
   level.allocate = true;
-  level.prefetch = Prefetch::none;
+  level.prefetch.clear();
+  level.index.clear();
   machine.levels = {level};
+  machine.presets.clear();
   machine.tlb.reset();
   machine.family.clear();
   if (members.size() > 1) machine.family = std::move(members);

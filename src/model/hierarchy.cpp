@@ -6,33 +6,33 @@
 
 namespace recount::model {
 
-namespace {
-
-constexpr unsigned page_shift_of_prefetch = 12; // a prefetcher does not leave the 4 KiB page
-
-} // namespace
-
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   check(machine_, machine_.name.empty() ? "machine" : machine_.name);
   std::uint64_t seed = machine_.seed;
   for (const LevelDescription& level : machine_.levels)
-    levels_.emplace_back(static_cast<std::uint64_t>(level.sets()), static_cast<std::uint64_t>(level.ways),
-                         static_cast<std::uint64_t>(level.line), level.policy, seed++);
+    levels_.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
+                         static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
+                         level.policy, seed++);
   if (machine_.tlb) tlb_.emplace(*machine_.tlb);
   shift_ = levels_.front().shift();
   first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
   newest_.fill(Level::empty);
   newest_pages_.fill(no_page);
-  const auto mask_of = [](std::int64_t sets, std::size_t places) {
+  const auto mask_of = [](const auto& level, std::size_t places) { // hashed: one place for all
+    const std::int64_t sets = level.index.empty() ? level.sets() : 1;
     return std::min<std::uint64_t>(places, static_cast<std::uint64_t>(sets & -sets)) - 1;
   };
-  newest_mask_ = mask_of(machine_.levels.front().sets(), newest_.size());
-  if (machine_.tlb) newest_page_mask_ = mask_of(machine_.tlb->levels.front().sets(), newest_pages_.size());
+  newest_mask_ = mask_of(machine_.levels.front(), newest_.size());
+  if (machine_.tlb) newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
   if (!machine_.family.empty()) distances_.emplace(machine_);
-  simple_ = !distances_ && std::ranges::all_of(machine_.levels, [](const LevelDescription& level) {
+  for (std::size_t at = 0; at < levels_.size(); ++at)
+    prefetchers_.emplace_back(machine_.levels[at].prefetch, levels_[at].shift());
+  const auto simple = [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
-           level.prefetch == Prefetch::none;
-  });
+           level.prefetch.empty();
+  };
+  simple_ = !distances_ && simple(machine_.levels.front());
+  simple_below_ = std::ranges::all_of(machine_.levels, simple);
 }
 
 // An access that crosses lines, or to levels that are not simple.
@@ -79,10 +79,15 @@ void Hierarchy::walk(std::uint64_t page) {
   if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
 }
 
-// L1-miss fast path: request() and missed() for levels without special policies.
+// After a miss of a simple first level. For levels without special policies the fast path of request() and
+// missed().
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
   ++levels_[0].counts.misses[c];
+  if (!simple_below_) {
+    const bool came_dirty = request(1, address, cause, false);
+    return fill(0, address >> shift_, dirty || came_dirty);
+  }
   std::size_t at = 1;
   for (; at < size; ++at) {
     Level& level = levels_[at];
@@ -117,11 +122,9 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
     ++level.counts.misses[number(cause)];
     return missed(at, address, cause, writes);
   }
-  if (writes) {
-    if (as.write == Write::through) request(at + 1, address, cause, true);
-    return false;
-  }
-  return as.inclusion == Inclusion::exclusive && (level.remove(line) & 1) != 0;
+  if (writes && as.write == Write::through) request(at + 1, address, cause, true);
+  if (!prefetchers_[at].none()) prefetch_after(at, line, cause, false);
+  return !writes && as.inclusion == Inclusion::exclusive && (level.remove(line) & 1) != 0;
 }
 
 // Hennessy and Patterson, Computer Architecture: A Quantitative Approach, 6th edition, appendix B.1: without
@@ -139,8 +142,7 @@ bool Hierarchy::missed(std::size_t at, std::uint64_t address, Cause cause, bool 
   const bool came_dirty = request(at + 1, address, cause, false);
   fill(at, line, came_dirty || (writes && as.write == Write::back));
   if (writes && as.write == Write::through) request(at + 1, address, cause, true);
-  if (as.prefetch == Prefetch::next_line && (cause == Cause::load || cause == Cause::store))
-    prefetch_after(at, line);
+  if (!prefetchers_[at].none()) prefetch_after(at, line, cause, true);
   return false;
 }
 
@@ -176,6 +178,7 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   Level& level = levels_[at];
   const std::uint64_t line = entry >> 1, address = line << level.shift();
   ++level.counts.evictions;
+  prefetchers_[at].left(line);
   bool dirty = (entry & 1) != 0;
   if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, line)) dirty = true;
   if (dirty) {
@@ -197,20 +200,28 @@ bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t line) {
       if (entry == Level::empty) continue;
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
+      prefetchers_[above].left(entry >> 1);
       dirty = dirty || (entry & 1) != 0;
     }
   }
   return dirty;
 }
 
-void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line) {
+void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed) {
   Level& level = levels_[at];
-  const std::uint64_t next = line + 1, address = next << level.shift();
-  if (address >> page_shift_of_prefetch != (line << level.shift()) >> page_shift_of_prefetch) return;
-  ++level.counts.prefetches;
-  if (level.holds(next)) return;
-  const bool came_dirty = request(at + 1, address, Cause::prefetch, false);
-  fill(at, next, came_dirty);
+  Prefetchers& prefetchers = prefetchers_[at];
+  if (!missed && (cause == Cause::load || cause == Cause::store || cause == Cause::walk))
+    prefetchers.used(line);
+  prefetchers.watch(line, cause, missed, [&](Prefetch kind, std::uint64_t next) {
+    PrefetchCounts& counts = prefetchers.counts[number(kind)];
+    ++level.counts.prefetches;
+    ++counts.requests;
+    if (level.holds(next)) return;
+    ++counts.fetches;
+    const bool came_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
+    fill(at, next, came_dirty);
+    prefetchers.brought(kind, next);
+  });
 }
 
 } // namespace recount::model

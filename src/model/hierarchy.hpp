@@ -6,6 +6,7 @@
 #include "model/distances.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
+#include "model/prefetchers.hpp"
 #include "model/progress.hpp"
 #include "model/tlb.hpp"
 
@@ -148,17 +149,19 @@ private:
   void fill(std::size_t at, std::uint64_t line, bool dirty);
   void evict(std::size_t at, Level::Entry entry);
   bool invalidate_above(std::size_t at, std::uint64_t line);
-  void prefetch_after(std::size_t at, std::uint64_t line);
+  void prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed);
 
   static constexpr std::uint64_t no_page = ~std::uint64_t{0};
 
   MachineDescription machine_;
   std::vector<Level> levels_;
+  std::vector<Prefetchers> prefetchers_; ///< of each level
   std::optional<Tlb> tlb_;
   std::optional<Distances> distances_; ///< of a family, in place of the level
   unsigned shift_;                     ///< log2 of the first level's line
   Level::Kind first_;                  ///< whose use_eight() serves the first level; `other`: use()
-  bool simple_; ///< all levels write back and allocate, none is exclusive or prefetches
+  bool simple_;                        ///< the first level writes back, allocates and does not prefetch
+  bool simple_below_;                  ///< so do the others, and none is exclusive
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place

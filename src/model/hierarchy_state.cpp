@@ -11,6 +11,8 @@ void Hierarchy::reset_counters() {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.counts = {};
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.counts = {};
   if (distances_) distances_->reset_counters();
   memory_ = {};
   accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
@@ -22,6 +24,8 @@ void Hierarchy::clear() {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.clear();
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.clear();
   if (distances_) distances_->clear();
   newest_pages_.fill(no_page);
   newest_.fill(Level::empty);
@@ -31,6 +35,8 @@ Counts Hierarchy::counts() const {
   Counts all;
   for (const Level& level : levels_)
     all.levels.push_back(level.counts);
+  for (const Prefetchers& prefetchers : prefetchers_)
+    all.prefetch.push_back(prefetchers.counts);
   if (tlb_)
     for (const Level& level : tlb_->levels)
       all.tlb.push_back(level.counts);
@@ -59,6 +65,8 @@ void Hierarchy::save(State& words) const {
   if (tlb_)
     for (const Level& level : tlb_->levels)
       level.save(words);
+  for (const Prefetchers& prefetchers : prefetchers_)
+    prefetchers.save(words);
   if (distances_) distances_->save(words);
 }
 
@@ -69,6 +77,8 @@ void Hierarchy::restore(const State& state) {
   if (tlb_)
     for (Level& level : tlb_->levels)
       level.restore(words);
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.restore(words);
   if (distances_) distances_->restore(words);
   newest_pages_.fill(no_page);
   newest_.fill(Level::empty);
@@ -81,6 +91,8 @@ bool Hierarchy::is(const State& state) const {
   if (tlb_)
     for (const Level& level : tlb_->levels)
       if (!level.same(words)) return false;
+  for (const Prefetchers& prefetchers : prefetchers_)
+    if (!prefetchers.same(words)) return false;
   if (distances_ && !distances_->same(words)) return false;
   return words.empty();
 }
@@ -88,6 +100,8 @@ bool Hierarchy::is(const State& state) const {
 void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {
   for (std::size_t at = 0; at < levels_.size(); ++at)
     levels_[at].counts.add(later.levels[at], earlier.levels[at], times);
+  for (std::size_t at = 0; at < levels_.size(); ++at)
+    prefetchers_[at].counts.add(later.prefetch[at], earlier.prefetch[at], times);
   if (tlb_)
     for (std::size_t at = 0; at < tlb_->levels.size(); ++at)
       tlb_->levels[at].counts.add(later.tlb[at], earlier.tlb[at], times);

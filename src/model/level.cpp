@@ -15,22 +15,20 @@ constexpr bool ordered(Policy policy) {
 
 } // namespace
 
-Level::Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
+Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
              std::uint64_t seed)
     : kind_(!ordered(policy) || ways > PackedSets::most_ways ? Kind::other
             : WideSets::supported() && WideSets::allowed     ? Kind::wide
                                                              : Kind::packed),
-      eight_(policy == Policy::lru && (ways == 8 || (ways < 8 && kind_ == Kind::wide)) &&
-             std::has_single_bit(sets)),
+      eight_(policy == Policy::lru && (ways == 8 || (ways < 8 && kind_ == Kind::wide)) && index.low_bits()),
       policy_(policy),
       shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
-      wide_(kind_ == Kind::wide ? sets : 1, kind_ == Kind::wide ? ways : 1),
-      packed_(kind_ == Kind::packed ? sets : 1, kind_ == Kind::packed ? ways : 1),
-      entries_(kind_ == Kind::other ? sets * ways : 0, empty),
+      wide_(kind_ == Kind::wide ? index : SetIndex(1), kind_ == Kind::wide ? ways : 1),
+      packed_(kind_ == Kind::packed ? index : SetIndex(1), kind_ == Kind::packed ? ways : 1),
+      entries_(kind_ == Kind::other ? index.sets() * ways : 0, empty),
       ways_(ways),
-      sets_(sets),
-      power_of_two_(std::has_single_bit(sets)),
-      trees_(policy == Policy::plru ? sets : 0, 0),
+      index_(index),
+      trees_(policy == Policy::plru ? index.sets() : 0, 0),
       seed_(seed),
       random_(seed) {}
 
@@ -51,7 +49,7 @@ bool Level::use_other(std::uint64_t line, bool dirty) {
   const std::size_t way = find(set, line);
   if (way == ways_) return false;
   set[way] |= Entry{dirty};
-  if (policy_ == Policy::plru) point_away(index(line), way);
+  if (policy_ == Policy::plru) point_away(index_(line), way);
   if (policy_ == Policy::lru) std::rotate(set, set + way, set + way + 1);
   return true;
 }
@@ -85,10 +83,10 @@ Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
     set[0] = entry;
     return last;
   }
-  const std::size_t way = victim(index(line));
+  const std::size_t way = victim(index_(line));
   const Entry leaves = set[way];
   set[way] = entry;
-  if (policy_ == Policy::plru) point_away(index(line), way);
+  if (policy_ == Policy::plru) point_away(index_(line), way);
   return leaves;
 }
 
@@ -118,8 +116,8 @@ void Level::write(std::uint64_t set, std::span<const Entry> in) {
 
 void Level::save(std::vector<std::uint64_t>& words) const {
   const std::size_t from = words.size();
-  words.resize(from + sets_ * ways_);
-  for (std::uint64_t set = 0; set < sets_; ++set)
+  words.resize(from + index_.sets() * ways_);
+  for (std::uint64_t set = 0; set < index_.sets(); ++set)
     read(set, std::span(words).subspan(from + set * ways_, ways_));
   words.insert(words.end(), trees_.begin(), trees_.end());
   words.push_back(random_);
@@ -131,10 +129,10 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     words = words.subspan(n);
     return front;
   };
-  const auto theirs = take(sets_ * ways_);
+  const auto theirs = take(index_.sets() * ways_);
   bool same = kind_ != Kind::other || std::ranges::equal(theirs, entries_);
   std::array<Entry, PackedSets::most_ways> here;
-  for (std::uint64_t set = 0; kind_ != Kind::other && set < sets_ && same; ++set) {
+  for (std::uint64_t set = 0; kind_ != Kind::other && set < index_.sets() && same; ++set) {
     read(set, std::span(here).first(ways_));
     same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
   }
@@ -147,7 +145,7 @@ void Level::restore(std::span<const std::uint64_t>& words) {
     words = words.subspan(n);
     return front;
   };
-  for (std::uint64_t set = 0; set < sets_; ++set)
+  for (std::uint64_t set = 0; set < index_.sets(); ++set)
     write(set, take(ways_));
   std::ranges::copy(take(trees_.size()), trees_.begin());
   random_ = take(1)[0];

@@ -22,7 +22,8 @@ public:
   using Entry = PackedSets::Entry; ///< 2 * line + dirty
   static constexpr Entry empty = PackedSets::empty;
 
-  Level(std::uint64_t sets, std::uint64_t ways, std::uint64_t line_bytes, Policy policy, std::uint64_t seed);
+  Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
+        std::uint64_t seed);
 
   /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
@@ -66,12 +67,9 @@ public:
   LevelCounts counts;
 
 private:
-  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    return power_of_two_ ? line & (sets_ - 1) : line % sets_;
-  }
-  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index(line) * ways_; }
+  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index_(line) * ways_; }
   [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
-    return entries_.data() + index(line) * ways_;
+    return entries_.data() + index_(line) * ways_;
   }
   [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
   bool use_other(std::uint64_t line, bool dirty);
@@ -80,15 +78,14 @@ private:
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
   Kind kind_;  ///< the lines are in wide_, packed_ or entries_
-  bool eight_; ///< LRU, 8 ways (wide: or fewer), sets a power of two
+  bool eight_; ///< LRU, 8 ways (wide: or fewer), the set is the lowest bits of the line
   Policy policy_;
   unsigned shift_;
   WideSets wide_;
   PackedSets packed_;
   std::vector<Entry> entries_; ///< set by set
   std::size_t ways_;
-  std::uint64_t sets_;
-  bool power_of_two_;
+  SetIndex index_;
   std::vector<std::uint64_t> trees_; ///< plru: a bit a node of each set's tree, root at bit 1
   std::uint64_t seed_, random_;
 };

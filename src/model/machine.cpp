@@ -27,8 +27,10 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
   if (part == "no-tlb") {
     machine.tlb.reset();
   } else if (part == "full") {
-    for (LevelDescription& level : machine.levels)
+    for (LevelDescription& level : machine.levels) {
       level.ways = level.size / level.line;
+      level.index.clear();
+    }
   } else {
     throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
                     base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));

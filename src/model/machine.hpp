@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,19 @@ enum class Policy { lru, plru, fifo, random };
 enum class Inclusion { non_inclusive, inclusive, exclusive };
 /// What a store that hits does: mark the line dirty, or go on to the next level at once.
 enum class Write { back, through };
-enum class Prefetch { none, next_line };
+/// What a prefetcher asks for: the next line after a miss, the other line of the aligned pair after a miss,
+/// or lines ahead of a sequence of accesses to a page.
+enum class Prefetch { next_line, adjacent_line, streamer };
+inline constexpr std::size_t prefetch_kinds = 3;
+
+/// A hardware prefetcher of a level. The numbers are those of a streamer.
+struct Prefetcher {
+  Prefetch kind = Prefetch::next_line;
+  std::int64_t streams = 32;  ///< pages that it follows at a time
+  std::int64_t trigger = 2;   ///< accesses in one direction before it fetches
+  std::int64_t distance = 20; ///< most lines ahead of the access
+  std::int64_t degree = 2;    ///< most lines that one access makes it ask for
+};
 
 /// One level of data cache. Bytes where it is a size.
 struct LevelDescription {
@@ -28,9 +41,12 @@ struct LevelDescription {
   Policy policy = Policy::lru;
   Inclusion inclusion = Inclusion::non_inclusive;
   Write write = Write::back;
-  bool allocate = true; ///< a store that misses brings the line in
-  Prefetch prefetch = Prefetch::none;
-  std::optional<double> latency; ///< load-to-use, core cycles
+  bool allocate = true;                  ///< a store that misses brings the line in
+  std::vector<Prefetcher> prefetch = {}; ///< each kind once at most
+  std::optional<double> latency;         ///< load-to-use, core cycles
+  /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
+  /// none: the set is the line number modulo the number of sets.
+  std::vector<std::uint64_t> index = {};
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
@@ -38,6 +54,7 @@ struct LevelDescription {
 /// One level of data TLB, LRU.
 struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
+  std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 
@@ -62,6 +79,8 @@ struct MachineDescription {
   std::uint64_t seed = 1;                ///< of the levels with random replacement
   std::vector<FamilyMember> family = {}; ///< not empty: the only level, in all these sizes and ways at once
   std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
+  /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
+  std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file

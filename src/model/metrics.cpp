@@ -1,6 +1,7 @@
 #include "model/metrics.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace recount::model {
 
@@ -47,19 +48,51 @@ std::int64_t both(const LevelCounts& c, bool misses) {
                 : c.accessed(Cause::load) + c.accessed(Cause::store);
 }
 
-Metrics of(const Counts& counts) {
+constexpr std::array<const char*, prefetch_kinds> prefetch_names{"NEXT_LINE", "ADJACENT_LINE", "STREAMER"};
+
+void add_prefetchers(Metrics& into, const std::vector<Prefetcher>& described, const LevelPrefetchCounts& all,
+                     std::size_t level) {
+  for (const Prefetcher& by : described) {
+    const PrefetchCounts& c = all[model::number(by.kind)];
+    const std::string own =
+        "MODEL_L" + std::to_string(level) + "_" + prefetch_names[model::number(by.kind)] + "_";
+    into[own + "FETCHES"] = c.fetches;
+    into[own + "USEFUL"] = c.useful;
+    into[own + "USELESS"] = c.useless;
+  }
+}
+
+/// What the machine says of its presets, where it has all that they add up.
+void redefine(Metrics& all, const MachineDescription& machine) {
+  for (const auto& [preset, sum] : machine.presets) {
+    if (!all.contains(preset)) continue;
+    if (!std::ranges::all_of(sum, [&](const auto& term) { return all.contains(term.first); })) {
+      all.erase(preset);
+      continue;
+    }
+    std::int64_t value = 0;
+    for (const auto& [metric, factor] : sum)
+      value += factor * all.at(metric);
+    all[preset] = value;
+  }
+}
+
+Metrics of(const Counts& counts, const MachineDescription& machine) {
   Metrics all;
   all["PAPI_LD_INS"] = counts.loads;
   all["PAPI_SR_INS"] = counts.stores;
   all["PAPI_LST_INS"] = counts.loads + counts.stores;
   for (std::size_t i = 0; i < counts.levels.size(); ++i)
     add_level(all, counts.levels[i], i + 1);
+  for (std::size_t i = 0; i < counts.levels.size(); ++i)
+    add_prefetchers(all, machine.levels[i].prefetch, counts.prefetch[i], i + 1);
   for (std::size_t i = 0; i < counts.tlb.size(); ++i) {
     const std::string own = "MODEL_TLB" + std::to_string(i + 1) + "_";
     all[own + "ACCESSES"] = both(counts.tlb[i], false);
     all[own + "MISSES"] = both(counts.tlb[i], true);
   }
   if (!counts.tlb.empty()) all["PAPI_TLB_DM"] = both(counts.tlb.back(), true);
+  redefine(all, machine);
   return all;
 }
 
@@ -75,20 +108,21 @@ Metrics metrics(const Hierarchy& hierarchy, const FamilyMember& member) {
   Counts counts = hierarchy.counts();
   for (const Cause cause : {Cause::load, Cause::store})
     counts.levels.front().misses[static_cast<std::size_t>(cause)] = hierarchy.misses(member, cause);
-  Metrics all = of(counts);
+  Metrics all = of(counts, hierarchy.machine());
   leave_known(all);
   return all;
 }
 
 Metrics metrics(const Hierarchy& hierarchy) {
-  return of(hierarchy.counts());
+  return of(hierarchy.counts(), hierarchy.machine());
 }
 
 std::vector<std::string> metric_names(const MachineDescription& machine) {
   Counts none;
   none.levels.resize(machine.levels.size());
   if (machine.tlb) none.tlb.resize(machine.tlb->levels.size());
-  Metrics all = of(none);
+  none.prefetch.resize(machine.levels.size());
+  Metrics all = of(none, machine);
   if (!machine.family.empty()) leave_known(all);
   std::vector<std::string> names;
   for (const auto& [name, value] : all)

@@ -36,7 +36,7 @@ void PackedSets::write(std::uint64_t number, std::span<const Entry> in) {
 
 void PackedSets::clear() {
   const std::vector<Entry> none(ways_, empty);
-  for (std::uint64_t set = 0; set < sets_; ++set)
+  for (std::uint64_t set = 0; set < index_.sets(); ++set)
     write(set, none);
 }
 

@@ -1,6 +1,8 @@
 // Sets of up to 16 ordered places, quick to look up and to reorder.
 #pragma once
 
+#include "model/set_index.hpp"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -19,14 +21,13 @@ public:
   static constexpr Entry empty = ~Entry{0};
   static constexpr std::size_t most_ways = 16;
 
-  PackedSets(std::uint64_t sets, std::size_t ways)
+  PackedSets(const SetIndex& index, std::size_t ways)
       : ways_(ways),
         tags_(ways > 8 ? 2 : 1),
         stride_(tags_ + 1 + ways),
-        sets_(sets),
-        mask_(std::has_single_bit(sets) ? sets - 1 : divides),
+        index_(index),
         last_shift_(static_cast<unsigned>(4 * (ways - 1))),
-        words_(sets * stride_) {
+        words_(index.sets() * stride_) {
     clear();
   }
 
@@ -35,9 +36,9 @@ public:
     std::uint64_t* const set = set_of(line);
     return ways_ == 8 ? use_in<8>(set, line, dirty, first) : use_in<0>(set, line, dirty, first); // 8: most
   }
-  /// use() of 8 ways, with `first`, where the number of sets is a power of two.
+  /// use() of 8 ways, with `first`, where the set is the lowest bits of the line.
   [[gnu::always_inline]] bool use_eight(std::uint64_t line, bool dirty) {
-    return use_in<8>(words_.data() + (line & mask_) * (2 + 8), line, dirty, true);
+    return use_in<8>(words_.data() + (line & index_.mask()) * (2 + 8), line, dirty, true);
   }
   /// Takes in a line that is not there, at the front; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
@@ -53,7 +54,7 @@ public:
   /// Takes a line out; returns its entry, or `empty` when it was not there.
   Entry remove(std::uint64_t line);
   [[nodiscard]] bool holds(std::uint64_t line) const {
-    const std::uint64_t* const set = words_.data() + index(line) * stride_;
+    const std::uint64_t* const set = words_.data() + index_(line) * stride_;
     return find(set, line) < ways_;
   }
 
@@ -61,18 +62,12 @@ public:
   void read(std::uint64_t set, std::span<Entry> out) const;
   void write(std::uint64_t set, std::span<const Entry> in);
   void clear();
-  [[nodiscard]] std::uint64_t sets() const { return sets_; }
-  [[nodiscard]] std::size_t ways() const { return ways_; }
 
 private:
-  static constexpr std::uint64_t divides = ~std::uint64_t{0};
   static constexpr std::uint64_t bytes = 0x0101010101010101, nibbles = 0x1111111111111111;
 
   static std::uint64_t tag_of(std::uint64_t line) { return line * 0x9e3779b97f4a7c15 >> 56; }
-  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    return mask_ != divides ? line & mask_ : line % sets_;
-  }
-  [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.data() + index(line) * stride_; }
+  [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.data() + index_(line) * stride_; }
   [[nodiscard]] Entry* entries(std::uint64_t* set) const { return set + tags_ + 1; }
   [[nodiscard]] const Entry* entries(const std::uint64_t* set) const { return set + tags_ + 1; }
 
@@ -120,8 +115,7 @@ private:
   }
 
   std::size_t ways_, tags_, stride_; ///< tags_: words of them before the order and the entries
-  std::uint64_t sets_;
-  std::uint64_t mask_;  ///< of the set's number in a line's, or `divides`
+  SetIndex index_;
   unsigned last_shift_; ///< of the last place in the order
   std::vector<std::uint64_t> words_;
 };

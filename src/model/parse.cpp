@@ -1,8 +1,14 @@
 // A machine description from JSON: recount-machines(5).
 #include "model/fields.hpp"
+
+#include "base/nearest.hpp"
 #include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "model/set_index.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <set>
 
 namespace recount::model {
@@ -49,6 +55,58 @@ std::int64_t ways(Fields& fields, std::int64_t lines) {
   return std::max<std::int64_t>(1, lines);
 }
 
+/// Masks of an index function; none for "modulo".
+std::vector<std::uint64_t> index(Fields& fields, std::int64_t lines, std::int64_t ways) {
+  const json& field = fields.any("index");
+  if (field.is_null() || field == "modulo") return {};
+  const std::int64_t sets = ways > 0 && ways <= lines ? lines / ways : 1;
+  if (field == "xor") {
+    if (sets < 2 || !std::has_single_bit(static_cast<std::uint64_t>(sets)))
+      throw fields.error("index",
+                         "\"xor\" needs a power of two of sets, 2 at least, not " + std::to_string(sets));
+    return xor_masks(sets);
+  }
+  if (!field.is_array())
+    throw fields.error("index", "must be \"modulo\", \"xor\" or a list of masks, but is " + field.dump());
+  std::vector<std::uint64_t> masks;
+  for (const json& element : field) {
+    std::uint64_t mask = 0;
+    const std::string text = element.is_string() ? element.get<std::string>() : "";
+    const char* const end = text.data() + text.size();
+    if (!text.starts_with("0x") || std::from_chars(text.data() + 2, end, mask, 16).ptr != end || mask == 0)
+      throw fields.error("index", "a mask is text such as \"0x81\", not " + element.dump());
+    masks.push_back(mask);
+  }
+  return masks;
+}
+
+/// One type, or a list of prefetchers.
+std::vector<Prefetcher> prefetchers(Fields& fields, const std::string& file) {
+  const std::vector<std::string> kinds{"none", "next-line", "adjacent-line", "streamer"};
+  const auto of = [](std::size_t choice) { return Prefetcher{static_cast<Prefetch>(choice - 1)}; };
+  std::vector<Prefetcher> all;
+  const json& field = fields.any("prefetch");
+  if (!field.is_array()) {
+    if (const std::size_t choice = fields.choice("prefetch", kinds); choice > 0) all.push_back(of(choice));
+    return all;
+  }
+  for (const json& element : field) {
+    Fields one(element, file, fields.path("prefetch") + "[" + std::to_string(all.size()) + "]");
+    (void)one.text("type");
+    const std::size_t choice = one.choice("type", kinds);
+    if (choice == 0) throw one.error("type", "\"none\" is no prefetcher");
+    Prefetcher& prefetcher = all.emplace_back(of(choice));
+    if (prefetcher.kind == Prefetch::streamer) {
+      prefetcher.streams = one.count("streams", prefetcher.streams);
+      prefetcher.trigger = one.count("trigger", prefetcher.trigger);
+      prefetcher.distance = one.count("distance", prefetcher.distance);
+      prefetcher.degree = one.count("degree", prefetcher.degree);
+    }
+    one.done();
+  }
+  return all;
+}
+
 LevelDescription level(const json& value, const std::string& file, const std::string& path) {
   Fields fields(value, file, path);
   LevelDescription level;
@@ -56,12 +114,13 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.size = fields.bytes("size");
   level.line = fields.bytes("line");
   level.ways = ways(fields, level.size / level.line);
+  level.index = index(fields, level.size / level.line, level.ways);
   level.policy = static_cast<Policy>(fields.choice("policy", {"lru", "plru", "fifo", "random"}));
   level.inclusion =
       static_cast<Inclusion>(fields.choice("inclusion", {"non-inclusive", "inclusive", "exclusive"}));
   level.write = static_cast<Write>(fields.choice("write", {"back", "through"}));
   level.allocate = fields.flag("allocate", true);
-  level.prefetch = static_cast<Prefetch>(fields.choice("prefetch", {"none", "next-line"}));
+  level.prefetch = prefetchers(fields, file);
   level.latency = fields.number("latency");
   fields.done();
   return level;
@@ -74,6 +133,7 @@ std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const 
     TlbLevel level;
     level.entries = one.count("entries");
     level.ways = ways(one, level.entries);
+    level.index = index(one, level.entries, level.ways);
     one.done();
     levels.push_back(level);
   }
@@ -95,6 +155,27 @@ TlbDescription tlb(const json& value, const std::string& file) {
   return tlb;
 }
 
+/// Presets as sums of the machine's own metrics.
+void presets(Fields& fields, const std::string& file, MachineDescription& machine) {
+  const json& field = fields.any("presets");
+  if (field.is_null()) return;
+  if (!field.is_object()) throw fields.error("presets", "is not an object {...}");
+  const std::vector<std::string> known = metric_names(machine);
+  for (const auto& [preset, sum] : field.items()) {
+    const std::string path = "presets." + preset;
+    if (!preset.starts_with("PAPI_") || std::ranges::find(known, preset) == known.end())
+      throw fields.error(path, "the machine has no such preset", base::did_you_mean_or_all(preset, known));
+    if (!sum.is_object() || sum.empty()) throw fields.error(path, "is not an object {METRIC: FACTOR, ...}");
+    Fields terms(sum, file, path);
+    for (const auto& [metric, factor] : sum.items()) {
+      if (!metric.starts_with("MODEL_") || std::ranges::find(known, metric) == known.end())
+        throw terms.error(metric, "the machine has no such metric", base::did_you_mean_or_all(metric, known));
+      machine.presets[preset][metric] = terms.count(metric);
+      if (machine.presets[preset][metric] > 1000) throw terms.error(metric, "must be from 1 to 1000");
+    }
+  }
+}
+
 } // namespace
 
 MachineDescription parse_machine(std::string_view text, const std::string& file) {
@@ -109,8 +190,9 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
     machine.levels.push_back(level(element, file, "levels[" + std::to_string(i++) + "]"));
   if (const json& field = fields.any("tlb"); !field.is_null()) machine.tlb = tlb(field, file);
   machine.seed = static_cast<std::uint64_t>(fields.count("seed", 1));
-  fields.done();
   check(machine, file);
+  presets(fields, file, machine);
+  fields.done();
   return machine;
 }
 

@@ -5,8 +5,8 @@ namespace recount::model {
 Tlb::Tlb(const TlbDescription& description)
     : page_shift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(description.page)))) {
   for (const TlbLevel& level : description.levels)
-    levels.emplace_back(static_cast<std::uint64_t>(level.sets()), static_cast<std::uint64_t>(level.ways),
-                        std::uint64_t{1}, Policy::lru, 0);
+    levels.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
+                        static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, Policy::lru, 0);
 }
 
 bool Tlb::beyond_first(std::uint64_t page, Cause cause) {

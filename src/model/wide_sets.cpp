@@ -7,13 +7,12 @@
 
 namespace recount::model {
 
-WideSets::WideSets(std::uint64_t sets, std::size_t ways)
+WideSets::WideSets(const SetIndex& index, std::size_t ways)
     : ways_(ways),
       stride_(ways > lanes ? 2 * lanes : lanes),
-      sets_(sets),
-      mask_(std::has_single_bit(sets) ? sets - 1 : divides),
+      index_(index),
       kept_((1u << (ways + lanes - stride_)) - 1),
-      entries_(sets * stride_, empty) {}
+      entries_(index.sets() * stride_, empty) {}
 
 #if defined(__x86_64__)
 

@@ -1,6 +1,8 @@
 // Sets of up to 16 ordered places, looked up and reordered by vector instructions.
 #pragma once
 
+#include "model/set_index.hpp"
+
 #include <boost/align/aligned_allocator.hpp>
 
 #include <cstddef>
@@ -24,7 +26,7 @@ public:
   /// Whether levels that begin from now on may use such sets: tests compare both kinds. Not thread-safe.
   static inline bool allowed = true;
 
-  WideSets(std::uint64_t sets, std::size_t ways);
+  WideSets(const SetIndex& index, std::size_t ways);
 
   /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
   bool use(std::uint64_t line, bool dirty, bool first);
@@ -39,27 +41,23 @@ public:
   void write(std::uint64_t set, std::span<const Entry> in);
   void clear();
 
-  /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp; only of up to 8 ways where the number
-  /// of sets is a power of two.
+  /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp; only of up to 8 ways where
+  /// the set is the lowest bits of the line.
   [[gnu::always_inline]] [[nodiscard]] Entry* eight(std::uint64_t line) {
-    return entries_.data() + (line & mask_) * lanes;
+    return entries_.data() + (line & index_.mask()) * lanes;
   }
 
 private:
   static constexpr std::size_t lanes = 8; ///< of a vector
-  static constexpr std::uint64_t divides = ~std::uint64_t{0};
 
-  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    return mask_ != divides ? line & mask_ : line % sets_;
-  }
-  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index(line) * stride_; }
+  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index_(line) * stride_; }
   [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
-    return entries_.data() + index(line) * stride_;
+    return entries_.data() + index_(line) * stride_;
   }
 
   std::size_t ways_, stride_; ///< stride_: entries of a set, those beyond its ways never used
-  std::uint64_t sets_, mask_; ///< mask_: of a set's number in a line's, or `divides`
-  unsigned kept_;             ///< a bit for each entry of a set's last vector that is a way
+  SetIndex index_;
+  unsigned kept_; ///< a bit for each entry of a set's last vector that is a way
   std::vector<Entry, boost::alignment::aligned_allocator<Entry, 64>> entries_;
 };
 

@@ -26,7 +26,7 @@ public:
   explicit InnerLoopReplay(Hierarchy& caches)
       : caches_(caches),
         line_(caches.machine().levels.front().line),
-        cuts_(caches.machine().family.empty()),
+        cuts_(caches.machine().family.empty() && caches.machine().levels.front().prefetch.empty()),
         stores_stay_(caches.machine().levels.front().write == Write::back),
         kept_(lines_kept(caches)) {}
 
@@ -162,7 +162,8 @@ private:
 
   Hierarchy& caches_;
   std::int64_t line_; ///< of the first level
-  bool cuts_, stores_stay_;
+  bool cuts_;         ///< hits change nothing but the order of use: a streamer follows them as well
+  bool stores_stay_;  ///< in the first level
   std::size_t kept_;
   std::vector<Walker> walkers_;
 };

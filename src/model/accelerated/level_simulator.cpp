@@ -11,14 +11,21 @@ LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limit
       traces_(traces),
       plru_(shape.rules.policy == Policy::plru),
       uneven_(!shape.below.memory &&
-              (shape.sets << shape.below.up) % (std::int64_t{1} << shape.below.down) != 0),
+              (shape.index.sets() << shape.below.up) % (std::uint64_t{1} << shape.below.down) != 0),
       one_(shape.rules),
-      group_of_(shape.below.memory ? 0 : (Slots::most + 1) * static_cast<std::size_t>(shape.below.sets), 0),
-      last_leaf_(group_of_.size(), 0) {}
+      group_of_(shape.below.memory ? 0 : (Slots::most + 1) * shape.below.index.sets(), 0),
+      last_leaf_(group_of_.size(), 0) {
+  if (shape.below.memory) return;
+  if (shape.below.index.hashed())
+    hashed_below_ = (std::int64_t{1} << std::min(62u, shape.below.down + shape.below.index.bits())) - 1;
+  if (shape.index.hashed())
+    hashed_here_ = std::max<std::int64_t>(1, (std::int64_t{1} << shape.index.bits()) /
+                                                 static_cast<std::int64_t>(shape.index.sets()));
+}
 
 bool LevelSimulator::run(std::int64_t set, std::span<const PlacedTrace> in, std::span<Level::Entry> entries,
                          std::uint64_t* tree) {
-  const auto sets = static_cast<std::uint64_t>(shape_.sets), number = static_cast<std::uint64_t>(set);
+  const std::uint64_t sets = shape_.index.sets(), number = static_cast<std::uint64_t>(set);
   set_ = set;
   stack_.assign(in.begin(), in.end());
   pieces_.clear();
@@ -33,7 +40,7 @@ bool LevelSimulator::run(std::int64_t set, std::span<const PlacedTrace> in, std:
   apply({0, in.size()});
   one_.level().read(0, entries);
   for (Level::Entry& entry : entries)
-    if (entry != Level::empty) entry = ((entry >> 1) * sets + number) << 1 | (entry & 1);
+    if (entry != Level::empty) entry = shape_.index.line_of(number, entry >> 1) << 1 | (entry & 1);
   if (plru_) *tree = one_.level().trees()[0];
   return !lost_;
 }

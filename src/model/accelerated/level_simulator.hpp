@@ -15,17 +15,18 @@
 namespace recount::model {
 
 /// The destination of requests to the level below: line y of this level (line of the set * sets + set) lies
-/// in line (add + y * 2^up) / 2^down of the level below.
+/// in line (add + y * 2^up) / 2^down of the level below. Both index functions are invertible.
 struct Below {
   bool memory = true; ///< to no level: it is counted
   bool walk = false;  ///< it is a page walk
-  std::int64_t sets = 1, add = 0;
+  SetIndex index{1};
+  std::int64_t add = 0;
   unsigned up = 0, down = 0;
 };
 
 struct LevelShape {
   SetRules rules;
-  std::int64_t sets = 1;
+  SetIndex index{1};
   unsigned order_shift = 0; ///< where in a tag the two bits of this level lie
   bool apart = false;       ///< each set here and below receives requests from one set only
   Below below;
@@ -58,7 +59,7 @@ public:
   void hand_down(Give&& give) const {
     for (const Piece& piece : pieces_) {
       const std::int64_t line = line_below(piece.line);
-      give(line % shape_.below.sets, PlacedTrace{piece.id, line / shape_.below.sets});
+      give(set_below(line), PlacedTrace{piece.id, row_below(line)});
     }
   }
 
@@ -126,10 +127,18 @@ private:
 
   /// Address of a line in units of the level below, before it is cut down to lines.
   [[nodiscard]] std::int64_t address_below(std::int64_t line) const {
-    return shape_.below.add + ((line * shape_.sets + set_) << shape_.below.up);
+    const auto row = static_cast<std::uint64_t>(line), set = static_cast<std::uint64_t>(set_);
+    return shape_.below.add + static_cast<std::int64_t>(shape_.index.line_of(set, row) << shape_.below.up);
   }
   [[nodiscard]] std::int64_t line_below(std::int64_t line) const {
     return address_below(line) >> shape_.below.down;
+  }
+  /// The set below that a line of the level below maps to, and the line of that set.
+  [[nodiscard]] std::int64_t set_below(std::int64_t line) const {
+    return static_cast<std::int64_t>(shape_.below.index(static_cast<std::uint64_t>(line)));
+  }
+  [[nodiscard]] std::int64_t row_below(std::int64_t line) const {
+    return line / static_cast<std::int64_t>(shape_.below.index.sets());
   }
   [[nodiscard]] std::span<const PlacedTrace> at(Range in) const {
     return std::span(stack_).subspan(in.from, in.size);
@@ -147,6 +156,9 @@ private:
   SetTraces& traces_;
   bool plru_;
   bool uneven_; ///< lines lie differently in the lines below
+  /// Of a slot with several lines: bits of its address below, and of its line and the set, that decide which
+  /// of its lines meet in a set below. Where both index functions are linear, none.
+  std::int64_t hashed_below_ = 0, hashed_here_ = 0;
   OneSet one_;
   std::int64_t set_ = 0;
   bool lost_ = false; ///< more traces than Slots tells apart

@@ -9,8 +9,7 @@ namespace recount::model {
 
 /// Where the first group for a line's place is noted. Foreign lines share the last slot.
 std::size_t LevelSimulator::place(unsigned slot, std::int64_t line) const {
-  const std::int64_t set = line_below(line) % shape_.below.sets;
-  return static_cast<std::size_t>(slot * shape_.below.sets + set);
+  return slot * shape_.below.index.sets() + static_cast<std::size_t>(set_below(line_below(line)));
 }
 
 LevelSimulator::Group& LevelSimulator::open_group(std::uint32_t& link, unsigned slot, std::int64_t line) {
@@ -41,7 +40,7 @@ void LevelSimulator::group_events(const Slots& slots) {
     while (*link != 0 && slot == Slots::none && groups_[*link - 1].line != e.line)
       link = &groups_[*link - 1].next;
     Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, e.line);
-    e.line = line_below(e.line) / shape_.below.sets;
+    e.line = row_below(line_below(e.line));
     group.events.push_back(e);
   }
   events_.clear();
@@ -59,7 +58,7 @@ void LevelSimulator::group_pieces(const Slots& slots, std::size_t from) {
                           (slot == Slots::none && groups_[*link - 1].line != piece.line)))
       link = &groups_[*link - 1].next;
     Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, piece.line);
-    group.children.push_back({piece.at, piece.id, line_below(piece.line) / shape_.below.sets, piece.times});
+    group.children.push_back({piece.at, piece.id, row_below(line_below(piece.line)), piece.times});
   }
   pieces_.resize(from);
   close_groups();

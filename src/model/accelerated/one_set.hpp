@@ -47,7 +47,8 @@ using SetCounts = std::array<std::int64_t, LevelCounts::size + causes>;
 /// prefetch. Lines are those of TraceEvent. Not thread-safe.
 class OneSet {
 public:
-  explicit OneSet(const SetRules& rules) : rules_(rules), level_(1, rules.ways, 1, rules.policy, 0) {}
+  explicit OneSet(const SetRules& rules)
+      : rules_(rules), level_(SetIndex(1), rules.ways, 1, rules.policy, 0) {}
 
   [[nodiscard]] Level& level() { return level_; }
   SetCounts counts{};

@@ -12,7 +12,9 @@ namespace {
 bool apart(const MachineDescription& machine, std::size_t at) {
   for (; at + 1 < machine.levels.size(); ++at) {
     const LevelDescription &level = machine.levels[at], &next = machine.levels[at + 1];
-    if (next.line != level.line || next.sets() % level.sets() != 0) return false;
+    if (next.line != level.line || next.sets() % level.sets() != 0 || !level.index.empty() ||
+        !next.index.empty())
+      return false;
   }
   return true;
 }
@@ -28,17 +30,22 @@ unsigned log2_of(std::int64_t n) {
   return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(n)));
 }
 
+/// Of a LevelDescription or a TlbLevel.
+SetIndex index_of(const auto& level) {
+  return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
+}
+
 LevelShape cache_shape(const MachineDescription& machine, std::size_t at) {
   const LevelDescription& level = machine.levels[at];
   LevelShape shape;
   shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, level.write, level.allocate,
                  log2_of(level.line)};
   shape.apart = apart(machine, at);
-  shape.sets = level.sets();
+  shape.index = index_of(level);
   shape.order_shift = 2 * (TraceTime::levels - 1 - static_cast<unsigned>(at));
   if (at + 1 < machine.levels.size()) {
     const LevelDescription& next = machine.levels[at + 1];
-    shape.below = {false, false, next.sets(), 0, 0, log2_of(next.line) - log2_of(level.line)};
+    shape.below = {false, false, index_of(next), 0, 0, log2_of(next.line) - log2_of(level.line)};
   }
   return shape;
 }
@@ -47,13 +54,17 @@ LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
   const TlbLevel& level = machine.tlb->levels[at];
   LevelShape shape;
   shape.rules = {static_cast<std::uint64_t>(level.ways), Policy::lru, Write::back, true, 0};
-  shape.sets = level.sets();
+  shape.index = index_of(level);
   const LevelDescription& first = machine.levels.front();
   if (at + 1 < machine.tlb->levels.size())
-    shape.below = {false, false, machine.tlb->levels[at + 1].sets(), 0, 0, 0};
+    shape.below = {false, false, index_of(machine.tlb->levels[at + 1]), 0, 0, 0};
   else
-    shape.below = {
-        false, true, first.sets(), static_cast<std::int64_t>(Hierarchy::page_table), 3, log2_of(first.line)};
+    shape.below = {false,
+                   true,
+                   index_of(first),
+                   static_cast<std::int64_t>(Hierarchy::page_table),
+                   3,
+                   log2_of(first.line)};
   return shape;
 }
 
@@ -61,9 +72,15 @@ LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
 
 bool Setwise::possible(const MachineDescription& machine) {
   if (machine.levels.size() > TraceTime::levels || !machine.family.empty()) return false;
+  // The accesses of a loop reach the sets of the first level in turn: that must not be hashed.
+  const auto told = [](const auto& levels) {
+    return levels.front().index.empty() &&
+           std::ranges::all_of(levels, [](const auto& level) { return index_of(level).invertible(); });
+  };
+  if (!told(machine.levels) || (machine.tlb && !told(machine.tlb->levels))) return false;
   for (const LevelDescription& level : machine.levels)
     if (level.policy == Policy::random || level.inclusion != Inclusion::non_inclusive ||
-        level.prefetch != Prefetch::none)
+        !level.prefetch.empty())
       return false;
   return true;
 }
@@ -85,7 +102,7 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
   // The state holds the caches first, then the TLBs.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const LevelShape& shape = shapes[(i + tlbs_) % shapes.size()];
-    const auto sets = static_cast<std::size_t>(shape.sets);
+    const auto sets = static_cast<std::size_t>(shape.index.sets());
     Place place{word, word + sets * shape.rules.ways, shape.rules.policy == Policy::plru};
     word = place.trees + (place.plru ? sets : 0) + 1; // and the state of the random numbers
     places.push_back(place);
@@ -109,7 +126,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   LevelSimulator& simulator = simulators_[at];
   const Place& place = places_[at];
   const std::size_t ways = simulator.shape().rules.ways;
-  const auto sets = static_cast<std::size_t>(simulator.shape().sets);
+  const auto sets = static_cast<std::size_t>(simulator.shape().index.sets());
   // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
   // between.
   const bool sequenced = simulator.shape().apart && at > tlbs_;
@@ -152,7 +169,7 @@ bool Setwise::run(Hierarchy& caches, double worth) {
     if (at == 0 || at == tlbs_) {
       Source& source = at == tlbs_ ? lines_ : *pages_;
       std::vector<PlacedTrace> walks;
-      in.resize(static_cast<std::size_t>(simulators_[at].shape().sets));
+      in.resize(static_cast<std::size_t>(simulators_[at].shape().index.sets()));
       for (std::size_t set = 0; set < in.size(); ++set) {
         walks.swap(in[set]);
         source.traces(static_cast<std::int64_t>(set), in[set]);
@@ -160,8 +177,9 @@ bool Setwise::run(Hierarchy& caches, double worth) {
         walks.clear();
       }
     }
-    out.assign(at + 1 < simulators_.size() ? static_cast<std::size_t>(simulators_[at + 1].shape().sets) : 0,
-               {});
+    out.assign(
+        at + 1 < simulators_.size() ? static_cast<std::size_t>(simulators_[at + 1].shape().index.sets()) : 0,
+        {});
     const auto tell = [&](double share) {
       caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(simulators_.size()));
     };

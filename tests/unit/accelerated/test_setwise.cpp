@@ -8,30 +8,44 @@
 
 #include <tuple>
 
+using namespace recount::model;
+
 namespace {
 
 /// A machine whose sets decide for themselves, or any.
-recount::model::MachineDescription machine_for(Chance& chance) {
-  recount::model::MachineDescription machine = random_machine(chance, chance.one_in(8));
+MachineDescription machine_for(Chance& chance) {
+  MachineDescription machine = random_machine(chance, chance.one_in(8));
   const bool any = chance.one_in(6);
-  for (recount::model::LevelDescription& level : machine.levels) {
+  for (LevelDescription& level : machine.levels) {
     if (any) continue;
-    level.inclusion = recount::model::Inclusion::non_inclusive;
-    level.prefetch = recount::model::Prefetch::none;
-    if (level.policy == recount::model::Policy::random) level.policy = recount::model::Policy::fifo;
+    level.inclusion = Inclusion::non_inclusive;
+    level.prefetch.clear();
+    if (level.policy == Policy::random) level.policy = Policy::fifo;
+    level.index.clear();
   }
   if (chance.one_in(3)) // a set asks sets of its own, as in machines where all numbers are powers of two
     for (std::size_t i = 1; i < machine.levels.size(); ++i) {
-      recount::model::LevelDescription& level = machine.levels[i];
+      LevelDescription& level = machine.levels[i];
       level.line = machine.levels[0].line;
       level.size = level.line * level.ways * machine.levels[i - 1].sets() * chance.from(1, 4);
+      level.index.clear();
     }
   if (chance.one_in(3)) machine.tlb.reset();
-  if (!machine.tlb && chance.one_in(3)) machine.tlb = recount::model::TlbDescription{256, {{8, 2}, {12, 3}}};
+  if (!machine.tlb && chance.one_in(3)) machine.tlb = TlbDescription{256, {{8, 2}, {12, 3}}};
+  if (any) return machine;
+  // Below the first levels the sets may be hashed.
+  for (std::size_t i = 1; i < machine.levels.size(); ++i)
+    if (chance.one_in(3)) machine.levels[i].index = random_masks(chance, machine.levels[i].sets(), true);
+  if (machine.tlb)
+    for (std::size_t i = 0; i < machine.tlb->levels.size(); ++i) {
+      TlbLevel& level = machine.tlb->levels[i];
+      level.index.clear();
+      if (i > 0 && chance.one_in(2)) level.index = random_masks(chance, level.sets(), true);
+    }
   return machine;
 }
 
-bool same(const recount::model::Hierarchy& fast, const recount::model::Hierarchy& plain, std::uint64_t seed) {
+bool same(const Hierarchy& fast, const Hierarchy& plain, std::uint64_t seed) {
   const bool counts = fast.counts() == plain.counts(), state = fast.is(plain.state());
   BOOST_TEST(counts, "seed " << seed << ": other counts on " << describe(plain.machine()));
   BOOST_TEST(state, "seed " << seed << ": another state on " << describe(plain.machine()));
@@ -46,24 +60,23 @@ BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
   std::int64_t set_by_set = 0;
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(seed);
-    const recount::model::MachineDescription machine = machine_for(chance);
-    const recount::model::Nest nest = RandomNest(chance).make();
-    recount::model::Acceleration how;
+    const MachineDescription machine = machine_for(chance);
+    const Nest nest = RandomNest(chance).make();
+    Acceleration how;
     how.always = true;
     how.setwise = !chance.one_in(8);
     if (chance.one_in(4)) how.limits.bytes = 200000; // room for little
     if (!chance.one_in(4)) how.limits.events = static_cast<std::uint64_t>(chance.from(1, 20));
-    recount::model::WideSets::allowed =
-        seed % 2 == 0; // each is held against levels that keep their sets the other way
-    recount::model::NestSimulation simulation(nest, machine, how);
-    recount::model::Hierarchy fast(machine);
-    recount::model::WideSets::allowed = !recount::model::WideSets::allowed;
-    recount::model::Hierarchy plain(machine);
-    recount::model::WideSets::allowed = true;
+    WideSets::allowed = seed % 2 == 0; // each is held against levels that keep their sets the other way
+    NestSimulation simulation(nest, machine, how);
+    Hierarchy fast(machine);
+    WideSets::allowed = !WideSets::allowed;
+    Hierarchy plain(machine);
+    WideSets::allowed = true;
     PlainNest replay(plain);
     if (chance.one_in(2)) // something else is there
       for (const Access& a : random_trace(chance, 200))
-        for (recount::model::Hierarchy* const caches : {&fast, &plain})
+        for (Hierarchy* const caches : {&fast, &plain})
           a.store ? caches->store(a.address + (1 << 24), 1) : caches->load(a.address, 1);
     const std::int64_t times = chance.from(1, 3);
     for (std::int64_t i = 0; i < times; ++i) {
@@ -72,45 +85,44 @@ BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
       if (!same(fast, plain, seed)) return;
     }
     set_by_set += simulation.setwise() != nullptr ? 1 : 0;
-    BOOST_TEST(recount::model::accesses(recount::model::prepare(nest)) == replay.accesses / times,
-               "seed " << seed);
+    BOOST_TEST(accesses(prepare(nest)) == replay.accesses / times, "seed " << seed);
   }
   BOOST_TEST(set_by_set > RECOUNT_PROPERTY_CASES / 3);
 }
 
 /// The worked example of src/model/accelerated/README.md.
 BOOST_AUTO_TEST_CASE(worked_example_of_ten_accesses) {
-  recount::model::MachineDescription machine;
+  MachineDescription machine;
   machine.name = "example";
   for (const auto& [name, size, ways] : {std::tuple("L1d", 128, 1), std::tuple("L2", 512, 4)}) {
-    recount::model::LevelDescription& level = machine.levels.emplace_back();
+    LevelDescription& level = machine.levels.emplace_back();
     level.name = name;
     level.size = size;
     level.line = 64;
     level.ways = ways;
   }
   for (const std::int64_t passes : {2, 1000}) {
-    recount::model::NestAccess load;
+    NestAccess load;
     load.bytes = 8;
     load.address.slope = {0, 64};
-    recount::model::NestLoop pass, all;
+    NestLoop pass, all;
     all.variable = 0;
     all.last = {{passes, {}}, {passes, {}}};
     pass.variable = 1;
     pass.last = {{5, {}}, {5, {}}};
     pass.body = {load};
     all.body = {pass};
-    recount::model::Acceleration how;
+    Acceleration how;
     how.always = true;
     how.limits.events = 1;
-    recount::model::NestSimulation simulation({{all}}, machine, how);
+    NestSimulation simulation({{all}}, machine, how);
     BOOST_TEST_REQUIRE(simulation.setwise() != nullptr);
-    recount::model::Hierarchy caches(machine);
+    Hierarchy caches(machine);
     simulation.run(caches);
-    const recount::model::Counts counts = caches.counts();
-    BOOST_TEST(counts.levels[0].accessed(recount::model::Cause::load) == 5 * passes);
-    BOOST_TEST(counts.levels[0].missed(recount::model::Cause::load) == 5 * passes);
-    BOOST_TEST(counts.levels[1].missed(recount::model::Cause::load) == 5);
+    const Counts counts = caches.counts();
+    BOOST_TEST(counts.levels[0].accessed(Cause::load) == 5 * passes);
+    BOOST_TEST(counts.levels[0].missed(Cause::load) == 5 * passes);
+    BOOST_TEST(counts.levels[1].missed(Cause::load) == 5);
     BOOST_TEST(simulation.setwise()->simulators()[0].effort().events == 10); // of the first two passes only
   }
 }

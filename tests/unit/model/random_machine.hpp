@@ -27,58 +27,88 @@ private:
   std::mt19937_64 engine_;
 };
 
-inline recount::model::LevelDescription random_level(Chance& chance, std::size_t i, std::int64_t line) {
+/// Masks for so many sets, if they are a power of two. With `low`, bit i of the set is bit i of the line XOR
+/// higher bits, as in processors; else any masks that use every set.
+inline std::vector<std::uint64_t> random_masks(Chance& chance, std::int64_t sets, bool low) {
+  std::vector<std::uint64_t> masks;
+  if (sets < 2 || !std::has_single_bit(static_cast<std::uint64_t>(sets))) return masks;
+  for (int i = 0; std::int64_t{1} << i < sets; ++i)
+    masks.push_back(std::uint64_t{1} << i |
+                    static_cast<std::uint64_t>(chance.from(0, 255)) * static_cast<std::uint64_t>(sets));
+  if (!low) // XOR of one mask into another keeps them independent
+    for (std::size_t i = 1; i < masks.size(); ++i)
+      masks[i - 1] ^= masks[i];
+  return masks;
+}
 
-  recount::model::LevelDescription level;
+/// One or more, in any order.
+inline std::vector<recount::model::Prefetcher> random_prefetchers(Chance& chance) {
+  using namespace recount::model;
+  std::vector<Prefetcher> all;
+  for (std::size_t kind = 0; kind < prefetch_kinds; ++kind) {
+    if (chance.one_in(2)) continue;
+    const Prefetcher one{static_cast<Prefetch>(kind), chance.from(1, 6), chance.from(2, 4), chance.from(1, 6),
+                         chance.from(1, 3)};
+    all.insert(chance.one_in(2) ? all.begin() : all.end(), one);
+  }
+  return all;
+}
+
+inline recount::model::LevelDescription random_level(Chance& chance, std::size_t i, std::int64_t line) {
+  using namespace recount::model;
+  LevelDescription level;
   level.name = "L" + std::to_string(i + 1);
   level.line = line;
   level.ways = chance.one_in(6) ? chance.from(9, 20) : chance.from(1, 8); // 16: a limit inside the model
   const std::int64_t sets = chance.from(1, 4) * chance.from(1, 3) + static_cast<std::int64_t>(i);
   level.size = level.line * level.ways * sets;
-  level.policy = static_cast<recount::model::Policy>(chance.from(0, 3));
-  if (level.policy == recount::model::Policy::plru && level.ways != 1 && level.ways != 2 && level.ways != 4 &&
+  if (chance.one_in(4)) level.index = random_masks(chance, sets, chance.one_in(2));
+  level.policy = static_cast<Policy>(chance.from(0, 3));
+  if (level.policy == Policy::plru && level.ways != 1 && level.ways != 2 && level.ways != 4 &&
       level.ways != 8)
-    level.policy = recount::model::Policy::lru;
-  level.write = chance.one_in(4) ? recount::model::Write::through : recount::model::Write::back;
+    level.policy = Policy::lru;
+  level.write = chance.one_in(4) ? Write::through : Write::back;
   level.allocate = !chance.one_in(4);
-  level.prefetch = chance.one_in(4) ? recount::model::Prefetch::next_line : recount::model::Prefetch::none;
+  if (chance.one_in(4)) level.prefetch = random_prefetchers(chance);
   return level;
 }
 
 /// Any valid machine; with `plain`, only LRU, write-back, allocating, non-inclusive levels without TLB.
 inline recount::model::MachineDescription random_machine(Chance& chance, bool plain) {
-
-  recount::model::MachineDescription machine;
+  using namespace recount::model;
+  MachineDescription machine;
   machine.name = "random";
   machine.seed = static_cast<std::uint64_t>(chance.from(1, 1000));
   const auto levels = static_cast<std::size_t>(chance.from(1, 4));
   std::int64_t line = std::int64_t{4} << chance.from(0, 4);
   for (std::size_t i = 0; i < levels; ++i) {
     if (i > 0 && chance.one_in(6)) line *= 2;
-    recount::model::LevelDescription level = random_level(chance, i, line);
+    LevelDescription level = random_level(chance, i, line);
     if (plain) {
-      level.policy = recount::model::Policy::lru;
-      level.write = recount::model::Write::back;
+      level.policy = Policy::lru;
+      level.write = Write::back;
       level.allocate = true;
-      level.prefetch = recount::model::Prefetch::none;
+      level.prefetch.clear();
+      level.index.clear();
     } else if (i > 0) {
-      level.inclusion = static_cast<recount::model::Inclusion>(chance.from(0, 2));
-      const recount::model::LevelDescription& above = machine.levels.back();
-      if (level.inclusion == recount::model::Inclusion::exclusive &&
-          (above.line != line || above.write == recount::model::Write::through))
-        level.inclusion = recount::model::Inclusion::inclusive;
-      if (level.inclusion == recount::model::Inclusion::exclusive) {
+      level.inclusion = static_cast<Inclusion>(chance.from(0, 2));
+      const LevelDescription& above = machine.levels.back();
+      if (level.inclusion == Inclusion::exclusive && (above.line != line || above.write == Write::through))
+        level.inclusion = Inclusion::inclusive;
+      if (level.inclusion == Inclusion::exclusive) {
         level.allocate = true;
-        level.prefetch = recount::model::Prefetch::none;
+        level.prefetch.clear();
       }
     }
     machine.levels.push_back(level);
   }
   if (!plain && chance.one_in(3)) {
-    recount::model::TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
+    TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
       const std::int64_t ways = chance.from(1, 4);
-      tlb.levels.push_back({ways * chance.from(1, 3), ways});
+      const std::int64_t sets = chance.from(1, 4);
+      tlb.levels.push_back({ways * sets, ways});
+      if (chance.one_in(3)) tlb.levels.back().index = random_masks(chance, sets, chance.one_in(2));
     }
     machine.tlb = tlb;
   }
@@ -107,10 +137,11 @@ inline std::string describe(const recount::model::MachineDescription& machine) {
   for (const auto& l : machine.levels)
     text << l.name << " size " << l.size << " line " << l.line << " ways " << l.ways << " policy "
          << static_cast<int>(l.policy) << " inclusion " << static_cast<int>(l.inclusion) << " write "
-         << static_cast<int>(l.write) << " allocate " << l.allocate << " prefetch "
-         << static_cast<int>(l.prefetch) << "; ";
+         << static_cast<int>(l.write) << " allocate " << l.allocate << " prefetch " << l.prefetch.size()
+         << " masks " << l.index.size() << "; ";
   if (machine.tlb)
     for (const auto& l : machine.tlb->levels)
-      text << "tlb page " << machine.tlb->page << " entries " << l.entries << " ways " << l.ways << "; ";
+      text << "tlb page " << machine.tlb->page << " entries " << l.entries << " ways " << l.ways << " masks "
+           << l.index.size() << "; ";
   return text.str();
 }

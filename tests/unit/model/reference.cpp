@@ -1,19 +1,38 @@
 #include "reference.hpp"
 
+#include <algorithm>
+
 namespace reference {
+
+using namespace recount::model;
 
 namespace {
 
-void one_more(std::array<std::int64_t, recount::model::causes>& counter, recount::model::Cause cause) {
+void one_more(std::array<std::int64_t, causes>& counter, Cause cause) {
   counter[static_cast<std::size_t>(cause)] += 1;
 }
 
 } // namespace
 
-Cache::Cache(std::int64_t sets, std::int64_t ways, recount::model::Policy policy, std::uint64_t seed)
-    : policy_(policy), random_(seed) {
+Cache::Cache(std::int64_t sets, std::int64_t ways, Policy policy, std::uint64_t seed,
+             const std::vector<std::uint64_t>& masks)
+    : policy_(policy), masks_(masks), random_(seed) {
   const auto n = static_cast<std::size_t>(ways);
   sets_.resize(static_cast<std::size_t>(sets), Set{std::vector<Slot>(n), std::vector<bool>(n, false)});
+}
+
+// Bit i of the set: the line's bits that mask i selects, added up one by one, modulo two.
+Set& Cache::set(std::uint64_t line) {
+  if (masks_.empty()) return sets_[line % sets_.size()];
+  std::size_t number = 0, value = 1;
+  for (const std::uint64_t mask : masks_) {
+    std::uint64_t ones = 0;
+    for (int bit = 0; bit < 64; ++bit)
+      ones += (line >> bit) % 2 * ((mask >> bit) % 2);
+    number += ones % 2 * value;
+    value *= 2;
+  }
+  return sets_[number];
 }
 
 Slot* Cache::find(std::uint64_t line) {
@@ -26,7 +45,7 @@ void Cache::mark_used(std::uint64_t line) {
   Slot* const slot = find(line);
   if (slot == nullptr) return;
   slot->used = ++now_;
-  if (policy_ != recount::model::Policy::plru) return;
+  if (policy_ != Policy::plru) return;
   // From the root down: the half that does not hold the slot is next to be replaced.
   Set& s = set(line);
   std::size_t low = 0, high = s.slots.size(), node = 0;
@@ -45,15 +64,15 @@ std::size_t Cache::choose(Set& s) {
     if (!s.slots[i].full) return i;
   std::size_t best = 0;
   switch (policy_) {
-  case recount::model::Policy::lru:
+  case Policy::lru:
     for (std::size_t i = 1; i < s.slots.size(); ++i)
       if (s.slots[i].used < s.slots[best].used) best = i;
     return best;
-  case recount::model::Policy::fifo:
+  case Policy::fifo:
     for (std::size_t i = 1; i < s.slots.size(); ++i)
       if (s.slots[i].arrived < s.slots[best].arrived) best = i;
     return best;
-  case recount::model::Policy::plru: {
+  case Policy::plru: {
     std::size_t low = 0, high = s.slots.size(), node = 0;
     while (high - low > 1) {
       const std::size_t middle = (low + high) / 2;
@@ -63,7 +82,7 @@ std::size_t Cache::choose(Set& s) {
     }
     return low;
   }
-  case recount::model::Policy::random: break;
+  case Policy::random: break;
   }
   // splitmix64, and the high word of its product with the number of ways, by 32-bit halves.
   random_ += 0x9e3779b97f4a7c15u;
@@ -85,27 +104,30 @@ Slot Cache::place(std::uint64_t line, bool dirty) {
   return left;
 }
 
-Simulator::Simulator(const recount::model::MachineDescription& machine) : machine_(machine) {
+Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   std::uint64_t seed = machine.seed;
-  for (const recount::model::LevelDescription& level : machine.levels)
-    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++);
+  for (const LevelDescription& level : machine.levels)
+    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index);
   counts.levels.resize(caches_.size());
+  counts.prefetch.resize(caches_.size());
+  pages_.resize(caches_.size());
+  untouched_.resize(caches_.size());
   if (!machine.tlb) return;
-  for (const recount::model::TlbLevel& level : machine.tlb->levels)
-    tlbs_.emplace_back(level.sets(), level.ways, recount::model::Policy::lru, 0);
+  for (const TlbLevel& level : machine.tlb->levels)
+    tlbs_.emplace_back(level.sets(), level.ways, Policy::lru, 0, level.index);
   counts.tlb.resize(tlbs_.size());
 }
 
-void Simulator::access(std::uint64_t address, unsigned bytes, recount::model::Cause cause) {
-  (cause == recount::model::Cause::load ? counts.loads : counts.stores) += 1;
+void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
+  (cause == Cause::load ? counts.loads : counts.stores) += 1;
   const auto line = static_cast<std::uint64_t>(machine_.levels[0].line);
   for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
     if (machine_.tlb) translate(l * line, cause);
-    ask(0, l * line, cause, cause == recount::model::Cause::store);
+    ask(0, l * line, cause, cause == Cause::store);
   }
 }
 
-void Simulator::translate(std::uint64_t address, recount::model::Cause cause) {
+void Simulator::translate(std::uint64_t address, Cause cause) {
   const std::uint64_t page = address / static_cast<std::uint64_t>(machine_.tlb->page);
   std::size_t found = 0;
   for (; found < tlbs_.size(); ++found) {
@@ -118,73 +140,132 @@ void Simulator::translate(std::uint64_t address, recount::model::Cause cause) {
   if (found < tlbs_.size())
     tlbs_[found].mark_used(page);
   else
-    ask(0, (std::uint64_t{1} << 60) + 8 * page, recount::model::Cause::walk, false);
+    ask(0, (std::uint64_t{1} << 60) + 8 * page, Cause::walk, false);
 }
 
-bool Simulator::ask(std::size_t i, std::uint64_t address, recount::model::Cause cause, bool write) {
+bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {
   if (i == caches_.size()) {
     one_more(counts.memory.accesses, cause);
     return false;
   }
-  const recount::model::LevelDescription& as = machine_.levels[i];
+  const LevelDescription& as = machine_.levels[i];
   const auto bytes = static_cast<std::uint64_t>(as.line);
   const std::uint64_t line = address / bytes;
   one_more(at(i).accesses, cause);
   if (Slot* const slot = caches_[i].find(line)) {
     caches_[i].mark_used(line);
-    if (write && as.write == recount::model::Write::back) slot->dirty = true;
-    if (write && as.write == recount::model::Write::through) ask(i + 1, address, cause, true);
+    if (write && as.write == Write::back) slot->dirty = true;
+    if (write && as.write == Write::through) ask(i + 1, address, cause, true);
+    prefetch(i, line, cause, false);
     bool moves_up_dirty = false;
-    if (!write && as.inclusion == recount::model::Inclusion::exclusive) {
+    if (!write && as.inclusion == Inclusion::exclusive) {
       moves_up_dirty = slot->dirty;
       *slot = Slot{};
     }
     return moves_up_dirty;
   }
   one_more(at(i).misses, cause);
-  const bool stores_pass = as.inclusion == recount::model::Inclusion::exclusive || !as.allocate;
+  const bool stores_pass = as.inclusion == Inclusion::exclusive || !as.allocate;
   if (write && stores_pass) {
     ask(i + 1, address, cause, true);
     return false;
   }
   const bool dirty_below = ask(i + 1, address, cause, false);
-  if (as.inclusion == recount::model::Inclusion::exclusive) return dirty_below;
-  take_in(i, address, dirty_below || (write && as.write == recount::model::Write::back));
-  if (write && as.write == recount::model::Write::through) ask(i + 1, address, cause, true);
-  const bool demand = cause == recount::model::Cause::load || cause == recount::model::Cause::store;
-  const std::uint64_t next = (line + 1) * bytes;
-  if (demand && as.prefetch == recount::model::Prefetch::next_line && (line * bytes) / 4096 == next / 4096) {
-    at(i).prefetches += 1;
-    if (caches_[i].find(line + 1) == nullptr)
-      take_in(i, next, ask(i + 1, next, recount::model::Cause::prefetch, false));
-  }
+  if (as.inclusion == Inclusion::exclusive) return dirty_below;
+  take_in(i, address, dirty_below || (write && as.write == Write::back));
+  if (write && as.write == Write::through) ask(i + 1, address, cause, true);
+  prefetch(i, line, cause, true);
   return false;
 }
 
-void Simulator::give(std::size_t i, std::uint64_t address, recount::model::Cause cause,
-                     std::int64_t line_above) {
+void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool missed) {
+  if (cause != Cause::load && cause != Cause::store && cause != Cause::walk) return;
+  if (const auto found = untouched_[i].find(line); !missed && found != untouched_[i].end()) {
+    of(i, found->second).useful += 1;
+    untouched_[i].erase(found);
+  }
+  const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
+  for (const Prefetcher& by : machine_.levels[i].prefetch)
+    switch (by.kind) {
+    case Prefetch::next_line:
+      if (missed && cause != Cause::walk && (line + 1) % a_page != 0) fetch(i, line + 1, by.kind);
+      break;
+    case Prefetch::adjacent_line:
+      if (missed) fetch(i, line % 2 == 0 ? line + 1 : line - 1, by.kind);
+      break;
+    case Prefetch::streamer:
+      if (cause == Cause::walk) break;
+      for (const std::uint64_t next : stream(i, by, line))
+        fetch(i, next, by.kind);
+    }
+}
+
+void Simulator::fetch(std::size_t i, std::uint64_t line, Prefetch kind) {
+  at(i).prefetches += 1;
+  of(i, kind).requests += 1;
+  if (caches_[i].find(line) != nullptr) return;
+  of(i, kind).fetches += 1;
+  const std::uint64_t address = line * static_cast<std::uint64_t>(machine_.levels[i].line);
+  take_in(i, address, ask(i + 1, address, Cause::prefetch, false));
+  untouched_[i][line] = kind;
+}
+
+/// The lines that a streamer asks for after an access.
+std::vector<std::uint64_t> Simulator::stream(std::size_t i, const Prefetcher& by, std::uint64_t line) {
+  const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
+  auto& pages = pages_[i];
+  if (!pages.contains(line / a_page) && pages.size() == static_cast<std::size_t>(by.streams)) {
+    auto oldest = pages.begin();
+    for (auto at = pages.begin(); at != pages.end(); ++at)
+      if (at->second.used < oldest->second.used) oldest = at;
+    pages.erase(oldest);
+  }
+  Page& page = pages[line / a_page];
+  page.used = ++now_;
+  auto& lines = page.lines;
+  if (!lines.empty() && lines.back() == line) return {};
+  lines.push_back(line);
+  if (lines.size() == 1) return {};
+  const bool up = line > lines[lines.size() - 2];
+  std::size_t run = 1; // accesses that lead here in one direction
+  while (run < lines.size() && (lines[lines.size() - run] > lines[lines.size() - run - 1]) == up)
+    ++run;
+  if (run == 2) page.farthest = line; // it has turned round
+  if (run < static_cast<std::size_t>(by.trigger)) return {};
+  page.farthest = up ? std::max(page.farthest, line) : std::min(page.farthest, line);
+  std::vector<std::uint64_t> next;
+  for (std::int64_t n = 0; n < by.degree; ++n) {
+    const std::uint64_t candidate = up ? page.farthest + 1 : page.farthest - 1;
+    const std::uint64_t away = up ? candidate - line : line - candidate;
+    if (candidate / a_page != line / a_page || away > static_cast<std::uint64_t>(by.distance)) break;
+    next.push_back(page.farthest = candidate);
+  }
+  return next;
+}
+
+void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int64_t line_above) {
   if (i == caches_.size()) {
     one_more(counts.memory.accesses, cause);
     return;
   }
-  const recount::model::LevelDescription& as = machine_.levels[i];
+  const LevelDescription& as = machine_.levels[i];
   const std::uint64_t line = address / static_cast<std::uint64_t>(as.line);
-  const bool dirty = cause == recount::model::Cause::write_back;
+  const bool dirty = cause == Cause::write_back;
   one_more(at(i).accesses, cause);
   if (Slot* const slot = caches_[i].find(line)) {
     caches_[i].mark_used(line);
-    if (dirty && as.write == recount::model::Write::back) slot->dirty = true;
+    if (dirty && as.write == Write::back) slot->dirty = true;
   } else {
     one_more(at(i).misses, cause);
     if (!as.allocate) {
       give(i + 1, address, cause, line_above);
       return;
     }
-    bool dirty_here = dirty && as.write == recount::model::Write::back;
-    if (line_above < as.line && ask(i + 1, address, recount::model::Cause::refill, false)) dirty_here = true;
+    bool dirty_here = dirty && as.write == Write::back;
+    if (line_above < as.line && ask(i + 1, address, Cause::refill, false)) dirty_here = true;
     take_in(i, address, dirty_here);
   }
-  if (dirty && as.write == recount::model::Write::through) give(i + 1, address, cause, line_above);
+  if (dirty && as.write == Write::through) give(i + 1, address, cause, line_above);
 }
 
 void Simulator::take_in(std::size_t i, std::uint64_t address, bool dirty) {
@@ -195,7 +276,14 @@ void Simulator::take_in(std::size_t i, std::uint64_t address, bool dirty) {
 
 void Simulator::throw_out(std::size_t i, std::uint64_t address, bool dirty) {
   at(i).evictions += 1;
-  if (machine_.levels[i].inclusion == recount::model::Inclusion::inclusive)
+  const auto unused = [this](std::size_t level, std::uint64_t line) {
+    const auto found = untouched_[level].find(line);
+    if (found == untouched_[level].end()) return;
+    of(level, found->second).useless += 1;
+    untouched_[level].erase(found);
+  };
+  unused(i, address / static_cast<std::uint64_t>(machine_.levels[i].line));
+  if (machine_.levels[i].inclusion == Inclusion::inclusive)
     for (std::size_t above = 0; above < i; ++above)
       for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += machine_.levels[above].line) {
         const std::uint64_t part = address + static_cast<std::uint64_t>(byte);
@@ -203,15 +291,15 @@ void Simulator::throw_out(std::size_t i, std::uint64_t address, bool dirty) {
             caches_[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
         if (copy == nullptr) continue;
         dirty = dirty || copy->dirty;
+        unused(above, copy->line);
         *copy = Slot{};
         at(above).invalidations += 1;
       }
   const bool exclusive_below =
-      i + 1 < caches_.size() && machine_.levels[i + 1].inclusion == recount::model::Inclusion::exclusive;
+      i + 1 < caches_.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
   if (dirty) at(i).write_backs += 1;
   if (dirty || exclusive_below)
-    give(i + 1, address, dirty ? recount::model::Cause::write_back : recount::model::Cause::victim,
-         machine_.levels[i].line);
+    give(i + 1, address, dirty ? Cause::write_back : Cause::victim, machine_.levels[i].line);
 }
 
 } // namespace reference

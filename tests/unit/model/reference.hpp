@@ -7,6 +7,7 @@
 #include "model/machine.hpp"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace reference {
@@ -26,16 +27,18 @@ struct Set {
 
 class Cache {
 public:
-  Cache(std::int64_t sets, std::int64_t ways, recount::model::Policy policy, std::uint64_t seed);
+  Cache(std::int64_t sets, std::int64_t ways, recount::model::Policy policy, std::uint64_t seed,
+        const std::vector<std::uint64_t>& masks);
   Slot* find(std::uint64_t line);
   void mark_used(std::uint64_t line);
   Slot place(std::uint64_t line, bool dirty); // what left; not full: nothing did
 
 private:
   std::size_t choose(Set& set);
-  Set& set(std::uint64_t line) { return sets_[line % sets_.size()]; }
+  Set& set(std::uint64_t line);
   std::vector<Set> sets_;
   recount::model::Policy policy_;
+  std::vector<std::uint64_t> masks_;
   std::uint64_t random_;
   long now_ = 0;
 };
@@ -54,10 +57,24 @@ private:
   void give(std::size_t at, std::uint64_t address, Cause cause, std::int64_t line_above);
   void take_in(std::size_t at, std::uint64_t address, bool dirty);
   void throw_out(std::size_t at, std::uint64_t address, bool dirty);
+  void prefetch(std::size_t at, std::uint64_t line, Cause cause, bool missed);
+  void fetch(std::size_t at, std::uint64_t line, recount::model::Prefetch kind);
+  std::vector<std::uint64_t> stream(std::size_t at, const recount::model::Prefetcher& by, std::uint64_t line);
+  recount::model::PrefetchCounts& of(std::size_t level, recount::model::Prefetch kind) {
+    return counts.prefetch[level][static_cast<std::size_t>(kind)];
+  }
+  struct Page { // what a streamer knows of one
+    long used = 0;
+    std::vector<std::uint64_t> lines; // all accesses, repetitions left out
+    std::uint64_t farthest = 0;
+  };
   recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
 
   recount::model::MachineDescription machine_;
   std::vector<Cache> caches_, tlbs_;
+  std::vector<std::map<std::uint64_t, Page>> pages_;                         // by level
+  std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched_; // prefetched lines, by level
+  long now_ = 0;
 };
 
 } // namespace reference

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <sstream>
 
+using namespace recount::model;
 namespace data = boost::unit_test::data;
 
 namespace {
@@ -23,7 +24,7 @@ struct Expected {
 
 struct Row {
   std::string what;
-  recount::model::MachineDescription machine;
+  MachineDescription machine;
   std::string trace;
   std::vector<Expected> expected; ///< a level each, then what reached memory
 };
@@ -31,9 +32,8 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
   return out << row.what;
 }
 
-recount::model::LevelDescription level(std::int64_t size, std::int64_t ways,
-                                       recount::model::Policy policy = recount::model::Policy::lru) {
-  recount::model::LevelDescription l;
+LevelDescription level(std::int64_t size, std::int64_t ways, Policy policy = Policy::lru) {
+  LevelDescription l;
   l.name = "L";
   l.size = size;
   l.line = 16;
@@ -41,34 +41,49 @@ recount::model::LevelDescription level(std::int64_t size, std::int64_t ways,
   l.policy = policy;
   return l;
 }
-recount::model::LevelDescription with(recount::model::LevelDescription l,
-                                      recount::model::Inclusion inclusion) {
+LevelDescription with(LevelDescription l, Inclusion inclusion) {
   l.inclusion = inclusion;
   return l;
 }
-recount::model::LevelDescription through_without_allocation(recount::model::LevelDescription l) {
-  l.write = recount::model::Write::through;
+LevelDescription through_without_allocation(LevelDescription l) {
+  l.write = Write::through;
   l.allocate = false;
   return l;
 }
-recount::model::LevelDescription next_line(recount::model::LevelDescription l) {
-  l.prefetch = recount::model::Prefetch::next_line;
+LevelDescription next_line(LevelDescription l) {
+  l.prefetch = {{Prefetch::next_line}};
   return l;
 }
-recount::model::LevelDescription through(recount::model::LevelDescription l) {
-  l.write = recount::model::Write::through;
+LevelDescription adjacent_line(LevelDescription l) {
+  l.prefetch = {{Prefetch::adjacent_line}};
   return l;
 }
-recount::model::LevelDescription without_allocation(recount::model::LevelDescription l) {
+LevelDescription streamer(LevelDescription l, std::int64_t streams, std::int64_t trigger) {
+  l.prefetch = {{Prefetch::streamer, streams, trigger, 3, 2}};
+  return l;
+}
+LevelDescription through(LevelDescription l) {
+  l.write = Write::through;
+  return l;
+}
+LevelDescription without_allocation(LevelDescription l) {
   l.allocate = false;
   return l;
 }
-recount::model::MachineDescription of(std::vector<recount::model::LevelDescription> levels) {
+MachineDescription of(std::vector<LevelDescription> levels) {
   return {"hand", "", std::move(levels), {}, 1};
 }
-recount::model::MachineDescription with_tlb(recount::model::MachineDescription machine, std::int64_t page,
-                                            std::int64_t entries) {
-  machine.tlb = recount::model::TlbDescription{page, {{entries, entries}}};
+LevelDescription hashed(LevelDescription l, std::vector<std::uint64_t> masks) {
+  l.index = std::move(masks);
+  return l;
+}
+MachineDescription hashed_tlb(MachineDescription machine, std::int64_t page,
+                              std::vector<std::uint64_t> masks) {
+  machine.tlb = TlbDescription{page, {{2, 1, std::move(masks)}}};
+  return machine;
+}
+MachineDescription with_tlb(MachineDescription machine, std::int64_t page, std::int64_t entries) {
+  machine.tlb = TlbDescription{page, {{entries, entries}}};
   return machine;
 }
 
@@ -81,10 +96,10 @@ const std::vector<Row> rows = {
   {"lru", of({level(32, 2)}), "l0 l16 l0 l32 l16 l0",
    {{.loads = 6, .load_misses = 5, .evictions = 3}, {.loads = 5}}},
   // l32 evicts 0, the oldest, so 16 is still there; l0 evicts 16.
-  {"fifo", of({level(32, 2, recount::model::Policy::fifo)}), "l0 l16 l0 l32 l16 l0",
+  {"fifo", of({level(32, 2, Policy::fifo)}), "l0 l16 l0 l32 l16 l0",
    {{.loads = 6, .load_misses = 4, .evictions = 2}, {.loads = 4}}},
   // After 0 16 32 48 0 the tree points right, and there at 32: l64 evicts it, 16 stays.
-  {"tree-plru", of({level(64, 4, recount::model::Policy::plru)}), "l0 l16 l32 l48 l0 l64 l16 l32",
+  {"tree-plru", of({level(64, 4, Policy::plru)}), "l0 l16 l32 l48 l0 l64 l16 l32",
    {{.loads = 8, .load_misses = 6, .evictions = 2}, {.loads = 6}}},
   // The same under LRU: l64 evicts 16, l16 evicts 32, l32 evicts 48.
   {"lru beside tree-plru", of({level(64, 4)}), "l0 l16 l32 l48 l0 l64 l16 l32",
@@ -92,6 +107,17 @@ const std::vector<Row> rows = {
   // Line 3 falls into set 0 of 3; 16 keeps set 1.
   {"three sets", of({level(48, 1)}), "l0 l16 l32 l48 l0 l16",
    {{.loads = 6, .load_misses = 5, .evictions = 2}, {.loads = 5}}},
+  // Line 2 (l32) has the set 0 XOR 1 = 1, line 1 the set 1 and line 3 the set 0: l32 evicts 16, 0 stays.
+  // Without the hash l32 would evict 0.
+  {"xor of two bits", of({hashed(level(32, 1), {3})}), "l0 l16 l32 l0 l48",
+   {{.loads = 5, .load_misses = 4, .evictions = 2}, {.loads = 4}}},
+  // Bit 0 of the set is line bit 1, bit 1 is line bits 0 and 2: lines 0 and 5 share set 0, 1 and 4 set 2.
+  {"masks", of({hashed(level(64, 1), {2, 5})}), "l0 l16 l64 l80 l16 l0 l32 l48",
+   {{.loads = 8, .load_misses = 8, .evictions = 4}, {.loads = 8}}},
+  // Pages 1 and 2 share set 1 of the TLB and 0 has set 0, so 0 needs no second walk. Entries 0 and 1 share a
+  // line.
+  {"a hashed TLB", hashed_tlb(of({level(256, 16)}), 64, {3}), "l0 l64 l128 l0",
+   {{.loads = 4, .load_misses = 3, .walks = 3, .walk_misses = 2}, {.loads = 3, .walks = 2}}},
   // Four lines stay, the fifth evicts the first.
   {"fully associative", of({level(64, 4)}), "l0 l64 l128 l192 l0 l256 l64",
    {{.loads = 7, .load_misses = 6, .evictions = 2}, {.loads = 6}}},
@@ -114,12 +140,12 @@ const std::vector<Row> rows = {
     {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1, .arrived = 1},
     {.loads = 3, .stores = 1, .arrived = 1}}},
   // L2 did not see l0 hit, so l32 evicts 0 there, and with it the dirty copy above; l0 then evicts 16 likewise.
-  {"inclusive", of({level(32, 2), with(level(32, 2), recount::model::Inclusion::inclusive)}), "s0 l16 l0 l32 l0",
+  {"inclusive", of({level(32, 2), with(level(32, 2), Inclusion::inclusive)}), "s0 l16 l0 l32 l0",
    {{.loads = 4, .load_misses = 3, .stores = 1, .store_misses = 1, .invalidations = 2},
     {.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 2, .write_backs = 1},
     {.loads = 3, .stores = 1, .arrived = 1}}},
   // 0 goes down dirty, comes up dirty in exchange for 16, goes down again and drives 16 out.
-  {"exclusive", of({level(16, 1), with(level(16, 1), recount::model::Inclusion::exclusive)}), "s0 l16 l0 l32",
+  {"exclusive", of({level(16, 1), with(level(16, 1), Inclusion::exclusive)}), "s0 l16 l0 l32",
    {{.loads = 3, .load_misses = 3, .stores = 1, .store_misses = 1, .evictions = 3, .write_backs = 2},
     {.loads = 3, .load_misses = 2, .stores = 1, .store_misses = 1, .evictions = 1, .arrived = 3, .arrived_missing = 3},
     {.loads = 2, .stores = 1}}},
@@ -158,10 +184,27 @@ const std::vector<Row> rows = {
   // A prefetcher stays in the page of 4096 bytes.
   {"prefetch at a page's end", of({next_line(level(64, 4))}), "l4080 l4096",
    {{.loads = 2, .load_misses = 2}, {.loads = 2, .prefetched = 1}}},
+  // 16 brings 0 and 64 brings 80, the others of their pairs (0 16) (64 80); 48 brings 32.
+  {"adjacent-line prefetch", of({adjacent_line(level(256, 16))}), "l16 l0 s64 l80 l48 l32 l96",
+   {{.loads = 6, .load_misses = 3, .stores = 1, .store_misses = 1},
+    {.loads = 3, .stores = 1, .prefetched = 4}}},
+  // The second access in one direction starts it: l16 brings 32 48, l32 64 80 (3 ahead at most), l48 96, l64 112.
+  {"streamer", of({streamer(level(256, 16), 4, 2)}), "l0 l16 l32 l48 l48 l64",
+   {{.loads = 6, .load_misses = 2}, {.loads = 2, .prefetched = 6}}},
+  // Down from 4144: l4128 brings 4112 and 4096, and there the page ends.
+  {"streamer downwards", of({streamer(level(256, 16), 4, 2)}), "l4144 l4128 l4112 l4096 l4080",
+   {{.loads = 5, .load_misses = 3}, {.loads = 3, .prefetched = 2}}},
+  // l16 l32 would start it, but one stream is not enough for two pages: 4096 takes its place in between.
+  {"streams", of({streamer(level(256, 16), 1, 2)}), "l0 l4096 l16 l4112 l32",
+   {{.loads = 5, .load_misses = 5}, {.loads = 5}}},
+  // Three accesses start it. l0 is the third downwards, where the page ends; l64 the third upwards: it brings
+  // 80 and 96, l96 brings 112 and 128.
+  {"a trigger of three", of({streamer(level(256, 16), 4, 3)}), "l0 l32 l16 l0 l48 l64 l96",
+   {{.loads = 7, .load_misses = 5}, {.loads = 5, .prefetched = 4}}},
 };
 // clang-format on
 
-void replay(recount::model::Hierarchy& caches, const std::string& trace) {
+void replay(Hierarchy& caches, const std::string& trace) {
   std::istringstream words(trace);
   for (std::string word; words >> word;) {
     const auto slash = word.find('/');
@@ -172,25 +215,21 @@ void replay(recount::model::Hierarchy& caches, const std::string& trace) {
   }
 }
 
-void check(const recount::model::LevelCounts& counts, const Expected& e) {
-  BOOST_TEST(counts.accessed(recount::model::Cause::load) == e.loads);
-  BOOST_TEST(counts.missed(recount::model::Cause::load) == e.load_misses);
-  BOOST_TEST(counts.accessed(recount::model::Cause::store) == e.stores);
-  BOOST_TEST(counts.missed(recount::model::Cause::store) == e.store_misses);
+void check(const LevelCounts& counts, const Expected& e) {
+  BOOST_TEST(counts.accessed(Cause::load) == e.loads);
+  BOOST_TEST(counts.missed(Cause::load) == e.load_misses);
+  BOOST_TEST(counts.accessed(Cause::store) == e.stores);
+  BOOST_TEST(counts.missed(Cause::store) == e.store_misses);
   BOOST_TEST(counts.evictions == e.evictions);
   BOOST_TEST(counts.write_backs == e.write_backs);
   BOOST_TEST(counts.invalidations == e.invalidations);
-  BOOST_TEST(counts.accessed(recount::model::Cause::write_back) +
-                 counts.accessed(recount::model::Cause::victim) ==
-             e.arrived);
-  BOOST_TEST(counts.missed(recount::model::Cause::write_back) +
-                 counts.missed(recount::model::Cause::victim) ==
-             e.arrived_missing);
-  BOOST_TEST(counts.accessed(recount::model::Cause::walk) == e.walks);
-  BOOST_TEST(counts.missed(recount::model::Cause::walk) == e.walk_misses);
-  BOOST_TEST(counts.accessed(recount::model::Cause::prefetch) == e.prefetched);
-  BOOST_TEST(counts.missed(recount::model::Cause::prefetch) == e.prefetch_misses);
-  BOOST_TEST(counts.accessed(recount::model::Cause::refill) == 0);
+  BOOST_TEST(counts.accessed(Cause::write_back) + counts.accessed(Cause::victim) == e.arrived);
+  BOOST_TEST(counts.missed(Cause::write_back) + counts.missed(Cause::victim) == e.arrived_missing);
+  BOOST_TEST(counts.accessed(Cause::walk) == e.walks);
+  BOOST_TEST(counts.missed(Cause::walk) == e.walk_misses);
+  BOOST_TEST(counts.accessed(Cause::prefetch) == e.prefetched);
+  BOOST_TEST(counts.missed(Cause::prefetch) == e.prefetch_misses);
+  BOOST_TEST(counts.accessed(Cause::refill) == 0);
 }
 
 } // namespace
@@ -198,9 +237,9 @@ void check(const recount::model::LevelCounts& counts, const Expected& e) {
 BOOST_AUTO_TEST_SUITE(hand)
 
 BOOST_DATA_TEST_CASE(counts_of, data::make(rows), row) {
-  recount::model::Hierarchy caches(row.machine);
+  Hierarchy caches(row.machine);
   replay(caches, row.trace);
-  const recount::model::Counts counts = caches.counts();
+  const Counts counts = caches.counts();
   BOOST_REQUIRE(row.expected.size() == counts.levels.size() + 1);
   for (std::size_t i = 0; i < counts.levels.size(); ++i) {
     BOOST_TEST_CONTEXT("level " << i + 1) check(counts.levels[i], row.expected[i]);
@@ -208,36 +247,53 @@ BOOST_DATA_TEST_CASE(counts_of, data::make(rows), row) {
   BOOST_TEST_CONTEXT("memory") check(counts.memory, row.expected.back());
 }
 
+BOOST_AUTO_TEST_CASE(prefetches_are_useful_useless_or_still_there) {
+  Hierarchy caches(of({streamer(level(64, 4), 4, 2)}));
+  replay(caches, "l0 l16"); // brings 32 and 48
+  replay(caches, "l32");    // useful; brings 64 and 80 in place of 0 and 16
+  const auto now = [&] { return caches.counts().prefetch.at(0).at(number(Prefetch::streamer)); };
+  BOOST_TEST((now() == PrefetchCounts{4, 4, 1, 0}));
+  replay(caches, "l8192"); // in place of 48
+  BOOST_TEST((now() == PrefetchCounts{4, 4, 1, 1}));
+  replay(caches, "l16384"); // in place of 32, which was used
+  BOOST_TEST((now() == PrefetchCounts{4, 4, 1, 1}));
+  replay(caches, "l32768"); // in place of 64
+  BOOST_TEST((now() == PrefetchCounts{4, 4, 1, 2}));
+  caches.reset_counters();
+  replay(caches, "l80"); // brought in before; brings 96 and 112
+  BOOST_TEST((now() == PrefetchCounts{2, 2, 1, 0}));
+}
+
 BOOST_AUTO_TEST_CASE(an_access_across_lines_is_one_instruction) {
-  recount::model::Hierarchy caches(of({level(64, 4)}));
+  Hierarchy caches(of({level(64, 4)}));
   caches.load(10, 40); // lines 0 to 3
   caches.store(30, 4);
   BOOST_TEST(caches.counts().loads == 1);
   BOOST_TEST(caches.counts().stores == 1);
-  BOOST_TEST(caches.counts().levels[0].accessed(recount::model::Cause::load) == 4);
-  BOOST_TEST(caches.counts().levels[0].accessed(recount::model::Cause::store) == 2);
+  BOOST_TEST(caches.counts().levels[0].accessed(Cause::load) == 4);
+  BOOST_TEST(caches.counts().levels[0].accessed(Cause::store) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_longer_line_below_is_read_before_a_part_is_written_into_it) {
-  recount::model::MachineDescription machine = of({level(32, 2), level(32, 1)});
+  MachineDescription machine = of({level(32, 2), level(32, 1)});
   machine.levels[1].line = 32; // one line of two
-  recount::model::Hierarchy caches(machine);
+  Hierarchy caches(machine);
   replay(caches, "s0 l32 l64"); // L2 holds 64..95 when 0..15 comes down
-  const recount::model::Counts counts = caches.counts();
-  BOOST_TEST(counts.levels[1].missed(recount::model::Cause::write_back) == 1);
-  BOOST_TEST(counts.memory.accessed(recount::model::Cause::refill) == 1);
+  const Counts counts = caches.counts();
+  BOOST_TEST(counts.levels[1].missed(Cause::write_back) == 1);
+  BOOST_TEST(counts.memory.accessed(Cause::refill) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(counters_restart_and_caches_empty_apart) {
-  recount::model::Hierarchy caches(of({level(64, 4)}));
+  Hierarchy caches(of({level(64, 4)}));
   replay(caches, "l0 s16");
   caches.reset_counters();
   BOOST_TEST(caches.counts().loads == 0);
   replay(caches, "l0 s16");
-  BOOST_TEST(caches.counts().levels[0].missed(recount::model::Cause::load) == 0); // still held
+  BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 0); // still held
   caches.clear();
   replay(caches, "l0");
-  BOOST_TEST(caches.counts().levels[0].missed(recount::model::Cause::load) == 1);
+  BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

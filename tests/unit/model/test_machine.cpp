@@ -10,6 +10,7 @@
 #include <fstream>
 #include <ostream>
 
+using namespace recount::model;
 namespace data = boost::unit_test::data;
 
 namespace {
@@ -52,6 +53,20 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": "32K", "line": 48, "ways": 8)"), {"levels[0].line: must be a power of two"}},
     {one_level(R"("size": "32K", "line": 64, "ways": "half")"), {"levels[0].ways", "\"full\""}},
     {one_level(R"("size": "32K", "line": 64, "ways": 513)"), {"levels[0].ways: must be from 1 to", "512"}},
+    {one_level(R"("size": 192, "line": 64, "ways": 1, "index": "xor")"), {"levels[0].index", "power of two"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 1, "index": "hash")"),
+     {"levels[0].index: must be", "hash"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 1, "index": ["0x1", 2])"),
+     {"levels[0].index: a mask is text"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 1, "index": ["0x1", "0x2g"])"), {"0x2g"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 1, "index": ["0x1"])"),
+     {"levels[0].index: needs as many", "4"}},
+    {one_level(R"("size": 512, "line": 64, "ways": 1, "index": ["0x3", "0x5", "0x6"])"),
+     {"levels[0].index: a mask is the XOR of others"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 1, "index": ["0x1000000000000000"])"), {"too high"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "tlb": {"levels": [{"entries": 12, "ways": 4, "index": "xor"}]}})",
+     {"tlb.levels[0].index", "not 3"}},
     {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is not a multiple"}},
     {one_level(R"("size": 192, "line": 64, "ways": 3, "policy": "plru")"), {"levels[0].policy: plru needs"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
@@ -60,6 +75,27 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": 128, "line": 64, "ways": 2, "inclusion": "inclusive")"),
      {"levels[0].inclusion: the first level"}},
     {two_levels("", R"(, "inclusion": "exclusive", "prefetch": "next-line")"), {"levels[1].prefetch"}},
+    {two_levels("", R"(, "prefetch": "nextline")"), {"levels[1].prefetch: unknown value", "next-line"}},
+    {two_levels("", R"(, "prefetch": [{"type": "stream"}])"),
+     {"levels[1].prefetch[0].type: unknown value", "streamer"}},
+    {two_levels("", R"(, "prefetch": [{}])"), {"levels[1].prefetch[0].type: missing"}},
+    {two_levels("", R"(, "prefetch": [{"type": "none"}])"), {"levels[1].prefetch[0].type"}},
+    {two_levels("", R"(, "prefetch": [{"type": "adjacent-line", "degree": 2}])"),
+     {"levels[1].prefetch[0].degree: unknown field"}},
+    {two_levels("", R"(, "prefetch": [{"type": "streamer", "trigger": 1}])"),
+     {"levels[1].prefetch", "trigger 2"}},
+    {two_levels("", R"(, "prefetch": [{"type": "streamer"}, {"type": "streamer"}])"), {"two prefetchers"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "presets": {"PAPI_L2_DCM": {"MODEL_L1_EVICTIONS": 1}}})",
+     {"presets.PAPI_L2_DCM", "no such preset"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTION": 1}}})",
+     {"presets.PAPI_L1_DCM.MODEL_L1_EVICTION", "MODEL_L1_EVICTIONS"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTIONS": 0}}})",
+     {"presets.PAPI_L1_DCM.MODEL_L1_EVICTIONS: must be at least 1"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "preset": {}})",
+     {"preset: unknown field"}},
     {two_levels(R"(, "write": "through")", R"(, "inclusion": "exclusive")"), {"levels[1].inclusion", "L1"}},
     {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2},
         {"name": "L2", "size": 128, "line": 32, "ways": 2}]})",
@@ -87,75 +123,79 @@ bool is_bad_input(const recount::Error& e) {
 BOOST_AUTO_TEST_SUITE(machine_description)
 
 BOOST_DATA_TEST_CASE(mistakes_are_named, data::make(wrongs), wrong) {
-  BOOST_CHECK_EXCEPTION((void)recount::model::parse_machine(wrong.json, "m.json"), recount::Error,
-                        [&](const recount::Error& e) {
-                          const std::string message = e.what();
-                          for (const std::string& part : wrong.says) {
-                            BOOST_TEST_CONTEXT(message)
-                            BOOST_TEST((message.find(part) != std::string::npos), part);
-                          }
-                          return is_bad_input(e) && e.problem().subject == "m.json";
-                        });
+  BOOST_CHECK_EXCEPTION(
+      (void)parse_machine(wrong.json, "m.json"), recount::Error, [&](const recount::Error& e) {
+        const std::string message = e.what();
+        for (const std::string& part : wrong.says) {
+          BOOST_TEST_CONTEXT(message) BOOST_TEST((message.find(part) != std::string::npos), part);
+        }
+        return is_bad_input(e) && e.problem().subject == "m.json";
+      });
 }
 
 BOOST_AUTO_TEST_CASE(every_field_is_read) {
-  const recount::model::MachineDescription m = recount::model::parse_machine(R"({
+  const MachineDescription m = parse_machine(R"({
     "name": "m", "source": "a manual", "seed": 7,
     "levels": [
       {"name": "L1", "size": "1K", "line": 32, "ways": "full", "policy": "fifo", "write": "through",
-       "allocate": false, "prefetch": "next-line", "latency": 4.5},
-      {"name": "L2", "size": "1M", "line": 64, "ways": 16, "inclusion": "inclusive", "policy": "random"}],
-    "tlb": {"page": "2M", "levels": [{"entries": 8, "ways": "full"}, {"entries": 12, "ways": 4}]}})",
-                                                                             "m.json");
+       "allocate": false, "prefetch": "next-line", "latency": 4.5, "index": "modulo"},
+      {"name": "L2", "size": "1M", "line": 64, "ways": 16, "inclusion": "inclusive", "policy": "random",
+       "prefetch": [{"type": "adjacent-line"}, {"type": "streamer", "streams": 8, "distance": 5}]}],
+    "presets": {"PAPI_L2_DCM": {"MODEL_L2_DEMAND_MISSES": 1, "MODEL_L2_STREAMER_FETCHES": 2}},
+    "tlb": {"page": "2M", "levels": [{"entries": 8, "ways": "full"}, {"entries": 12, "ways": 4},
+      {"entries": 32, "ways": 4, "index": "xor"}, {"entries": 4, "ways": 1, "index": ["0x81", "0x2"]}]}})",
+                                             "m.json");
   BOOST_TEST(m.name == "m");
   BOOST_TEST(m.source == "a manual");
   BOOST_TEST(m.seed == 7u);
   BOOST_REQUIRE(m.levels.size() == 2u);
-  const recount::model::LevelDescription& l1 = m.levels[0];
+  const LevelDescription& l1 = m.levels[0];
   BOOST_TEST((l1.size == 1024 && l1.line == 32 && l1.ways == 32 && l1.sets() == 1));
-  BOOST_TEST((l1.policy == recount::model::Policy::fifo && l1.write == recount::model::Write::through &&
-              !l1.allocate));
-  BOOST_TEST((l1.prefetch == recount::model::Prefetch::next_line && l1.latency == 4.5));
-  const recount::model::LevelDescription& l2 = m.levels[1];
-  BOOST_TEST(
-      (l2.size == 1 << 20 && l2.sets() == 1024 && l2.inclusion == recount::model::Inclusion::inclusive));
-  BOOST_TEST((l2.policy == recount::model::Policy::random && l2.write == recount::model::Write::back &&
-              l2.allocate && !l2.latency));
+  BOOST_TEST((l1.policy == Policy::fifo && l1.write == Write::through && !l1.allocate));
+  BOOST_TEST((l1.prefetch.size() == 1 && l1.prefetch[0].kind == Prefetch::next_line && l1.latency == 4.5));
+  const LevelDescription& l2 = m.levels[1];
+  BOOST_TEST((l2.size == 1 << 20 && l2.sets() == 1024 && l2.inclusion == Inclusion::inclusive));
+  BOOST_REQUIRE(l2.prefetch.size() == 2u);
+  BOOST_TEST((l2.prefetch[0].kind == Prefetch::adjacent_line && l2.prefetch[1].kind == Prefetch::streamer));
+  BOOST_TEST((l2.prefetch[1].streams == 8 && l2.prefetch[1].distance == 5));
+  BOOST_TEST((l2.prefetch[1].trigger == 2 && l2.prefetch[1].degree == 2)); // defaults
+  BOOST_TEST(m.presets.at("PAPI_L2_DCM").at("MODEL_L2_STREAMER_FETCHES") == 2);
+  BOOST_TEST((l2.policy == Policy::random && l2.write == Write::back && l2.allocate && !l2.latency));
   BOOST_REQUIRE(m.tlb.has_value());
   BOOST_TEST(m.tlb->page == 2 << 20);
-  BOOST_TEST((m.tlb->levels.size() == 2 && m.tlb->levels[0].ways == 8 && m.tlb->levels[1].sets() == 3));
+  BOOST_TEST((m.tlb->levels.size() == 4 && m.tlb->levels[0].ways == 8 && m.tlb->levels[1].sets() == 3));
+  BOOST_TEST((l1.index.empty() && l2.index.empty() && m.tlb->levels[1].index.empty()));
+  const std::vector<std::uint64_t> xor_of_three{0x9, 0x12, 0x24}, listed{0x81, 0x2};
+  BOOST_TEST((m.tlb->levels[2].index == xor_of_three && m.tlb->levels[3].index == listed));
 }
 
 BOOST_AUTO_TEST_CASE(huge_pages_have_entries_of_their_own_or_those_of_small_pages) {
   const std::string start =
       R"({"name": "m", "levels": [{"name": "L1", "size": "1K", "line": 64, "ways": 4}])";
-  const auto misses = [](const recount::model::MachineDescription& m) { // over 4 pages of 2 MiB, second pass
-    recount::model::Hierarchy caches(m);
+  const auto misses = [](const MachineDescription& m) { // over 4 pages of 2 MiB, second pass
+    Hierarchy caches(m);
     for (int pass = 0; pass < 2; ++pass) {
       caches.reset_counters();
       for (std::uint64_t i = 0; i < 2048; ++i)
         caches.load(i << 12, 1);
     }
-    return caches.counts().tlb.back().missed(recount::model::Cause::load);
+    return caches.counts().tlb.back().missed(Cause::load);
   };
-  const auto plain =
-      recount::model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}]}})", "m.json");
+  const auto plain = parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}]}})", "m.json");
   BOOST_TEST(misses(plain) == 2048);
-  BOOST_TEST(recount::model::with_huge_pages(plain).tlb->page == 2 << 20);
-  BOOST_TEST(misses(recount::model::with_huge_pages(plain)) == 0);
-  const auto fewer =
-      recount::model::parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}], "huge":
+  BOOST_TEST(with_huge_pages(plain).tlb->page == 2 << 20);
+  BOOST_TEST(misses(with_huge_pages(plain)) == 0);
+  const auto fewer = parse_machine(start + R"(, "tlb": {"levels": [{"entries": 4, "ways": 4}], "huge":
       {"levels": [{"entries": 2, "ways": 2}]}}})",
-                                    "m.json");
+                                   "m.json");
   BOOST_TEST(misses(fewer) == 2048);
-  BOOST_TEST(misses(recount::model::with_huge_pages(fewer)) == 4); // one for each page: LRU keeps two of four
-  const auto none = recount::model::parse_machine(start + "}", "m.json");
-  BOOST_TEST(!recount::model::with_huge_pages(none).tlb.has_value());
+  BOOST_TEST(misses(with_huge_pages(fewer)) == 4); // one for each page: LRU keeps two of four
+  const auto none = parse_machine(start + "}", "m.json");
+  BOOST_TEST(!with_huge_pages(none).tlb.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
-  const recount::model::MachineDescription m = recount::model::machine("i7-9700"),
-                                           shared = recount::model::machine("i7-9700-l3");
+  const MachineDescription m = machine("i7-9700"), shared = machine("i7-9700-l3");
   BOOST_REQUIRE(m.levels.size() == 2u);
   BOOST_REQUIRE(shared.levels.size() == 3u);
   BOOST_TEST((m.levels[0].size == 32 << 10 && m.levels[0].ways == 8 && m.levels[0].sets() == 64));
@@ -164,19 +204,25 @@ BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
   BOOST_REQUIRE((m.tlb && m.tlb->levels.size() == 2 && m.tlb->page == 4096));
   BOOST_TEST((m.tlb->levels[0].entries == 64 && m.tlb->levels[0].ways == 4));
   BOOST_TEST((m.tlb->levels[1].entries == 1536 && m.tlb->levels[1].ways == 12));
+  // TLBleed: the set is bits 12 to 18 of the address XOR bits 19 to 25.
+  const std::vector<std::uint64_t>& masks = m.tlb->levels[1].index;
+  BOOST_REQUIRE(masks.size() == 7u);
+  for (unsigned bit = 0; bit < 7; ++bit)
+    BOOST_TEST(masks[bit] == ((1u << (12 + bit) | 1u << (19 + bit)) >> 12));
+  BOOST_TEST(m.tlb->huge[1].index.empty()); // of 2 MiB pages nothing is published
   BOOST_TEST(m.source.find("Intel") != std::string::npos);
   BOOST_TEST(m.name == "i7-9700");
 }
 
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
-  BOOST_TEST(recount::model::machine_names().size() >= 6u);
-  for (const std::string& name : recount::model::machine_names()) {
-    const recount::model::MachineDescription m = recount::model::machine(name);
+  BOOST_TEST(machine_names().size() >= 6u);
+  for (const std::string& name : machine_names()) {
+    const MachineDescription m = machine(name);
     BOOST_TEST(m.name == name);
     BOOST_TEST(!m.source.empty());
-    recount::model::Hierarchy caches(m);
+    Hierarchy caches(m);
     caches.load(0, 8);
-    BOOST_TEST(caches.counts().levels.back().missed(recount::model::Cause::load) == 1);
+    BOOST_TEST(caches.counts().levels.back().missed(Cause::load) == 1);
     const bool cited =
         m.source.find("Manual") != std::string::npos || m.source.find("Guide") != std::string::npos;
     BOOST_TEST(cited, name << " cites no manual");
@@ -184,18 +230,17 @@ BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_co
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_machine_is_told_the_nearest) {
-  BOOST_CHECK_EXCEPTION(
-      (void)recount::model::machine("i7-9710"), recount::Error, [](const recount::Error& e) {
-        return is_bad_input(e) && std::string(e.what()).find("did you mean i7-9700") != std::string::npos;
-      });
+  BOOST_CHECK_EXCEPTION((void)machine("i7-9710"), recount::Error, [](const recount::Error& e) {
+    return is_bad_input(e) && std::string(e.what()).find("did you mean i7-9700") != std::string::npos;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_read_by_its_name) {
   const std::string path = "./recount-test-machine.json";
   std::ofstream(path) << one_level(R"("size": "2K", "line": 64, "ways": 2)");
-  BOOST_TEST(recount::model::machine(path).levels[0].size == 2048);
+  BOOST_TEST(machine(path).levels[0].size == 2048);
   std::remove(path.c_str());
-  BOOST_CHECK_EXCEPTION((void)recount::model::machine(path), recount::Error, [&](const recount::Error& e) {
+  BOOST_CHECK_EXCEPTION((void)machine(path), recount::Error, [&](const recount::Error& e) {
     return is_bad_input(e) && e.problem().subject == path &&
            e.problem().cause.find("No such file") != std::string::npos;
   });

@@ -7,19 +7,21 @@
 #include <fstream>
 #include <sstream>
 
+using namespace recount::model;
+
 BOOST_AUTO_TEST_SUITE(preset_names)
 
 BOOST_AUTO_TEST_CASE(hold_the_counts_they_name) {
-  recount::model::MachineDescription machine = recount::model::parse_machine(
+  MachineDescription machine = parse_machine(
       R"({"name": "m", "levels": [{"name": "L1", "size": 64, "line": 64, "ways": 1},
                                   {"name": "L2", "size": 256, "line": 64, "ways": 4}]})",
       "m.json");
-  recount::model::Hierarchy caches(machine);
+  Hierarchy caches(machine);
   caches.store(0, 1); // misses L1 and L2
   caches.load(64, 1); // misses both, writes 0 back
   caches.load(0, 1);  // misses L1
   caches.load(1, 1);  // hits L1
-  const auto m = recount::model::metrics(caches);
+  const auto m = metrics(caches);
   BOOST_TEST(m.at("PAPI_LD_INS") == 3);
   BOOST_TEST(m.at("PAPI_SR_INS") == 1);
   BOOST_TEST(m.at("PAPI_LST_INS") == 4);
@@ -42,14 +44,14 @@ BOOST_AUTO_TEST_CASE(hold_the_counts_they_name) {
 }
 
 BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
-  recount::model::MachineDescription machine = recount::model::parse_machine(
+  MachineDescription machine = parse_machine(
       R"({"name": "m", "levels": [{"name": "L1", "size": 4096, "line": 64, "ways": 4}],
           "tlb": {"page": 4096, "levels": [{"entries": 1, "ways": 1}]}})",
       "m.json");
-  recount::model::Hierarchy caches(machine);
+  Hierarchy caches(machine);
   caches.load(0, 8);
   caches.load(8, 8);
-  const auto m = recount::model::metrics(caches);
+  const auto m = metrics(caches);
   BOOST_TEST(m.at("PAPI_TLB_DM") == 1);
   BOOST_TEST(m.at("PAPI_L1_DCM") == 2);
   BOOST_TEST(m.at("MODEL_L1_DEMAND_MISSES") == 1);
@@ -57,12 +59,39 @@ BOOST_AUTO_TEST_CASE(count_page_walks_among_the_lines_brought_in) {
   BOOST_TEST(m.at("PAPI_L1_DCA") == 2);
 }
 
+BOOST_AUTO_TEST_CASE(count_what_the_machine_says) {
+  MachineDescription machine = parse_machine(
+      R"({"name": "m", "levels": [
+            {"name": "L1", "size": 64, "line": 64, "ways": 1},
+            {"name": "L2", "size": 1024, "line": 64, "ways": 16,
+             "prefetch": [{"type": "adjacent-line"}, {"type": "streamer", "distance": 1}]}],
+          "presets": {"PAPI_L2_DCM": {"MODEL_L2_DEMAND_MISSES": 1, "MODEL_L2_WALK_MISSES": 1,
+            "MODEL_L2_ADJACENT_LINE_FETCHES": 1, "MODEL_L2_STREAMER_FETCHES": 2}}})",
+      "m.json");
+  Hierarchy caches(machine);
+  caches.load(0, 1);  // misses both; the pair of line 0 is line 1
+  caches.load(64, 1); // hits in L2 and starts the streamer, which brings line 2
+  const auto m = metrics(caches);
+  BOOST_TEST(m.at("MODEL_L2_DEMAND_MISSES") == 1);
+  BOOST_TEST(m.at("MODEL_L2_ADJACENT_LINE_FETCHES") == 1);
+  BOOST_TEST(m.at("MODEL_L2_ADJACENT_LINE_USEFUL") == 1);
+  BOOST_TEST(m.at("MODEL_L2_STREAMER_FETCHES") == 1);
+  BOOST_TEST(m.at("MODEL_L2_STREAMER_USELESS") == 0);
+  BOOST_TEST(m.at("MODEL_L2_PREFETCHES") == 2);
+  BOOST_TEST(m.at("PAPI_L2_DCM") == 1 + 1 + 2);
+  BOOST_TEST(m.at("PAPI_L2_LDM") == 1);                     // the machine says nothing of it
+  machine.presets["PAPI_L2_DCM"]["MODEL_L3_EVICTIONS"] = 1; // there is no L3: not counted
+  BOOST_TEST(metrics(Hierarchy(machine)).count("PAPI_L2_DCM") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(are_known_without_a_simulation) {
-  const recount::model::MachineDescription machine = recount::model::machine("i7-9700-l3");
-  std::vector<std::string> names;
-  for (const auto& [name, value] : recount::model::metrics(recount::model::Hierarchy(machine)))
-    names.push_back(name);
-  BOOST_TEST(recount::model::metric_names(machine) == names, boost::test_tools::per_element());
+  for (const char* const machine : {"i7-9700-l3", "i7-9700-prefetch"}) {
+    const MachineDescription described = recount::model::machine(machine);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : metrics(Hierarchy(described)))
+      names.push_back(name);
+    BOOST_TEST(metric_names(described) == names, boost::test_tools::per_element());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
@@ -70,9 +99,10 @@ BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
   BOOST_REQUIRE(page.good());
   std::ostringstream text;
   text << page.rdbuf();
-  recount::model::MachineDescription machine = recount::model::machine("i7-9700-l3");
-  machine.tlb = recount::model::TlbDescription{4096, {{64, 4}, {1536, 12}}};
-  for (std::string name : recount::model::metric_names(machine)) {
+  MachineDescription machine = recount::model::machine("i7-9700-l3");
+  machine.tlb = TlbDescription{4096, {{64, 4}, {1536, 12}}};
+  machine.levels[1].prefetch = {{Prefetch::next_line}, {Prefetch::adjacent_line}, {Prefetch::streamer}};
+  for (std::string name : metric_names(machine)) {
     for (const char* prefix : {"_L", "_TLB"}) { // the page writes the level's number as n
       const auto at = name.find(prefix);
       if (at == std::string::npos || name == "PAPI_LD_INS" || name == "PAPI_LST_INS") continue;
@@ -87,18 +117,17 @@ BOOST_AUTO_TEST_CASE(need_no_level_that_none_of_them_tells_of) {
   int shortened = 0;
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(seed);
-    const recount::model::MachineDescription machine = random_machine(chance, false);
-    const auto names = recount::model::metric_names(machine);
+    const MachineDescription machine = random_machine(chance, false);
+    const auto names = metric_names(machine);
     const std::vector<std::string> asked{
         names[static_cast<std::size_t>(chance.from(0, std::ssize(names) - 1))], "no metric of any machine"};
-    const recount::model::MachineDescription enough = recount::model::enough_for(machine, asked);
+    const MachineDescription enough = enough_for(machine, asked);
     shortened += enough.levels.size() < machine.levels.size();
-    recount::model::Hierarchy all(machine), fewer(enough);
+    Hierarchy all(machine), fewer(enough);
     for (const Access& a : random_trace(chance, 400))
-      for (recount::model::Hierarchy* caches : {&all, &fewer})
+      for (Hierarchy* caches : {&all, &fewer})
         a.store ? caches->store(a.address, a.bytes) : caches->load(a.address, a.bytes);
-    BOOST_TEST_REQUIRE(recount::model::metrics(all).at(asked[0]) ==
-                           recount::model::metrics(fewer).at(asked[0]),
+    BOOST_TEST_REQUIRE(metrics(all).at(asked[0]) == metrics(fewer).at(asked[0]),
                        asked[0] << ", seed " << seed);
   }
   BOOST_TEST(shortened > RECOUNT_PROPERTY_CASES / 20);

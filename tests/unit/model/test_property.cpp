@@ -30,6 +30,7 @@ bool same(const recount::model::Counts& model, const recount::model::Counts& ref
   for (std::size_t i = 0; i < model.tlb.size(); ++i) {
     BOOST_TEST_CONTEXT("tlb " << i) compare(model.tlb[i], reference.tlb[i]);
   }
+  BOOST_TEST((model.prefetch == reference.prefetch), "what the prefetchers did");
   BOOST_TEST_CONTEXT("memory") compare(model.memory, reference.memory);
   BOOST_TEST(model.loads == reference.loads);
   BOOST_TEST(model.stores == reference.stores);
@@ -57,6 +58,8 @@ void run_cases(bool plain) {
       recount::model::Counts second = simple.counts;
       for (std::size_t i = 0; i < second.levels.size(); ++i)
         second.levels[i].add({}, after.levels[i], 1);
+      for (std::size_t i = 0; i < second.prefetch.size(); ++i)
+        second.prefetch[i].add({}, after.prefetch[i], 1);
       for (std::size_t i = 0; i < second.tlb.size(); ++i)
         second.tlb[i].add({}, after.tlb[i], 1);
       second.memory.add({}, after.memory, 1);
