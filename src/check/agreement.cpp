@@ -134,9 +134,8 @@ private:
   }
 
   [[nodiscard]] statistics::Band band(const Measurement& measured) const {
-    const Stated& s = *trial_.stated;
-    const double margin = trial_.tolerance * std::abs(s.value) + noise(measured);
-    return {s.value - s.below - margin, s.value + s.above + margin};
+    const statistics::Band within = *accepted(trial_);
+    return {within.low - noise(measured), within.high + noise(measured)};
   }
 
   [[nodiscard]] std::string stated_text() const {
@@ -152,8 +151,9 @@ private:
 } // namespace
 
 std::string_view name_of(Verdict verdict) noexcept {
-  constexpr std::string_view names[] = {"not counted",     "agrees", "unstable",       "broken invariant",
-                                        "meaning differs", "dead",   "mapping differs"};
+  constexpr std::string_view names[] = {"not counted", "agrees",           "plausible",
+                                        "unstable",    "broken invariant", "meaning differs",
+                                        "dead",        "mapping differs"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
@@ -181,6 +181,20 @@ std::optional<double> bias(const Measurement& measured) {
 
 Judgement judge(const Trial& trial) {
   return Judge(trial).run();
+}
+
+std::optional<statistics::Band> accepted(const Trial& trial) {
+  if (!trial.stated) return {};
+  const Stated& s = *trial.stated;
+  const double margin = trial.tolerance * std::abs(s.value);
+  return statistics::Band{s.value - s.below - margin, s.value + s.above + margin};
+}
+
+bool tight(const Trial& trial) {
+  const auto within = accepted(trial);
+  if (!within || trial.relative) return false;
+  const double value = trial.stated->value;
+  return value > 0 && within->high < 2 * value && within->low > value / 2;
 }
 
 } // namespace recount::check

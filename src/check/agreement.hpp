@@ -16,6 +16,7 @@ namespace recount::check {
 enum class Verdict {
   not_counted,      ///< no count; the reason is given
   agrees,           ///< within the stated tolerance
+  plausible,        ///< within bounds that also admit twice or half the count
   unstable,         ///< the repetitions vary too much for a verdict
   broken_invariant, ///< contradicts another preset measured in the same run
   meaning_differs,  ///< perf and PAPI agree, but differ from the expected count
@@ -24,9 +25,9 @@ enum class Verdict {
 };
 /// "mapping differs"
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
-/// Whether nothing is wrong: agrees or not counted.
+/// Whether nothing is wrong: agrees, plausible or not counted.
 [[nodiscard]] constexpr bool sound(Verdict verdict) noexcept {
-  return verdict <= Verdict::agrees;
+  return verdict <= Verdict::plausible;
 }
 
 /// Counts of one preset at one point by one witness, one group per process.
@@ -60,6 +61,8 @@ struct Trial {
   Measurement perf, papi;
   statistics::Groups differences; ///< perf - papi, pass by pass
   bool apart = false; ///< measured in separate executions, since the counters do not suffice for both
+  /// Stated as a multiple of the same preset's count at another point.
+  bool relative = false;
 };
 
 /// The verdict on a trial, with its evidence.
@@ -75,6 +78,11 @@ struct Judgement {
 inline constexpr double witness_tolerance = 0.01;
 
 [[nodiscard]] Judgement judge(const Trial& trial);
+
+/// The counts that a trial accepts, but for the noise; none without an expected count.
+[[nodiscard]] std::optional<statistics::Band> accepted(const Trial& trial);
+/// Whether it accepts neither twice nor half the stated value.
+[[nodiscard]] bool tight(const Trial& trial);
 
 /// By how much the counts of an empty region vary (p10 to p90, the widest nesting's): smaller differences are
 /// not significant.

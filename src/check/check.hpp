@@ -28,6 +28,7 @@ struct Subject {
   std::string name; ///< the metric that is counted
   std::string as;   ///< the metric that kernels state
   std::string reason;
+  std::vector<std::string> terms = {}; ///< counted alone besides
 };
 
 struct CheckPlan {
@@ -46,6 +47,7 @@ struct Coverage {
   int provokable = 0; ///< triggered by user code with a known count
   int proven = 0;     ///< verified by a kernel on this machine
   int counted = 0;    ///< of these, counted here
+  int apart = 0;      ///< that agree, and with which no other preset would have agreed
 };
 
 struct Checked {

@@ -44,6 +44,41 @@ std::vector<Counted> counted(const Index& index, const std::vector<Subject>& sub
   return all;
 }
 
+/// The terms of its formula, wherever an expected count of the preset is known.
+std::vector<Term> terms_of(const Subject& subject, const CheckContext& context, const Index& index) {
+  std::vector<Term> all;
+  for (const std::string& name : subject.terms) {
+    auto& term = all.emplace_back();
+    term.name = name;
+    for (const auto* const list : {&context.proofs, &context.beside})
+      for (const auto& proof : *list) {
+        if (proof.preset != subject.as) continue;
+        const auto measured =
+            measurement(index.of(proof.kernel->name(), proof.point, name, "perf"), "not run");
+        std::string unstated;
+        if (const auto counted = statistics::estimate(measured.values))
+          term.counts.push_back({proof.kernel->name(), proof.point, counted->median,
+                                 stated_at(subject.as, *proof.kernel, proof.point, index, unstated)});
+        else
+          term.reason = measured.reason;
+      }
+  }
+  return all;
+}
+
+/// What every place states, of all presets.
+ExpectedCounts expected_counts(const CheckContext& context, const Index& index) {
+  ExpectedCounts all;
+  for (const auto* const list : {&context.proofs, &context.beside})
+    for (const auto& proof : *list) {
+      std::string unstated;
+      auto& here = all[{proof.kernel->name(), proof.point}];
+      if (const auto stated = stated_at(proof.preset, *proof.kernel, proof.point, index, unstated))
+        here.emplace(proof.preset, *stated);
+    }
+  return all;
+}
+
 std::string why_untried(const Subject& subject, const CheckContext& context) {
   if (!subject.reason.empty()) return subject.reason;
   for (const auto& one : context.unprovable)
@@ -65,6 +100,9 @@ Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>&
   c.counted = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
     return proven.contains(v.preset) && v.verdict != Verdict::not_counted;
   }));
+  c.apart = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
+    return proven.contains(v.preset) && v.verdict == Verdict::agrees && v.could_also_be.empty();
+  }));
   return c;
 }
 
@@ -78,19 +116,35 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     for (const auto& proof : context.proofs)
       if (proof.preset == subject.as && subject.reason.empty())
         trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
+  for (const Subject& subject : plan.subjects) {
+    if (!subject.reason.empty()) continue;
+    for (const auto& proof : context.beside)
+      if (proof.preset == subject.as)
+        trials.push_back(side_trial_of(subject.name, with(proof, options.tolerance), index));
+    for (const auto& relation : context.relations)
+      if (relation.preset == subject.as) trials.push_back(trial_of(subject.name, relation, index));
+  }
   std::vector<Broken> broken;
   for (const auto& place : counted(index, plan.subjects))
     for (auto& one : check::broken(place, context.identities, context.kind))
       broken.push_back(std::move(one));
 
-  const auto judged = check::verdicts(trials, broken);
+  auto judged = check::verdicts(trials, broken);
+  const auto expected = expected_counts(context, index);
   Checked checked;
   for (const Subject& subject : plan.subjects) {
     const auto found = std::ranges::find(judged, subject.name, &PresetVerdict::preset);
-    if (found != judged.end())
-      checked.verdicts.push_back(*found);
-    else
-      checked.verdicts.push_back({subject.name, Verdict::not_counted, why_untried(subject, context), {}, {}});
+    if (found == judged.end()) {
+      auto& untried = checked.verdicts.emplace_back();
+      untried.preset = subject.name;
+      untried.why = why_untried(subject, context);
+      continue;
+    }
+    found->terms = terms_of(subject, context, index);
+    blame_terms(*found);
+    if (found->verdict == Verdict::agrees || found->verdict == Verdict::plausible)
+      found->could_also_be = substitutes(found->trials, expected);
+    checked.verdicts.push_back(*found);
   }
   checked.coverage = coverage(context, checked.verdicts);
   return checked;

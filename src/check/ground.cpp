@@ -17,19 +17,24 @@
 namespace recount::check {
 namespace {
 
-/// Why perf cannot count the preset. A row without a value is no reason: PAPI may still count it.
-std::string reason_of(const std::string& preset) {
+/// Why perf cannot count the preset, and its terms. A row without a value is no reason: PAPI may still count
+/// it.
+Candidate candidate_of(const std::string& preset) {
   const witness::MetricEvents asked = witness::resolve_metric(preset);
-  return asked.by_row ? std::string() : asked.refused;
+  Candidate made{preset, asked.by_row ? std::string() : asked.refused};
+  if (asked.refused.empty() && asked.events.size() > 1)
+    for (const Event& event : asked.events)
+      made.terms.push_back(event.name);
+  return made;
 }
 
 void add_presets(CheckContext& context, const preset::MachinePresets& here) {
   for (const auto& standard : preset::standard_presets()) {
     const std::string name(standard.name);
-    context.presets.push_back({name, here.find(name) ? reason_of(name) : here.why_not(name)});
+    context.presets.push_back(here.find(name) ? candidate_of(name) : Candidate{name, here.why_not(name)});
   }
   for (const Preset& other : here.view().loaded.presets)
-    if (!preset::standard_preset(other.name)) context.presets.push_back({other.name, reason_of(other.name)});
+    if (!preset::standard_preset(other.name)) context.presets.push_back(candidate_of(other.name));
   context.kind = here.view().kind;
   context.table = here.table().name();
 }
@@ -80,7 +85,10 @@ CheckContext check_context() {
     context.notes.emplace_back(
         "This machine has no core PMU (see recount doctor): only software events are checked.");
   add_presets(context);
-  context.proofs = kernel::proofs(caches(context.notes));
+  const auto machine = caches(context.notes);
+  context.proofs = kernel::proofs(machine);
+  context.beside = kernel::beside(machine);
+  context.relations = kernel::relations(machine);
   const auto unprovable = kernel::unprovable();
   context.unprovable.assign(unprovable.begin(), unprovable.end());
   context.identities = preset::identities();

@@ -12,13 +12,16 @@ namespace recount::check {
 /// A preset of the table in force, or a standard one.
 struct Candidate {
   std::string name;
-  std::string reason; ///< why a run could not count it; empty: it can be tried
+  std::string reason;                  ///< why a run could not count it; empty: it can be tried
+  std::vector<std::string> terms = {}; ///< the events of a formula with several
 };
 
 /// The inputs of a check.
 struct CheckContext {
   std::vector<Candidate> presets; ///< the standard ones, then others of the table, then user events
   std::vector<kernel::Proof> proofs;
+  std::vector<kernel::Proof> beside;       ///< what the same points state of other presets
+  std::vector<kernel::Relation> relations; ///< between counts of one preset at two points
   std::vector<kernel::Unprovable> unprovable;
   std::vector<preset::Identity> identities;
   preset::CpuKind kind = preset::CpuKind::any;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/agreement.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
 #include "result/read.hpp"
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace recount::check {
 
@@ -36,8 +38,16 @@ public:
     return found == failures_.end() ? "" : found->second;
   }
   [[nodiscard]] const std::map<Key, Series>& all() const { return series_; }
+  /// Kernel::expected(), computed once. Not thread-safe.
+  [[nodiscard]] const std::vector<kernel::Expectation>& expected(const kernel::Kernel& kernel,
+                                                                 const result::Params& point) const {
+    const auto [at, fresh] = expected_.try_emplace({kernel.name(), point});
+    if (fresh) at->second = kernel.expected(point);
+    return at->second;
+  }
 
 private:
+  mutable std::map<std::pair<std::string, result::Params>, std::vector<kernel::Expectation>> expected_;
   std::map<Key, Series> series_;
   std::map<std::pair<std::string, result::Params>, std::string> failures_;
 };
@@ -54,5 +64,17 @@ private:
 /// The counts of the metric by the witnesses at the point of the proof, and the expected count of its kernel
 /// for proof.preset: in closed form, else from the simulation in the results.
 [[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
+
+/// The same for an expectation of kernel::beside(). What is no purpose of the point may be disturbed by it:
+/// some occurrences are no contradiction, and of simulated caches a share of the accesses.
+[[nodiscard]] Trial side_trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
+
+/// The counts at the point of the relation, with the expected count from those at its base.
+[[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Relation& relation, const Index& index);
+
+/// The expected count of a preset at a point; none, with the reason in `unstated`.
+[[nodiscard]] std::optional<Stated> stated_at(const std::string& preset, const kernel::Kernel& kernel,
+                                              const result::Params& point, const Index& index,
+                                              std::string& unstated);
 
 } // namespace recount::check

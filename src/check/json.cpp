@@ -39,9 +39,20 @@ Json trial_json(const Judged& judged) {
   object["papi"] = measurement_json(trial.papi, judgement.papi);
   object["model"] = stated_json(trial);
   object["tolerance"] = trial.tolerance;
+  object["relative"] = trial.relative;
   object["apart"] = trial.apart;
   object["factor"] = or_null(judgement.factor);
   object["causes"] = judgement.causes;
+  return object;
+}
+
+Json term_json(const Term& term) {
+  Json object{{"name", term.name}, {"dead", term.dead()}, {"constant", term.constant()}};
+  if (term.counts.empty()) object["reason"] = term.reason;
+  object["points"] = Json::array();
+  for (const auto& count : term.counts)
+    object["points"].push_back(
+        {{"kernel", count.kernel}, {"params", point_json(count.point)}, {"perf", count.counted}});
   return object;
 }
 
@@ -57,12 +68,15 @@ Json verdict_json(const PresetVerdict& verdict) {
   // The values of the decisive trial are repeated next to the verdict.
   for (const char* key : {"perf", "papi", "model", "factor"})
     object[key] = nullptr;
-  object["causes"] = object["trials"] = object["broken"] = Json::array();
+  object["causes"] = object["points"] = object["broken"] = object["terms"] = Json::array();
+  object["could_also_be"] = verdict.could_also_be;
   for (const auto& judged : verdict.trials)
-    object["trials"].push_back(trial_json(judged));
+    object["points"].push_back(trial_json(judged));
+  for (const auto& term : verdict.terms)
+    object["terms"].push_back(term_json(term));
   if (!verdict.trials.empty())
     for (const char* key : {"perf", "papi", "model", "factor", "causes"})
-      object[key] = object["trials"][0][key];
+      object[key] = object["points"][0][key];
   for (const auto& broken : verdict.broken)
     object["broken"].push_back(broken_json(broken));
   return object;
@@ -75,8 +89,11 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
   for (const auto& verdict : checked.verdicts)
     object["verdicts"].push_back(verdict_json(verdict));
   const auto& c = checked.coverage;
-  object["coverage"] = {
-      {"standard", c.standard}, {"provokable", c.provokable}, {"proven", c.proven}, {"counted", c.counted}};
+  object["coverage"] = {{"standard", c.standard},
+                        {"provokable", c.provokable},
+                        {"proven", c.proven},
+                        {"counted", c.counted},
+                        {"apart", c.apart}};
   object["table"] = context.table.empty() ? Json(nullptr) : Json(context.table);
   object["notes"] = context.notes;
   object["runs"] = ended.outcome.runs;

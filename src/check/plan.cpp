@@ -43,7 +43,7 @@ Subject subject(const CheckContext& context, const std::string& text) {
   const std::string name = text.substr(0, equals);
   Subject it{name, name, {}};
   if (const Candidate* const preset = candidate(context, name)) {
-    it = {preset->name, preset->name, preset->reason};
+    it = {preset->name, preset->name, preset->reason, preset->terms};
   } else if (name.starts_with("PAPI_")) {
     std::vector<std::string> names;
     for (const auto& one : context.presets)
@@ -67,7 +67,7 @@ Subject subject(const CheckContext& context, const std::string& text) {
 std::vector<Subject> everything(const CheckContext& context) {
   std::vector<Subject> all;
   for (const auto& preset : context.presets)
-    all.push_back({preset.name, preset.name, preset.reason});
+    all.push_back({preset.name, preset.name, preset.reason, preset.terms});
   for (const auto& proof : context.proofs) {
     const auto known = [&](const Subject& s) { return s.name == proof.preset; };
     if (!proof.preset.starts_with("PAPI_") && std::ranges::none_of(all, known))
@@ -80,7 +80,8 @@ std::vector<Subject> everything(const CheckContext& context) {
 struct Place {
   const kernel::Kernel* kernel;
   result::Params point;
-  std::vector<std::string> metrics, stated;
+  std::vector<std::string> metrics;
+  std::vector<std::string> simulated; ///< stated by the model alone
 };
 
 template <class T>
@@ -90,16 +91,32 @@ void insert(std::vector<T>& list, const T& value) {
 
 std::vector<Place> places_of(const CheckContext& context, const std::vector<Subject>& subjects) {
   std::vector<Place> places;
-  for (const auto& proof : context.proofs)
-    for (const Subject& s : subjects) {
-      if (s.as != proof.preset || !s.reason.empty()) continue;
-      auto place = std::ranges::find_if(
-          places, [&](const Place& p) { return p.kernel == proof.kernel && p.point == proof.point; });
-      if (place == places.end())
-        place = places.insert(places.end(), Place{proof.kernel, proof.point, {}, {}});
-      insert(place->metrics, s.name);
-      insert(place->stated, s.as);
-    }
+  const auto at = [&](const kernel::Kernel* kernel, const result::Params& point) -> Place& {
+    const auto place =
+        std::ranges::find_if(places, [&](const Place& p) { return p.kernel == kernel && p.point == point; });
+    return place == places.end() ? places.emplace_back(Place{kernel, point, {}, {}}) : *place;
+  };
+  const auto count = [](Place& place, const Subject& s) {
+    insert(place.metrics, s.name);
+    for (const std::string& term : s.terms)
+      insert(place.metrics, term);
+  };
+  for (const auto* const list : {&context.proofs, &context.beside})
+    for (const auto& proof : *list)
+      for (const Subject& s : subjects) {
+        if (s.as != proof.preset || !s.reason.empty()) continue;
+        Place& place = at(proof.kernel, proof.point);
+        count(place, s);
+        const auto known = proof.kernel->expected(proof.point);
+        if (std::ranges::find(known, s.as, &kernel::Expectation::metric) == known.end())
+          insert(place.simulated, s.as);
+      }
+  for (const auto& relation : context.relations)
+    for (const Subject& s : subjects)
+      if (s.as == relation.preset && s.reason.empty()) {
+        count(at(relation.kernel, relation.point), s);
+        count(at(relation.base_kernel, relation.base_point), s);
+      }
   return places;
 }
 
@@ -138,7 +155,8 @@ std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOpt
     base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (const Place& place : places)
-    jobs.push_back({place.kernel->name(), place.point, 0, "model", place.stated});
+    if (!place.simulated.empty())
+      jobs.push_back({place.kernel->name(), place.point, 0, "model", place.simulated});
   return jobs;
 }
 

@@ -47,7 +47,8 @@ std::string empty_of(const Judged& j) {
 command::Style style_of(Verdict verdict) {
   if (verdict == Verdict::agrees) return command::Style::good;
   if (verdict == Verdict::not_counted) return command::Style::faint;
-  return verdict == Verdict::unstable ? command::Style::warning : command::Style::bad;
+  return verdict == Verdict::unstable || verdict == Verdict::plausible ? command::Style::warning
+                                                                       : command::Style::bad;
 }
 
 std::string painted(Verdict verdict) {
@@ -114,8 +115,7 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
     for (const auto& cause : j.judgement.causes)
       if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
   }
-  if (bad > most)
-    add_lines(text, fmt::format("the same in {} more kernels, see --json", bad - most), columns);
+  if (bad > most) add_lines(text, fmt::format("wrong at {} more points, see --json", bad - most), columns);
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
   for (const auto& relation : v.broken)
@@ -143,6 +143,43 @@ std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckT
     text += "  " + command::wrap(who + ": " + why, how.columns, 6) + "\n";
   }
   return text.empty() ? text : command::paint(command::Style::strong, "Not counted") + "\n" + text;
+}
+
+/// What a verdict does not exclude, one line per preset.
+std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
+  constexpr std::size_t few = 4;
+  std::string text;
+  for (const PresetVerdict& v : verdicts) {
+    if (v.could_also_be.empty()) continue;
+    auto names = v.could_also_be;
+    std::string more;
+    if (names.size() > few && !how.all) {
+      more = fmt::format(" and {} others", names.size() - few);
+      names.resize(few);
+    }
+    text += "  " +
+            command::wrap(fmt::format("{} could also be: {}{}", v.preset, fmt::join(names, ", "), more),
+                          how.columns, 6) +
+            "\n";
+  }
+  return text.empty() ? text : command::paint(command::Style::strong, "Not excluded") + "\n" + text;
+}
+
+/// Terms that contribute nothing, though the total is right.
+std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
+  std::string text;
+  for (const PresetVerdict& v : verdicts) {
+    if (!sound(v.verdict)) continue;
+    for (const auto& term : v.terms)
+      if (term.dead() || term.constant())
+        text += "  " +
+                command::wrap(fmt::format("{}: {} counts {} in all {} kernels", v.preset, term.name,
+                                          term.dead() ? "0" : count_of(term.counts.front().counted),
+                                          term.counts.size()),
+                              how.columns, 6) +
+                "\n";
+  }
+  return text.empty() ? text : command::paint(command::Style::strong, "Terms without effect") + "\n" + text;
 }
 
 std::string tally_text(const Checked& checked) {
@@ -197,16 +234,17 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   }
   std::string text = table.empty() ? "" : table.text();
   text += wrong;
-  if (const std::string rest = not_counted(checked.verdicts, how); !rest.empty())
-    text += (text.empty() ? "" : "\n") + rest;
+  for (const std::string& rest : {idle_terms(checked.verdicts, how), not_excluded(checked.verdicts, how),
+                                  not_counted(checked.verdicts, how)})
+    if (!rest.empty()) text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
     text += "\n" + command::wrap(note, how.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
     tally += fmt::format(
         " Of {} standard presets, user code can trigger {} with a known count; kernels here verify {} of "
-        "them, {} were counted.",
-        c.standard, c.provokable, c.proven, c.counted);
+        "them, {} were counted, {} agree and are distinguished from all others.",
+        c.standard, c.provokable, c.proven, c.counted, c.apart);
   return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
 }
 

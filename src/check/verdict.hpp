@@ -6,8 +6,11 @@
 #include "plot/figure.hpp"
 #include "result/read.hpp"
 
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::check {
@@ -18,6 +21,26 @@ struct Judged {
   Judgement judgement;
 };
 
+/// A term of a formula, counted alone.
+struct Term {
+  struct Count {
+    std::string kernel;
+    result::Params point;
+    double counted = 0;              ///< median
+    std::optional<Stated> of_preset; ///< the expected count of the preset there
+  };
+  std::string name;
+  std::vector<Count> counts;
+  std::string reason;                  ///< why it was not counted
+  [[nodiscard]] bool dead() const;     ///< 0 wherever it was counted
+  [[nodiscard]] bool constant() const; ///< the same count, not 0, at three points or more
+  /// Counts, and only where the expected count of the preset is 0: the place where it counts most.
+  [[nodiscard]] const Count* only_elsewhere() const;
+};
+
+/// Expected counts of other presets: by kernel and point, then by preset.
+using ExpectedCounts = std::map<std::pair<std::string, result::Params>, std::map<std::string, Stated>>;
+
 /// The verdict on one preset, with all the evidence.
 struct PresetVerdict {
   std::string preset;
@@ -25,13 +48,28 @@ struct PresetVerdict {
   std::string why;
   std::vector<Judged> trials; ///< the decisive one first
   std::vector<Broken> broken; ///< relations that it is part of
+  std::vector<Term> terms;    ///< of a formula with several
+  /// Presets, or multiples of them, whose expected counts would have been accepted as well: "PAPI_REF_CYC",
+  /// "2 * PAPI_L1_DCM".
+  std::vector<std::string> could_also_be;
 };
 
 /// Judges all trials; the verdict of a preset is the worst of its trials. In the order in which presets first
-/// appear. A broken relation is attributed to the presets in it whose own verdict is bad; without
-/// such presets, to those that no kernel has verified; without these, to all.
+/// appear. Dead is what counts 0 wherever it must count; where only some trials count 0, the meaning differs.
+/// What agrees is plausible if no trial excludes twice and half the count. A broken relation is attributed to
+/// the presets in it whose own verdict is bad; without such presets, to those that no kernel has verified;
+/// without these, to all.
 [[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
                                                   std::span<const Broken> relations);
+
+/// What else would have been accepted: each other preset, and multiples by powers of two up to 8, whose
+/// expected counts are within what every trial accepts wherever both are known, and that are not 0 in one of
+/// them.
+[[nodiscard]] std::vector<std::string> substitutes(std::span<const Judged> trials,
+                                                   const ExpectedCounts& expected);
+
+/// Adds the terms' part in a wrong count to the causes of the decisive trial.
+void blame_terms(PresetVerdict& verdict);
 
 /// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
 [[nodiscard]] std::string describe(const Broken& relation);

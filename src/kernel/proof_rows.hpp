@@ -19,6 +19,26 @@ struct ProofRow {
 
 [[nodiscard]] std::span<const ProofRow> proof_rows();
 
+/// Counts of presets at one point, as multiples of their counts at another one: for presets whose expected
+/// counts have wide bounds.
+struct RelationRow {
+  const char *kernel, *point;           ///< as in ProofRow
+  const char *base_kernel, *base_point; ///< the count here is the unit
+  const char* presets;                  ///< separated by spaces
+  double least, most;                   ///< of the multiple
+  const char* why;
+};
+[[nodiscard]] std::span<const RelationRow> relation_rows();
+
+/// Presets whose expected counts at points of proofs of other presets are not compared with counts.
+struct DoubtRow {
+  const char* kernel;  ///< empty: any
+  const char* choice;  ///< a value of one of its parameters; empty: any
+  const char* presets; ///< separated by spaces; after a '-': all but these
+  const char* why;
+};
+[[nodiscard]] std::span<const DoubtRow> doubt_rows();
+
 /// A preset that no row tests, or only on some architectures, and why.
 struct UnprovableRow {
   const char *preset, *reason;

@@ -6,7 +6,11 @@
 #include "recount/error.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <map>
 #include <sstream>
+#include <utility>
 
 namespace recount::kernel {
 
@@ -45,10 +49,10 @@ std::optional<result::ParamValue> parse_value(const std::string& text, const std
   return std::int64_t{std::stoll(text)};
 }
 
-std::optional<result::Params> parse_proof_point(const ProofRow& row, const Kernel& kernel,
+std::optional<result::Params> parse_proof_point(const char* text, const Kernel& kernel,
                                                 const MaybeMachine& machine) {
   result::Params point;
-  std::istringstream words(row.point);
+  std::istringstream words(text);
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
     const std::string name = word.substr(0, equals);
@@ -76,6 +80,118 @@ bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const 
   return kernel.unsimulated().empty() && std::ranges::find(simulated, preset) != simulated.end();
 }
 
+bool names(const char* presets, const std::string& preset) {
+  std::istringstream words(presets);
+  const bool all_but = words.peek() == '-';
+  if (all_but) words.get();
+  for (std::string word; words >> word;)
+    if (word == preset) return !all_but;
+  return all_but;
+}
+
+/// Points that no preset needs to be told from another one, but that events without a preset need.
+constexpr DoubtRow kept_table[] = {
+    {"branch", "indirect-random", "PAPI_BR_MSP", "mispredicted jumps that are not conditional"},
+    {"evict", "prefetch",
+     "PAPI_L1_DCM PAPI_L1_TCM PAPI_L1_LDM PAPI_L2_DCM PAPI_L2_TCM PAPI_L2_LDM PAPI_L3_DCM PAPI_L3_TCM "
+     "PAPI_L3_LDM",
+     "prefetches, which may count as one miss each, but not as two"},
+};
+
+/// Whether a row of the table concerns the preset there.
+bool listed(std::span<const DoubtRow> rows, const std::string& preset, const Kernel& kernel,
+            const result::Params& point) {
+  return std::ranges::any_of(rows, [&](const DoubtRow& row) {
+    const std::string of = row.kernel, choice = row.choice;
+    const auto chosen = [&](const auto& parameter) {
+      const auto* const value = std::get_if<std::string>(&parameter.second);
+      return value && *value == choice;
+    };
+    return (of.empty() || of == kernel.name()) && (choice.empty() || std::ranges::any_of(point, chosen)) &&
+           names(row.presets, preset);
+  });
+}
+
+/// Chooses the points that tell a preset from others, of many that state it.
+class Distinction {
+public:
+  /// What else a count could be: each preset, times each factor.
+  static constexpr std::array factors{1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125};
+  static constexpr std::size_t most_presets = 160;
+  using Others = std::bitset<most_presets * factors.size()>;
+  /// Times that each other one is excluded, where points allow.
+  static constexpr int enough = 2;
+
+  /// Which others the point excludes; none where the kernel does not state the preset.
+  [[nodiscard]] std::optional<Others> excluded(const Proof& by) {
+    const auto& all = stated(by);
+    const auto own = std::ranges::find(all, by.preset, &Expectation::metric);
+    if (own == all.end()) return {};
+    constexpr double stray = 64;
+    const double margin = std::max(by.tolerance * own->value, stray);
+    const double low = own->value - own->below - margin, high = own->value + own->above + margin;
+    Others others;
+    for (const Expectation& other : all) {
+      const std::size_t at = index_of(other.metric) * factors.size();
+      for (std::size_t f = 0; f < factors.size() && at + f < others.size(); ++f)
+        if (factors[f] * (other.value + other.above) < low || factors[f] * (other.value - other.below) > high)
+          others.set(at + f);
+    }
+    return others;
+  }
+
+  /// Those of `candidates`, all of one preset, that exclude more than `given` do; greedily, the best first.
+  [[nodiscard]] std::vector<Proof> choose(const std::vector<Proof>& given, std::vector<Proof> candidates) {
+    std::array<int, Others().size()> times{};
+    const auto count = [&](const Others& others) {
+      for (std::size_t i = 0; i < others.size(); ++i)
+        times[i] += others[i] ? 1 : 0;
+    };
+    for (const Proof& one : given)
+      if (const auto others = excluded(one)) count(*others);
+    std::vector<Proof> chosen;
+    std::vector<std::pair<Proof, Others>> rest;
+    for (Proof& one : candidates) {
+      if (const auto others = excluded(one))
+        rest.emplace_back(std::move(one), *others);
+      else
+        chosen.push_back(std::move(one)); // simulated: known to nobody but the model
+    }
+    while (!rest.empty()) {
+      Others wanted;
+      for (std::size_t i = 0; i < times.size(); ++i)
+        wanted.set(i, times[i] < enough);
+      const auto best =
+          std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
+      if ((best->second & wanted).none()) break;
+      count(best->second);
+      chosen.push_back(std::move(best->first));
+      rest.erase(best);
+    }
+    return chosen;
+  }
+
+private:
+  const std::vector<Expectation>& stated(const Proof& at) {
+    const auto [known, fresh] = stated_.try_emplace({at.kernel, at.point});
+    if (fresh) known->second = at.kernel->expected(at.point);
+    return known->second;
+  }
+  std::size_t index_of(const std::string& preset) {
+    return indices_.try_emplace(preset, indices_.size()).first->second;
+  }
+
+  std::map<std::pair<const Kernel*, result::Params>, std::vector<Expectation>> stated_;
+  std::map<std::string, std::size_t> indices_;
+};
+
+std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& all) {
+  std::map<std::string, std::vector<Proof>> sorted;
+  for (const Proof& one : all)
+    sorted[one.preset].push_back(one);
+  return sorted;
+}
+
 } // namespace
 
 std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
@@ -84,13 +200,69 @@ std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machin
   for (const ProofRow& row : proof_rows()) {
     const std::string name = row.kernel;
     const Kernel& kernel = find(name);
-    const auto point = parse_proof_point(row, kernel, machine);
+    const auto point = parse_proof_point(row.point, kernel, machine);
     if (!point || !exists_here(kernel, *point)) continue;
     const auto known = kernel.expected(*point);
     std::istringstream presets(row.presets);
     for (std::string preset; presets >> preset;)
       if (answers(kernel, known, preset, simulated))
         all.push_back({preset, &kernel, *point, row.tolerance, row.why});
+  }
+  return all;
+}
+
+std::vector<Proof> beside(const MaybeMachine& machine) {
+  const auto proven = proofs(machine);
+  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
+  std::vector<Proof> all, kept;
+  const auto add = [&](const ProofRow& row, const Kernel& kernel, const result::Params& point,
+                       const std::string& preset) {
+    const auto same = [&](const Proof& other) {
+      return other.preset == preset && other.kernel == &kernel && other.point == point;
+    };
+    if (std::ranges::find(proven, preset, &Proof::preset) == proven.end()) return;
+    if (std::ranges::any_of(proven, same) || std::ranges::any_of(all, same) ||
+        std::ranges::any_of(kept, same))
+      return;
+    if (listed(doubt_rows(), preset, kernel, point)) return; // a correct counter may count something else
+    if (listed(kept_table, preset, kernel, point))
+      kept.push_back({preset, &kernel, point, row.tolerance, row.why});
+    else
+      all.push_back({preset, &kernel, point, row.tolerance, row.why});
+  };
+  for (const ProofRow& row : proof_rows()) {
+    const Kernel& kernel = find(row.kernel);
+    const auto point = parse_proof_point(row.point, kernel, machine);
+    if (!point || !exists_here(kernel, *point)) continue;
+    for (const Expectation& one : kernel.expected(*point))
+      if (one.metric.starts_with("PAPI_")) add(row, kernel, *point, one.metric);
+    // Larger arrays are walked by page walkers, whose reads the model does not know.
+    const bool sized = std::string_view(row.point).find('@') != std::string_view::npos;
+    if (sized && kernel.unsimulated().empty())
+      for (const std::string& preset : simulated)
+        if (preset.starts_with("PAPI_L")) add(row, kernel, *point, preset);
+  }
+  Distinction distinction;
+  auto given = by_preset(proven);
+  for (const Proof& one : kept)
+    given[one.preset].push_back(one);
+  std::vector<Proof> chosen = kept;
+  for (auto& [preset, candidates] : by_preset(all))
+    for (Proof& one : distinction.choose(given[preset], candidates))
+      chosen.push_back(std::move(one));
+  return chosen;
+}
+
+std::vector<Relation> relations(const MaybeMachine& machine) {
+  std::vector<Relation> all;
+  for (const RelationRow& row : relation_rows()) {
+    const Kernel &kernel = find(row.kernel), &base = find(row.base_kernel);
+    const auto point = parse_proof_point(row.point, kernel, machine),
+               base_point = parse_proof_point(row.base_point, base, machine);
+    if (!point || !base_point || !exists_here(kernel, *point) || !exists_here(base, *base_point)) continue;
+    std::istringstream presets(row.presets);
+    for (std::string preset; presets >> preset;)
+      all.push_back({preset, &kernel, *point, &base, *base_point, row.least, row.most, row.why});
   }
   return all;
 }

@@ -21,6 +21,23 @@ struct Proof {
   std::string why;      ///< why this point provokes the event, in a clause
 };
 
+/// The other presets that are stated at the points of proofs(), zeros too: of the points that state a preset
+/// those that exclude other presets, or multiples of presets, twice each where possible. Only presets that
+/// have a proof. Not those that a correct counter may count otherwise there (doubt_rows()).
+[[nodiscard]] std::vector<Proof> beside(const std::optional<model::MachineDescription>& machine);
+
+/// A count as a multiple of the same preset's count at another point.
+struct Relation {
+  std::string preset;
+  const Kernel* kernel = nullptr;
+  result::Params point; ///< complete
+  const Kernel* base_kernel = nullptr;
+  result::Params base_point;
+  double least = 0, most = 0;
+  std::string why;
+};
+[[nodiscard]] std::vector<Relation> relations(const std::optional<model::MachineDescription>& machine);
+
 /// A preset that no user code can provoke to a known count, and why.
 struct Unprovable {
   std::string preset, reason;

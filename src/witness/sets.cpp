@@ -37,13 +37,18 @@ bool fits_one_group(const Set& set) {
 }
 
 std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits) {
+  constexpr int most_refusals = 2; // a set is full: trying costs more than a further set
   std::vector<Set> sets;
+  std::vector<int> refusals;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!asked[i].refused.empty()) continue;
     bool placed = false;
-    for (Set& set : sets) {
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      Set& set = sets[s];
       Set larger = with(set, i, asked[i]);
-      placed = set.together && fits(larger);
+      const bool full = refusals[s] >= most_refusals && larger.events.size() > set.events.size();
+      placed = set.together && !full && fits(larger);
+      if (!placed) refusals[s] += set.together && !full ? 1 : 0;
       if (!placed) continue;
       set = std::move(larger);
       break;
@@ -51,6 +56,7 @@ std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fit
     if (placed) continue;
     Set& own = sets.emplace_back(with({}, i, asked[i]));
     own.together = fits(own);
+    refusals.push_back(0);
   }
   return sets;
 }

@@ -27,7 +27,7 @@ using Fits = std::function<bool(const Set&)>;
 [[nodiscard]] bool fits_one_group(const Set& set);
 
 /// First fit, in order: each metric that is not refused is added to the first set that can still be counted
-/// with it, else to a new set.
+/// with it, else to a new set. A set that could not be counted with two others takes no further events.
 [[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits);
 
 } // namespace recount::witness

@@ -91,8 +91,8 @@ std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) cons
   const std::string subject = name() + " " + result::describe(complete(*this, point));
   if (const std::string lacks = missing(here.block->feature); !lacks.empty())
     throw unavailable(subject, lacks);
-  return std::make_unique<BlockInstance>(*here.block, data_of(*here.block, family_), here.values == "random",
-                                         here.turns, subject);
+  return std::make_unique<BlockInstance>(*here.block, data_of(*here.block, family_),
+                                         here.values.ends_with("random"), here.turns, subject);
 }
 
 std::vector<Expectation> BlockKernel::expected(const result::Params& point) const {
@@ -103,10 +103,8 @@ std::vector<Expectation> BlockKernel::expected(const result::Params& point) cons
   auto all = instruction_presets(turn, turns, block.besides);
   const auto caches = cache_presets(turn, turns, block.besides);
   all.insert(all.end(), caches.begin(), caches.end());
-  if (family_.predicts) {
-    const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
-    all.insert(all.end(), predictions.begin(), predictions.end());
-  }
+  const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
+  all.insert(all.end(), predictions.begin(), predictions.end());
   for (const Bound& bound : family_.bounds)
     if (bound.values == here.values)
       for (const std::string& preset : bound.presets)

@@ -36,7 +36,6 @@ struct Family {
   std::map<std::string, std::string> aliases = {}; ///< block of a name that has none of its own
   std::vector<Bound> bounds = {};
   std::int64_t turns = 1000; ///< default
-  bool predicts = false;     ///< whether mispredictions are expected
 };
 
 /// One family as a kernel; `turns` is added to its parameters.

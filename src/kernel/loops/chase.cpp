@@ -50,7 +50,7 @@ private:
 
 /// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
 std::vector<Expectation> chase_presets(const StridedPoint& at) {
-  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096; // larger than any L1 or L2
+  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096, few_pages = 16; // larger than any L1 or L2
   const auto n = static_cast<double>(at.accesses());
   std::vector<Expectation> all;
   if (at.size >= far && at.stride >= 64)
@@ -64,6 +64,9 @@ std::vector<Expectation> chase_presets(const StridedPoint& at) {
           {preset, n, 0.75 * n, 0.05 * n + 64,
            "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
            "adjacent pages"});
+  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) && at.visited() <= few_pages)
+    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
+      all.push_back({preset, 0, 0, 0.05 * n + 64, "none per load: fewer pages than TLB entries"});
   return all;
 }
 

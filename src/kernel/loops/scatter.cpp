@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unistd.h>
 
 namespace recount::kernel {
 
@@ -102,6 +103,11 @@ public:
     if (here.stores && here.size >= far && here.stride >= 64)
       all.push_back(between("PAPI_MEM_WCY", stores / 2, 3000 * stores,
                             "several cycles per store: all miss in L1 and L2"));
+    constexpr std::int64_t most_tlb_entries = 4096;
+    if (here.stride >= sysconf(_SC_PAGESIZE) && here.visited() >= 4 * most_tlb_entries)
+      for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
+        all.push_back({preset, stores, 0.75 * stores, 0.05 * stores + 64,
+                       "1 per access: each in another page, more pages than TLB entries"});
     return all;
   }
 

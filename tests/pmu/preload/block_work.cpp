@@ -100,6 +100,11 @@ Work block_work(const recount::kernel::native::Block& block, const void* context
   if (block.name == "integer_divide") work[integer_divides] = steps;
   if (block.name == "sync_atomic") work[atomics] = steps;
   if (block.name == "branch_indirect") work[indirect] = steps;
+  if (block.name == "branch_indirect_data") {
+    work[indirect] = steps;
+    work[mispredicted_indirect] = mispredicted_by(static_cast<const unsigned char*>(at.data),
+                                                  at.turns * recount::kernel::native::steps_a_turn);
+  }
   if (block.name == "branch_call") {
     work[calls] = steps;
     work[returns] += steps;

@@ -93,6 +93,92 @@ BOOST_AUTO_TEST_CASE(the_worst_of_several_trials_stands) {
   BOOST_TEST((all[1].verdict == check::Verdict::agrees));
 }
 
+BOOST_AUTO_TEST_CASE(dead_is_what_counts_nowhere) {
+  const auto all_zero =
+      check::verdicts(std::vector{of_preset("PAPI_VEC_DP", 0, 1000), of_preset("PAPI_VEC_DP", 0, 500)}, {});
+  BOOST_TEST((all_zero[0].verdict == check::Verdict::dead));
+  check::Trial wide = of_preset("PAPI_VEC_DP", 0, 1000), narrow = of_preset("PAPI_VEC_DP", 500, 500);
+  wide.kernel = "vec128";
+  narrow.kernel = "vec256";
+  const auto part = check::verdicts(std::vector{caches::narrow, wide, of_preset("PAPI_VEC_DP", 0, 0)}, {});
+  BOOST_TEST((part[0].verdict == check::Verdict::meaning_differs));
+  BOOST_TEST(part[0].why == "misses a part: 0 in vec128, right in vec256");
+}
+
+BOOST_AUTO_TEST_CASE(bounds_that_admit_twice_the_count_make_it_plausible) {
+  check::Trial wide = of_preset("PAPI_TOT_CYC", 1500, 1000);
+  wide.stated->above = 1000;
+  BOOST_TEST(!check::tight(wide));
+  BOOST_TEST((check::verdicts(std::vector{wide}, {})[0].verdict == check::Verdict::plausible));
+  check::Trial low = of_preset("PAPI_TOT_CYC", 1000, 1000);
+  low.stated->below = 500;
+  BOOST_TEST(!check::tight(low));
+  check::Trial just = low;
+  just.stated->below = 470;
+  BOOST_TEST(check::tight(just));
+  BOOST_TEST(
+      (check::verdicts(std::vector{wide, just}, {})[0].verdict == check::Verdict::agrees)); // one is enough
+  check::Trial compared = of_preset("PAPI_TOT_CYC", 1000, 1000);
+  compared.relative = true; // with its own count elsewhere: any unit would do
+  BOOST_TEST((check::verdicts(std::vector{wide, compared}, {})[0].verdict == check::Verdict::plausible));
+  BOOST_TEST((check::verdicts(std::vector{wide, compared, of_preset("PAPI_TOT_CYC", 7, 0)}, {})[0].verdict ==
+              check::Verdict::meaning_differs));
+  BOOST_TEST(check::sound(check::Verdict::plausible));
+  BOOST_TEST(check::name_of(check::Verdict::plausible) == "plausible");
+}
+
+BOOST_AUTO_TEST_CASE(what_else_would_have_agreed) {
+  check::Trial add = of_preset("PAPI_FAD_INS", 1000, 1000), multiply = of_preset("PAPI_FAD_INS", 0, 0);
+  add.kernel = "add";
+  multiply.kernel = "multiply";
+  const auto exact = [](double value) { return check::Stated{value, 0, 0, ""}; };
+  check::ExpectedCounts expected{
+      {{"add", {}},
+       {{"PAPI_FAD_INS", exact(1000)},
+        {"PAPI_FP_INS", exact(1000)},
+        {"PAPI_FP_OPS", exact(2000)},
+        {"PAPI_BR_INS", exact(60)},
+        {"PAPI_TOT_CYC", check::Stated{3000, 2500, 9000, ""}}}},
+      {{"multiply", {}},
+       {{"PAPI_FAD_INS", exact(0)}, {"PAPI_FP_INS", exact(1000)}, {"PAPI_L1_DCM", exact(0)}}}};
+  const auto of = [&](const std::vector<check::Trial>& trials) {
+    return check::substitutes(check::verdicts(trials, {})[0].trials, expected);
+  };
+  using Names = std::vector<std::string>;
+  BOOST_TEST(
+      (of({add}) == Names{"PAPI_FP_INS", "0.5 * PAPI_FP_OPS", "0.125 * PAPI_TOT_CYC", "0.25 * PAPI_TOT_CYC",
+                          "0.5 * PAPI_TOT_CYC", "PAPI_TOT_CYC", "2 * PAPI_TOT_CYC"}));
+  expected.at({"multiply", {}}).emplace("PAPI_TOT_CYC", exact(5000));
+  expected.at({"multiply", {}}).emplace("PAPI_FP_OPS", exact(2000));
+  BOOST_TEST(of({add, multiply}).empty()); // zeros separate
+  BOOST_TEST(of({multiply}).empty());      // nothing counts
+}
+
+BOOST_AUTO_TEST_CASE(terms_are_blamed) {
+  auto wrong = check::verdicts(
+      std::vector{of_preset("PAPI_VEC_DP", 1000, 0), of_preset("PAPI_VEC_DP", 500, 500)}, {})[0];
+  const check::Stated none{0, 0, 0, ""}, some{500, 0, 0, ""};
+  check::Term scalar, vector, dead, constant;
+  scalar.name = "SCALAR";
+  scalar.counts = {{"f", {}, 1000, none}, {"g", {}, 0, some}};
+  vector.name = "VECTOR";
+  vector.counts = {{"f", {}, 0, none}, {"g", {}, 500, some}};
+  dead.name = "DEAD";
+  dead.counts = {{"f", {}, 0, none}, {"g", {}, 0, some}};
+  constant.name = "CONSTANT";
+  constant.counts = {{"f", {}, 7, none}, {"g", {}, 7, some}, {"h", {}, 7, some}};
+  wrong.terms = {scalar, vector, dead, constant};
+  check::blame_terms(wrong);
+  const auto& causes = wrong.trials[0].judgement.causes;
+  BOOST_TEST_REQUIRE(causes.size() >= 3U);
+  BOOST_TEST(has(causes[0], "the term SCALAR counts only where the expected count is 0 (1000 in f"),
+             causes[0]);
+  BOOST_TEST(has(causes[1], "the term DEAD counts 0 in every kernel"), causes[1]);
+  BOOST_TEST(has(causes[2], "the term CONSTANT counts 7 in every kernel"), causes[2]);
+  for (const auto& cause : causes)
+    BOOST_TEST(!has(cause, "VECTOR"));
+}
+
 BOOST_AUTO_TEST_CASE(a_broken_relation_is_held_against_the_unproven) {
   const std::vector<check::Trial> proven{of_preset("PAPI_L1_DCM", 2000, 2000)};
   const auto all = check::verdicts(proven, total_below_part);

@@ -1,0 +1,447 @@
+// How many wrong rows of preset tables the cross-check finds. One run on the simulated machine records the
+// counts of all events at all points; rows are then evaluated over these counts and judged by the code of
+// `recount check`.
+#include "events.hpp"
+
+#include "check/check.hpp"
+#include "model/machine.hpp"
+#include "preset/natives.hpp"
+#include "preset/view.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+#include <recount/preset.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+using namespace recount;
+using check::PresetVerdict, check::Verdict;
+
+namespace {
+
+/// The least share of wrong rows that may not agree, the least that are found wrong, and the most right rows
+/// that bounds alone confirm.
+constexpr double threshold = 0.95, threshold_found = 0.92;
+constexpr std::size_t most_plausible = 12;
+
+std::string machine_name() {
+  return test::simulated("skl") ? "skl" : "zen4";
+}
+
+/// A row: formula in reverse Polish notation, or a type of PAPI's.
+struct Row {
+  std::string preset, type, formula;
+  std::vector<std::string> terms;
+  [[nodiscard]] std::string text() const {
+    return fmt::format("PRESET,{},{},{}{}", preset, type, formula.empty() ? "" : formula + ",",
+                       fmt::join(terms, ","));
+  }
+};
+
+std::vector<Row> rows_of(const std::string& file) {
+  std::vector<Row> all;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("PRESET,")) continue;
+    std::istringstream fields(line);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(fields, word, ',');)
+      words.push_back(word);
+    Row row{words.at(1), words.at(2), {}, {}};
+    std::size_t at = 3;
+    if (row.type == "DERIVED_POSTFIX") row.formula = words.at(at++);
+    row.terms.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+    all.push_back(row);
+  }
+  return all;
+}
+
+/// Events that wrong rows use beside those of the table; the first counts nothing on these machines.
+std::vector<std::string> other_events() {
+  if (machine_name() == "skl")
+    return {"FP_ARITH:512B_PACKED_DOUBLE",
+            "L2_RQSTS:ALL_PF",
+            "L2_RQSTS:REFERENCES",
+            "L2_RQSTS:ALL_DEMAND_MISS",
+            "UOPS_RETIRED:ALL",
+            "UOPS_ISSUED:ANY",
+            "BR_INST_RETIRED:NEAR_TAKEN",
+            "BR_INST_RETIRED:NEAR_CALL",
+            "BR_MISP_RETIRED:ALL_BRANCHES",
+            "MEM_LOAD_RETIRED:L1_MISS",
+            "MEM_LOAD_RETIRED:L2_MISS",
+            "FP_ARITH:SCALAR_DOUBLE",
+            "FP_ARITH:SCALAR_SINGLE",
+            "L2_RQSTS:ALL_DEMAND_REFERENCES",
+            "RESOURCE_STALLS:ANY",
+            "L1D:REPLACEMENT"};
+  return {"RETIRED_FAR_CONTROL_TRANSFERS",     "RETIRED_OPS",
+          "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "RETIRED_NEAR_RETURNS",
+          "MAB_ALLOCATION_BY_TYPE:ALL",        "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD",
+          "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL"};
+}
+
+/// A wrong row, and how it was made.
+struct Mutant {
+  Row row;
+  std::string kind;
+};
+
+class Mutants {
+public:
+  explicit Mutants(const std::vector<Row>& rows) : rows_(rows) {
+    for (const Row& row : rows)
+      for (const std::string& term : row.terms)
+        if (std::ranges::find(events_, term) == events_.end()) events_.push_back(term);
+  }
+
+  std::vector<Mutant> all() {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row& row = rows_[i];
+      neighbours(i);
+      swaps(row, i);
+      for (const char* factor : {"2|*", "2|/", "4|*", "8|*"})
+        add("factor", {row.preset, "DERIVED_POSTFIX", postfix(row) + factor + "|", row.terms});
+      terms(row);
+    }
+    published();
+    return std::move(made_);
+  }
+
+private:
+  static std::string postfix(const Row& row) {
+    if (!row.formula.empty()) return row.formula.back() == '|' ? row.formula : row.formula + "|";
+    std::string text = "N0|";
+    for (std::size_t i = 1; i < row.terms.size(); ++i)
+      text += fmt::format("N{}|{}|", i, row.type == "DERIVED_SUB" ? "-" : "+");
+    return text;
+  }
+  void add(const std::string& kind, const Row& row) {
+    for (const Row& right : rows_)
+      if (right.preset == row.preset && same(right, row)) return;
+    for (const Mutant& other : made_)
+      if (other.row.text() == row.text()) return;
+    made_.push_back({row, kind});
+  }
+  static bool same(const Row& a, const Row& b) {
+    auto sorted = [](Row row) {
+      if (row.type == "DERIVED_ADD") std::ranges::sort(row.terms);
+      row.type = row.terms.size() == 1 && row.formula.empty() ? "NOT_DERIVED" : row.type;
+      return row.text();
+    };
+    return sorted(a) == sorted(b);
+  }
+  void neighbours(std::size_t i) {
+    for (const std::size_t step : {std::size_t{1}, rows_.size() - 1}) {
+      Row row = rows_[(i + step) % rows_.size()];
+      row.preset = rows_[i].preset;
+      add("neighbour preset", row);
+    }
+  }
+  void swaps(const Row& row, std::size_t i) {
+    constexpr std::size_t each = 4;
+    for (std::size_t k = 0; k < each; ++k)
+      add("swapped event", {row.preset, "NOT_DERIVED", {}, {events_[(7 * i + 11 * k + 3) % events_.size()]}});
+  }
+  void terms(const Row& row) {
+    Row domain = row;
+    domain.terms[0] += ":k";
+    add("domain", domain);
+    for (std::size_t i = 0; i < row.terms.size(); ++i) {
+      Row dead = row;
+      dead.terms[i] = other_events().front();
+      if (row.terms[i] != dead.terms[i]) add("dead term", dead);
+    }
+    if (row.terms.size() > 1 && row.formula.empty()) {
+      Row other = row;
+      other.type = row.type == "DERIVED_ADD" ? "DERIVED_SUB" : "DERIVED_ADD";
+      add("ADD/SUB", other);
+      for (std::size_t i = 0; i < row.terms.size(); ++i) {
+        Row less = row;
+        less.terms.erase(less.terms.begin() + static_cast<std::ptrdiff_t>(i));
+        if (less.terms.size() == 1) less.type = "NOT_DERIVED";
+        add("dropped term", less);
+      }
+      Row twice = row;
+      twice.terms.push_back(row.terms.back());
+      add("term twice", twice);
+    }
+    const bool vectors = row.preset.find("_VEC_") != row.preset.npos, misses = row.preset.ends_with("DCM");
+    const auto plus = [&](const char* kind, const std::string& event) {
+      Row more = row;
+      more.formula = postfix(row) + fmt::format("N{}|+|", row.terms.size());
+      more.type = "DERIVED_POSTFIX";
+      more.terms.push_back(event);
+      add(kind, more);
+    };
+    const bool skl = machine_name() == "skl";
+    if (vectors) plus("scalars in VEC", skl ? "FP_ARITH:SCALAR_DOUBLE" : "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL");
+    if (misses) plus("prefetches in DCM", skl ? "L2_RQSTS:ALL_PF" : "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD");
+  }
+  /// Rows that shipped, or that a check accepted once.
+  void published() {
+    if (machine_name() != "skl") return;
+    for (const auto& [preset, event] : std::vector<std::pair<std::string, std::string>>{
+             {"PAPI_TOT_CYC", "INST_RETIRED:ANY_P"},
+             {"PAPI_REF_CYC", "INST_RETIRED:ANY_P"},
+             {"PAPI_FUL_CCY", "INST_RETIRED:ANY_P"},
+             {"PAPI_RES_STL", "CPU_CLK_THREAD_UNHALTED:THREAD_P"},
+             {"PAPI_MEM_WCY", "CPU_CLK_THREAD_UNHALTED:THREAD_P"},
+             {"PAPI_STL_CCY", "RESOURCE_STALLS:ANY"},
+             {"PAPI_L3_LDM", "MEM_LOAD_RETIRED:L1_MISS"},
+             {"PAPI_CA_SNP", "L2_RQSTS:ALL_DEMAND_REFERENCES"},
+             {"PAPI_L1_DCM", "L2_RQSTS:ALL_DEMAND_REFERENCES"},
+             {"PAPI_TLB_DM", "DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK"},
+             {"PAPI_BR_MSP", "BR_MISP_RETIRED:ALL_BRANCHES"},
+             {"PAPI_VEC_DP", "FP_ARITH:128B_PACKED_DOUBLE"}})
+      add("published", {preset, "NOT_DERIVED", {}, {event}});
+    add("published",
+        {"PAPI_LST_INS", "DERIVED_ADD", {}, {"MEM_UOPS_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_STORES"}});
+    add("published",
+        {"PAPI_L2_TCA", "DERIVED_ADD", {}, {"L2_RQSTS:ALL_DEMAND_REFERENCES", "L2_RQSTS:ALL_CODE_RD"}});
+    add("published", {"PAPI_L2_DCW", "DERIVED_ADD", {}, {"L2_RQSTS:DEMAND_RFO_HIT", "L2_RQSTS:RFO_HIT"}});
+  }
+
+  const std::vector<Row>& rows_;
+  std::vector<std::string> events_;
+  std::vector<Mutant> made_;
+};
+
+using Counts = std::map<std::string, long long>; ///< by event
+struct Place {
+  const kernel::Kernel* kernel = nullptr;
+  result::Params point;
+  std::int64_t accesses = 0;
+  Counts counts;
+};
+
+perf_event_attr attr_of(const std::string& event) {
+  perf_event_attr attr = encode(event, Domain::user).attr;
+  attr.size = sizeof attr;
+  attr.read_format = PERF_FORMAT_GROUP;
+  attr.exclude_hv = 1;
+  return attr;
+}
+
+/// Counts as many of the events as fit into one group; takes them from the list.
+void count_some(std::vector<std::string>& events, Place& place, const kernel::Region& region) {
+  std::vector<test::EventFd> group;
+  std::vector<std::string> names, later;
+  for (const std::string& event : events) {
+    perf_event_attr attr = attr_of(event);
+    attr.disabled = group.empty() ? 1 : 0;
+    test::EventFd fd(attr, 0, -1, group.empty() ? -1 : group.front().fd());
+    if (fd.error() != 0) {
+      later.push_back(event);
+      continue;
+    }
+    group.push_back(std::move(fd));
+    names.push_back(event);
+  }
+  BOOST_REQUIRE_MESSAGE(!group.empty(), "cannot be counted: " << events.front());
+  const auto count = [&](const auto& execute) {
+    group.front().control(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+    group.front().control(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+    execute();
+    group.front().control(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+    return group.front().words(names.size() + 1);
+  };
+  const auto empty = count([] {}), full = count([&] { region(); });
+  for (std::size_t i = 0; i < names.size(); ++i)
+    place.counts[names[i]] = static_cast<long long>(full.at(i + 1)) - static_cast<long long>(empty.at(i + 1));
+  events = later;
+}
+
+/// Everything that the judging needs, recorded once.
+class Recording {
+public:
+  Recording(const std::vector<Row>& rows, const std::vector<Mutant>& mutants)
+      : context_(check::check_context()) {
+    std::set<std::string> events;
+    for (const Row& row : rows)
+      events.insert(row.terms.begin(), row.terms.end());
+    for (const Mutant& mutant : mutants)
+      events.insert(mutant.row.terms.begin(), mutant.row.terms.end());
+    const std::vector<std::string> all(events.begin(), events.end());
+    for (const sweep::Job& job : check::plan_check(context_, {{}, 1, {}, 1}).jobs) {
+      if (std::ranges::none_of(job.metrics, [](const auto& m) { return m.starts_with("PAPI_"); })) continue;
+      const kernel::Kernel& kernel = kernel::find(job.kernel);
+      if (job.witness == "model") {
+        const witness::Task task{"r", job.kernel, job.point, 0, "model", job.metrics};
+        for (auto& o : witness::find("model").observe(kernel, nullptr, task))
+          model_.push_back(std::move(o));
+      } else {
+        execute(kernel, job.point, all);
+      }
+    }
+  }
+  [[nodiscard]] const check::CheckContext& context() const { return context_; }
+  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+
+  /// The verdict on a row, as `recount check` gives it to a table with this row.
+  [[nodiscard]] PresetVerdict judge(const Row& row) const {
+    const auto& core = *preset::default_pmu();
+    const auto table = preset::view(preset::parse(fmt::format("CPU,{}\n{}\n", core.name, row.text())),
+                                    core.name, &core, PapiVersion::v7_0);
+    const Preset* const loaded = table.loaded.find(row.preset);
+    BOOST_REQUIRE_MESSAGE(loaded, "PAPI does not read " << row.text());
+    result::Results results;
+    for (const Place& place : places_) {
+      std::vector<long long> counts;
+      for (const PresetNative& native : loaded->natives)
+        counts.push_back(place.counts.at(native.name));
+      const PresetValue value = evaluate(*loaded, counts, 3000, PapiVersion::v7_0);
+      if (value.ending != PresetValue::Ending::value) continue;
+      add(results, place, row.preset, value.value);
+      for (const std::string& term : row.terms)
+        add(results, place, term, place.counts.at(term));
+    }
+    for (const auto& o : model_)
+      if (o.metric == row.preset) results.observations.push_back(o);
+    check::CheckContext context;
+    const auto mine = [&](const auto& one) { return one.preset == row.preset; };
+    std::ranges::copy_if(context_.proofs, std::back_inserter(context.proofs), mine);
+    std::ranges::copy_if(context_.beside, std::back_inserter(context.beside), mine);
+    std::ranges::copy_if(context_.relations, std::back_inserter(context.relations), mine);
+    check::CheckPlan plan;
+    plan.subjects.push_back(
+        {row.preset, row.preset, {}, row.terms.size() > 1 ? row.terms : std::vector<std::string>{}});
+    return check::conclude(plan, context, {}, results).verdicts.at(0);
+  }
+
+private:
+  void execute(const kernel::Kernel& kernel, const result::Params& point, std::vector<std::string> events) {
+    Place place{&kernel, point, 0, {}};
+    try {
+      const auto instance = kernel.prepare(point);
+      instance->warm();
+      place.accesses = instance->accesses();
+      while (!events.empty())
+        count_some(events, place, instance->region());
+    } catch (const Error&) { // an instruction that this processor lacks
+      return;
+    }
+    places_.push_back(std::move(place));
+  }
+  static void add(result::Results& results, const Place& place, const std::string& metric, long long value) {
+    for (const char* witness : {"perf", "papi"}) {
+      auto& o = results.observations.emplace_back();
+      o.kernel = place.kernel->name();
+      o.params = place.point;
+      o.witness = witness;
+      o.metric = metric;
+      o.value = std::int64_t{value};
+      o.accesses = place.accesses;
+    }
+  }
+
+  check::CheckContext context_;
+  std::vector<Place> places_;
+  std::vector<result::Observation> model_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+/// Recorded once for all cases.
+struct Everything {
+  std::vector<Row> rows = rows_of(std::getenv("PAPI_CSV_EVENT_FILE"));
+  std::vector<Mutant> mutants = Mutants(rows).all();
+  Recording recording{rows, mutants};
+};
+const Everything& everything() {
+  static const Everything all;
+  return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(mutants)
+
+BOOST_AUTO_TEST_CASE(right_rows_agree) {
+  std::vector<std::string> plausible;
+  for (const Row& row : everything().rows) {
+    const PresetVerdict v = everything().recording.judge(row);
+    BOOST_TEST(check::sound(v.verdict), row.text() << ": " << check::name_of(v.verdict) << ": " << v.why);
+    BOOST_TEST((v.verdict != Verdict::not_counted), row.text() << ": " << v.why);
+    if (v.verdict == Verdict::plausible) plausible.push_back(row.preset + ": " + v.why);
+  }
+  std::printf("%s: %zu right rows, %zu of them plausible only:\n", machine_name().c_str(),
+              everything().rows.size(), plausible.size());
+  for (const auto& one : plausible)
+    std::printf("  %s\n", one.c_str());
+  BOOST_TEST(plausible.size() <= most_plausible);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
+  std::map<std::string, std::vector<std::string>> survivors;
+  std::map<std::string, std::pair<int, int>> by_kind; ///< found, all
+  std::size_t agree = 0, plausible = 0;
+  const auto& all = everything().mutants;
+  for (const Mutant& mutant : all) {
+    const PresetVerdict v = everything().recording.judge(mutant.row);
+    const bool survives = v.verdict == Verdict::agrees || v.verdict == Verdict::plausible;
+    agree += v.verdict == Verdict::agrees ? 1 : 0;
+    if (mutant.kind == "published") BOOST_TEST(!survives, mutant.row.text() << ": " << v.why);
+    plausible += v.verdict == Verdict::plausible ? 1 : 0;
+    auto& [found, of] = by_kind[mutant.kind];
+    found += survives ? 0 : 1;
+    ++of;
+    if (survives)
+      survivors[mutant.row.preset].push_back(
+          fmt::format("{} ({}): {}: {}", mutant.row.text(), mutant.kind, check::name_of(v.verdict), v.why));
+  }
+  for (const auto& [preset, those] : survivors)
+    for (const auto& one : those)
+      std::printf("survives: %s\n", one.c_str());
+  for (const auto& [kind, numbers] : by_kind)
+    std::printf("%-18s %3d of %3d found\n", kind.c_str(), numbers.first, numbers.second);
+  const double score = 1 - static_cast<double>(agree) / static_cast<double>(all.size());
+  std::printf("%s: %zu wrong rows: %zu agree, %zu are plausible, %zu are found wrong; score %.1f %%\n",
+              machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
+              100 * score);
+  BOOST_TEST(all.size() >= (machine_name() == "skl" ? 300U : 200U));
+  BOOST_TEST(score >= threshold);
+  BOOST_TEST(static_cast<double>(agree + plausible) <=
+             (1 - threshold_found) * static_cast<double>(all.size()));
+}
+
+BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {
+  if (machine_name() != "skl") return;
+  const PresetVerdict v = everything().recording.judge(
+      {"PAPI_VEC_DP",
+       "DERIVED_POSTFIX",
+       "N0|N1|N2|+|+|",
+       {"FP_ARITH:SCALAR_DOUBLE", "FP_ARITH:128B_PACKED_DOUBLE", "FP_ARITH:256B_PACKED_DOUBLE"}});
+  BOOST_TEST((v.verdict == Verdict::meaning_differs), v.why);
+  BOOST_TEST_REQUIRE(!v.trials.front().judgement.causes.empty());
+  BOOST_TEST(has(v.trials.front().judgement.causes.front(), "FP_ARITH:SCALAR_DOUBLE counts only where"),
+             v.trials.front().judgement.causes.front());
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_part_and_a_dead_term_are_named) {
+  if (machine_name() != "skl") return;
+  const PresetVerdict part =
+      everything().recording.judge({"PAPI_VEC_DP", "NOT_DERIVED", {}, {"FP_ARITH:128B_PACKED_DOUBLE"}});
+  BOOST_TEST((part.verdict == Verdict::meaning_differs), part.why);
+  BOOST_TEST(has(part.why, "misses a part: 0 in float"), part.why);
+  const PresetVerdict dead = everything().recording.judge(
+      {"PAPI_BR_TKN", "DERIVED_SUB", {}, {"BR_INST_RETIRED:CONDITIONAL", "FP_ARITH:512B_PACKED_DOUBLE"}});
+  BOOST_TEST((dead.verdict == Verdict::meaning_differs), dead.why);
+  BOOST_TEST(has(fmt::format("{}", fmt::join(dead.trials.front().judgement.causes, ";")),
+                 "the term FP_ARITH:512B_PACKED_DOUBLE counts 0 in every kernel"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
