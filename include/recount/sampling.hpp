@@ -113,7 +113,7 @@ struct SampledCount {
   std::uint64_t throttled = 0;       ///< times that the kernel stopped it for a while
   std::uint64_t occurrences = 0;     ///< counted while it was enabled and on the PMU
   std::uint64_t enabled_ns = 0, running_ns = 0; ///< summed over threads and CPUs
-  std::uint64_t opened = 0; ///< on how many threads and CPUs; fewer for an event of one core type
+  std::uint64_t opened = 0; ///< on how many CPUs of each thread; fewer for an event of one core type
 };
 /// What a Sampling did so far, and what it cost.
 struct SamplingReport {

@@ -1,8 +1,11 @@
 // Counting: the PMUs that the kernel lists, and the events that open in a trial.
 #include "doctor/doctor.hpp"
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
 #include "host/sysctl.hpp"
+#include "perf/on_cpus.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>
@@ -17,10 +20,11 @@ namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
-/// Counts `name` over a short loop: empty when a count above zero came out, else why not.
-std::string trial(const std::string& name, Domain domain = Domain::user) {
+std::string trial(const Event& event) {
   try {
-    Group group({name}, domain);
+    // A core type counts on its own CPUs only.
+    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    Group group({event});
     group.start();
     volatile unsigned sink = 0;
     for (unsigned i = 0; i < 10'000; ++i)
@@ -29,6 +33,15 @@ std::string trial(const std::string& name, Domain domain = Domain::user) {
     const Count& count = group.read()[0];
     if (!count.value) return count.reason;
     return *count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : "";
+  } catch (const Error& e) {
+    return e.problem().cause;
+  }
+}
+
+/// Counts `name` over a short loop: empty when a count above zero came out, else why not.
+std::string trial(const std::string& name, Domain domain = Domain::user) {
+  try {
+    return trial(encode(name, domain));
   } catch (const Error& e) {
     return e.problem().cause;
   }
@@ -67,8 +80,33 @@ Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
           remedy};
 }
 
+/// Of a hybrid CPU: what each core type counts in a trial.
+Finding core_types(const std::vector<host::Pmu>& cores) {
+  std::vector<std::string> work, fail;
+  bool forbidden = false;
+  for (const host::Pmu& core : cores) {
+    std::string why;
+    for (const char* name : {"CYCLES", "INSTRUCTIONS"})
+      if (const auto got = trial(fmt::format("{}/{}/", core.name, name)); !got.empty() && why.empty())
+        why = fmt::format("{}/{}/: {}", core.name, name, got);
+    forbidden = forbidden || why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
+    why.empty() ? work.push_back(fmt::format("{} (CPUs {})", core.name, fmt::join(core.cpus, ",")))
+                : fail.push_back(why);
+  }
+  std::string text = fmt::format("hybrid CPU, sysfs lists {};", names(cores));
+  if (!work.empty())
+    text += fmt::format(" cycles and instructions are counted in a trial on {}", fmt::join(work, " and "));
+  if (!fail.empty())
+    text += fmt::format("{} a trial fails: {}", work.empty() ? "" : ";", fmt::join(fail, "; "));
+  return {fail.empty()   ? State::works
+          : work.empty() ? State::missing
+                         : State::limited,
+          "core PMU", text, forbidden ? "see Permission below" : ""};
+}
+
 Finding core_pmu(const std::vector<host::Pmu>& all) {
   const auto cores = core_pmus(all);
+  if (cores.size() > 1) return core_types(cores);
   const std::string cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
   if (cores.empty() && !cycles.empty()) return no_core_pmu(all, cycles);
   const std::string seen =
@@ -131,7 +169,9 @@ Finding user_reads(bool core) {
     return {
         State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)", {}};
   try {
-    UserRead counter(encode("perf::INSTRUCTIONS", Domain::user));
+    const Event event = encode_each("perf::INSTRUCTIONS", Domain::user).front();
+    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    UserRead counter(event);
     counter.start();
     for (int i = 0; i < 100; ++i)
       static_cast<void>(counter.read());

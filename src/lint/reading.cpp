@@ -194,7 +194,7 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
         findings.add_here("ignored-line", {place}, "PRESET without a name");
     } else if (line.kind == preset::Kind::blank && line.fields.size() > 1) {
       findings.add_here("ignored-line", {place}, "the first field is blank, so the line is skipped");
-    } else if (line.kind == preset::Kind::other && standard_preset(line.fields.front().text)) {
+    } else if (line.kind == preset::Kind::other && preset::standard_preset(line.fields.front().text)) {
       const std::string& preset = line.fields.front().text;
       findings.add_here("ignored-row", {place, preset},
                         fmt::format("the row of {} does not begin with PRESET", preset),

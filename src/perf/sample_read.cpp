@@ -34,8 +34,10 @@ public:
       if (!context.fds[first]) continue;
       const auto ids = std::span(context.ids).subspan(first, each);
       const auto raw = read(context.fds[first].get(), ids, open_.events[first].event);
-      for (std::size_t i = 0; i < raw.size(); ++i)
+      for (std::size_t i = 0; i < raw.size(); ++i) {
         add(raw[i], into[first + i]);
+        into[first + i].opened += context.tid == open_.contexts.front().tid ? 1U : 0U;
+      }
     }
   }
 
@@ -46,7 +48,6 @@ private:
     count.occurrences += raw.value;
     count.enabled_ns += times.enabled;
     count.running_ns += times.running;
-    ++count.opened;
     if (open_.has.lost) count.lost = count.lost.value_or(0) + raw.lost;
   }
 

@@ -1,5 +1,7 @@
 #include "profile/event_request.hpp"
 
+#include "perf/each_core.hpp"
+
 #include <recount/error.hpp>
 
 #include <charconv>
@@ -83,14 +85,17 @@ std::optional<Watched> watched_variable(const std::string& event) {
   return watched;
 }
 
-SampledEvent sampled(const EventRequest& asked, Domain fallback) {
-  SampledEvent made{encode(asked.name, fallback), asked.period, asked.frequency};
-  if (asked.period != 0 || asked.frequency != 0) return made;
-  const auto type = made.event.attr.type;
-  const bool each = (type == PERF_TYPE_SOFTWARE && !is_clock(made.event)) || type == PERF_TYPE_BREAKPOINT ||
-                    type == PERF_TYPE_TRACEPOINT;
-  (each ? made.period : made.frequency) = each ? 1 : samples_a_second;
-  return made;
+std::vector<SampledEvent> sampled(const EventRequest& asked, Domain fallback) {
+  std::vector<SampledEvent> all;
+  for (Event& event : perf::countable(encode_each(asked.name, fallback)).events) {
+    SampledEvent& made = all.emplace_back(SampledEvent{std::move(event), asked.period, asked.frequency});
+    if (asked.period != 0 || asked.frequency != 0) continue;
+    const auto type = made.event.attr.type;
+    const bool each = (type == PERF_TYPE_SOFTWARE && !is_clock(made.event)) || type == PERF_TYPE_BREAKPOINT ||
+                      type == PERF_TYPE_TRACEPOINT;
+    (each ? made.period : made.frequency) = each ? 1 : samples_a_second;
+  }
+  return all;
 }
 
 bool reports_next_instruction(const Event& event) {

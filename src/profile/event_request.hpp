@@ -29,10 +29,10 @@ struct Watched {
 };
 [[nodiscard]] std::optional<Watched> watched_variable(const std::string& event);
 
-/// The event, ready to be sampled; `fallback` where its name gives no domain. Without period and frequency,
-/// every occurrence of software events and breakpoints, and 1000 samples per second of clocks and
-/// of hardware events. Throws Error.
-[[nodiscard]] SampledEvent sampled(const EventRequest& asked, Domain fallback);
+/// The event, on a hybrid CPU one for each core type that has it, ready to be sampled; `fallback` where its
+/// name gives no domain. Without period and frequency, every occurrence of software events and breakpoints,
+/// and 1000 samples per second of clocks and of hardware events. Throws Error.
+[[nodiscard]] std::vector<SampledEvent> sampled(const EventRequest& asked, Domain fallback);
 
 /// Whether a sample of this event reports the instruction after the one that caused it: data breakpoints are
 /// traps.

@@ -28,8 +28,10 @@ std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named,
                                       const std::vector<EventRequest>& asked, Domain domain) {
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < named.size(); ++i) {
-    events.push_back(sampled(named[i], domain));
-    events.back().event.name = asked[i].name; // as the user wrote it
+    for (SampledEvent& one : sampled(named[i], domain)) {
+      if (watched_variable(asked[i].name)) one.event.name = asked[i].name; // as the user wrote it
+      events.push_back(std::move(one));
+    }
   }
   return events;
 }
@@ -54,11 +56,11 @@ SamplingOptions options_for(const RecordSettings& settings, const Target& target
 
 /// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
 void judge(Recording& made, std::chrono::nanoseconds used, bool descendants) {
+  // Enabled on each CPU of the event while the task runs on one.
   std::uint64_t longest = 0;
   for (const SampledCount& count : made.report.events)
-    longest = std::max(longest, count.enabled_ns);
-  // Enabled on each CPU while the task runs on one.
-  const std::chrono::nanoseconds enabled(longest / std::max<std::size_t>(made.report.rings, 1));
+    longest = std::max(longest, count.enabled_ns / std::max<std::uint64_t>(count.opened, 1));
+  const std::chrono::nanoseconds enabled(longest);
   if (perf::removed(enabled, used))
     made.not_counted = perf::removed_reason(enabled, used);
   else if (auto part = perf::removed_in_part(enabled, used); !part.empty())

@@ -1,38 +1,36 @@
 #include "stat/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace recount::stat {
 namespace {
 
-/// An event that each core type counts apart, as one.
-result::Observation sum_of_cores(std::span<const Count> counts) {
-  result::Observation o;
-  double sum = 0;
-  std::uint64_t enabled = 0, running = 0;
-  for (const Count& count : counts) {
-    if (o.reason.empty()) o.reason = count.reason;
-    sum += scale(count).value_or(0);
-    enabled = std::max(enabled, count.enabled_ns);
-    running += count.running_ns;
-  }
-  o.enabled_ns = static_cast<std::int64_t>(enabled);
-  o.running_ns = static_cast<std::int64_t>(std::min(running, enabled)); // a thread runs on one core at a time
-  if (std::ranges::none_of(counts, [](const Count& c) { return c.value.has_value(); })) return o;
-  o.reason.clear();
-  o.value = sum;
-  return o;
+std::vector<Count> counts_of(const Operand& operand, std::span<const Count> counts) {
+  std::vector<Count> its;
+  for (const std::size_t e : operand.events)
+    its.push_back(counts[e]);
+  return its;
 }
 
 /// An operand as a separate observation.
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
-  std::vector<Count> its;
-  for (const std::size_t e : operand.events)
-    its.push_back(counts[e]);
-  if (!operand.asked.preset && its.size() > 1) return sum_of_cores(its);
-  witness::fill(o, operand.asked, its);
+  witness::fill(o, operand.asked, counts_of(operand, counts));
+  return o;
+}
+
+/// The part of one core type. It is scaled as the sum is: its own running time is the time on that core type.
+result::Observation observe_part(const Operand& operand, std::size_t part, std::span<const Count> counts) {
+  const auto its = counts_of(operand, counts);
+  const Count sum = sum_of_core_types(its);
+  result::Observation o;
+  o.enabled_ns = static_cast<std::int64_t>(its[part].enabled_ns);
+  o.running_ns = static_cast<std::int64_t>(its[part].running_ns);
+  o.reason = its[part].reason;
+  if (its[part].value)
+    o.value = static_cast<std::int64_t>(std::llround(static_cast<double>(*its[part].value) / share(sum)));
   return o;
 }
 
@@ -91,6 +89,8 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
     else if (row.kind == RowKind::usage)
       o.reason = "known only for a command, after it has ended";
+    else if (row.part)
+      o = observe_part(row.operands.front(), *row.part, counts);
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
     o.witness = row.kind == RowKind::usage ? "rusage" : "perf";

@@ -1,5 +1,7 @@
 #include "stat/plan.hpp"
 
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
 #include "perf/try_open.hpp"
 #include "witness/known.hpp"
 
@@ -9,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace recount::stat {
 namespace {
@@ -79,12 +82,12 @@ private:
     const witness::MetricEvents& asked = ask(name);
     // A name that is unknown is the user's mistake; an event missing on this machine is a row without value.
     if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
-    const bool kinds_of_cores = !asked.preset && asked.events.size() > 1;
-    if (!kinds_of_cores) return add_row(name, asked);
-    for (const Event& event : asked.events) {
-      witness::MetricEvents one = asked;
-      one.events = {event};
-      add_row(event.name, one);
+    add_row(name, asked);
+    plan_.notes.insert(plan_.notes.end(), asked.notes.begin(), asked.notes.end());
+    for (std::size_t part = 0; !asked.preset && asked.events.size() > 1 && part < asked.events.size();
+         ++part) {
+      add_row(asked.events[part].name, asked);
+      plan_.rows.back().part = part;
     }
   }
   void add_row(const std::string& name, const witness::MetricEvents& asked) {
@@ -111,6 +114,7 @@ private:
     row.kind = RowKind::metric;
     row.unit = metric.unit;
     row.metric = metric;
+    row.formula = best_formula(metric);
     for (; row.formula < metric.formulas.size(); ++row.formula) {
       if (!countable(metric.formulas[row.formula], row)) continue;
       for (const std::string& name : metric.formulas[row.formula].events())
@@ -118,6 +122,18 @@ private:
       break;
     }
     plan_.rows.push_back(std::move(row));
+  }
+  /// The first formula over events that are counted anyway: another one could make events multiplexed.
+  [[nodiscard]] std::size_t best_formula(const metric::Metric& metric) const {
+    const auto counted = [&](const std::string& name) {
+      const auto known = asked_.find(name);
+      return known != asked_.end() && known->second.refused.empty();
+    };
+    for (std::size_t f = 0; f < metric.formulas.size(); ++f) {
+      const auto events = metric.formulas[f].events();
+      if (!events.empty() && std::ranges::all_of(events, counted)) return f;
+    }
+    return 0;
   }
   /// Whether a formula can be evaluated here; else sets the reason of the row.
   bool countable(const metric::Formula& formula, PlanRow& row) {
@@ -156,9 +172,17 @@ private:
             grouped[e] = true;
             members.push_back(e);
           }
-    if (members.empty()) return;
-    (void)Group(events(members)); // throws when they do not fit
-    plan_.groups.push_back(std::move(members));
+    // Events of different core types are never in one kernel group.
+    while (!members.empty()) {
+      const auto core = [&](std::size_t e) { return event::core_of(plan_.events[e].attr, event::pmus()); };
+      const host::Pmu* const first = core(members.front());
+      const auto others =
+          std::ranges::stable_partition(members, [&](std::size_t e) { return core(e) == first; });
+      std::vector<std::size_t> rest(others.begin(), others.end());
+      members.erase(others.begin(), others.end());
+      (void)Group(events(members)); // throws when they do not fit
+      plan_.groups.push_back(std::exchange(members, std::move(rest)));
+    }
   }
 
   void group_the_rest(const std::vector<bool>& grouped) {

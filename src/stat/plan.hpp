@@ -47,11 +47,12 @@ struct PlanRow {
   std::string name;
   RowKind kind = RowKind::event;
   std::string unit;
-  metric::Metric metric;         ///< of a metric
-  std::size_t formula = 0;       ///< index of the formula in use
-  std::vector<Operand> operands; ///< one; of a metric, those of the formula that are events, in its order
-  std::string refused;           ///< why it cannot be counted; empty: it can
-  std::string refused_by;        ///< of a metric: the event that cannot be counted; else empty
+  metric::Metric metric;           ///< of a metric
+  std::size_t formula = 0;         ///< index of the formula in use
+  std::vector<Operand> operands;   ///< one; of a metric, those of the formula that are events, in its order
+  std::optional<std::size_t> part; ///< of a core type's part: which of the operand's events it is
+  std::string refused;             ///< why it cannot be counted; empty: it can
+  std::string refused_by;          ///< of a metric: the event that cannot be counted; else empty
 };
 
 struct Plan {
@@ -68,10 +69,10 @@ struct Plan {
 /// User mode and the kernel where this user may count there, else user mode.
 [[nodiscard]] Domain allowed_domain();
 
-/// Looks up every name: a metric, else a preset, else an event; on a hybrid CPU an event becomes a row for
-/// each core type. Tries on this thread which events can be counted, and which together. What cannot be
-/// counted stays as a row with its reason. Throws Error: bad_input for an unknown name, unavailable
-/// for a group in braces that does not fit scheduled.
+/// Looks up every name: a metric, else a preset, else an event; on a hybrid CPU an event is the sum over core
+/// types, followed by a row for each. Tries on this thread which events can be counted, and which together.
+/// What cannot be counted stays as a row with its reason. Throws Error: bad_input for an unknown name,
+/// unavailable for a group in braces that does not fit scheduled.
 [[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain);
 
 /// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A

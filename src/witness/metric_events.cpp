@@ -121,7 +121,9 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain) {
     if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
   MetricEvents asked;
-  asked.events = encode_each(domain == Domain::user ? counted_as(metric) : metric, domain);
+  const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain);
+  asked.events = counters.events();
+  asked.notes = counters.notes();
   return asked;
 }
 
@@ -149,7 +151,7 @@ std::vector<std::string> presets_here() {
 MetricEvents resolve_metric(const std::string& metric, Domain domain) {
   try {
     MetricEvents asked = resolve_unguarded(metric, domain);
-    if (asked.refused.empty()) static_cast<void>(Counters(asked.events));
+    if (asked.refused.empty() && asked.preset) static_cast<void>(Counters(asked.events));
     return asked;
   } catch (const Error& error) {
     return refused(refusal_text(metric, error));

@@ -29,6 +29,7 @@ struct MetricEvents {
       events; ///< of an event: it, on a hybrid CPU one for each core type; of a preset: its natives
   std::shared_ptr<const PresetFormula> preset; ///< null: an event
   std::string refused;                         ///< why it cannot be counted; empty: it can
+  std::vector<std::string> notes;              ///< core types of a hybrid CPU that cannot count it
   bool by_row = false;                         ///< refused because of the preset definition
   bool linear = true; ///< linear in the counts: counts of an empty region can be subtracted
 };
@@ -51,9 +52,13 @@ struct MetricEvents {
 /// Puts the reason why it is refused into the observation.
 void refuse(result::Observation& o, const MetricEvents& asked);
 
-/// Puts the value into the observation, or the reason why there is none. `counts` are those of its events.
+/// Puts the value into the observation, or the reason why there is none. `counts` are those of its events; on
+/// a hybrid CPU the value is the sum over core types.
 /// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,
 /// gets a flag.
 void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts);
+
+/// Flags the value of an event that was counted on several core types with the share of time on each.
+void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts);
 
 } // namespace recount::witness

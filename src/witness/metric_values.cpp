@@ -10,20 +10,6 @@
 namespace recount::witness {
 namespace {
 
-/// Of a hybrid CPU's events the one counts whose core type the region ran on.
-const Count* the_one(std::span<const Count> counts, std::string& reason) {
-  const Count* counted = nullptr;
-  for (const Count& count : counts) {
-    if (!count.value) continue;
-    if (counted) {
-      reason = "the region ran on more than one core type; pin it with --cpu";
-      return nullptr;
-    }
-    counted = &count;
-  }
-  return counted ? counted : &counts.front();
-}
-
 std::int64_t scaled(const Count& count) {
   return multiplexed(count) ? static_cast<std::int64_t>(std::llround(scale(count).value_or(0)))
                             : static_cast<std::int64_t>(*count.value);
@@ -74,19 +60,29 @@ void refuse(result::Observation& o, const MetricEvents& asked) {
   if (asked.by_row) o.flags.emplace_back(row_without_value);
 }
 
+void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
+  if (asked.preset) return;
+  if (std::ranges::count_if(counts, [](const Count& c) { return c.value.has_value(); }) < 2) return;
+  std::string parts;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i].value)
+      parts += fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", asked.events[i].pmu,
+                           100 * share(counts[i]));
+  o.flags.push_back("sum of the core types, by time: " + parts);
+}
+
 void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
-  const Count* const whole = asked.preset ? &least(counts) : the_one(counts, o.reason);
-  if (!whole) return;
-  o.enabled_ns = static_cast<std::int64_t>(whole->enabled_ns);
-  o.running_ns = static_cast<std::int64_t>(whole->running_ns);
+  const Count whole = asked.preset ? least(counts) : sum_of_core_types(counts);
+  o.enabled_ns = static_cast<std::int64_t>(whole.enabled_ns);
+  o.running_ns = static_cast<std::int64_t>(whole.running_ns);
   if (asked.preset)
     fill_preset(o, *asked.preset, counts);
-  else if (whole->value)
-    o.value = scaled(*whole);
+  else if (whole.value)
+    o.value = scaled(whole);
   else
-    o.reason = whole->reason;
-  if (o.value.index() != 0 && multiplexed(*whole))
-    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(*whole)));
+    o.reason = whole.reason;
+  if (o.value.index() != 0 && multiplexed(whole))
+    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(whole)));
 }
 
 } // namespace recount::witness

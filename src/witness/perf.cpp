@@ -1,4 +1,5 @@
 // perf: the kernel's own counters, read raw.
+#include "perf/each_core.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/sets.hpp"
@@ -60,8 +61,7 @@ Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
 Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::size_t& number) {
   Pass all;
   all.counts.resize(events.size());
-  const auto groups = Counters(events).groups();
-  for (const auto& group : groups) {
+  for (const auto& group : perf::passes_of(events, Counters(events).groups())) {
     std::vector<Event> its;
     for (const std::size_t i : group)
       its.push_back(events[i]);
@@ -92,6 +92,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     for (std::size_t i = 0; i < set.metrics.size(); ++i) {
       auto& o = all[set.metrics[i]];
       fill(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
+      flag_core_types(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
       o.seconds = static_cast<double>(pass.watched.lapse.ns) / 1e9;
       o.flags.insert(o.flags.end(), pass.watched.flags.begin(), pass.watched.flags.end());
       if (number - before > 1)

@@ -1,5 +1,7 @@
 #include "witness/sets.hpp"
 
+#include "perf/each_core.hpp"
+
 #include <recount/group.hpp>
 
 #include <algorithm>
@@ -33,7 +35,7 @@ std::vector<Count> Set::counts_of(std::size_t i, const std::vector<Count>& count
 }
 
 bool fits_one_group(const Set& set) {
-  return Counters(set.events).groups().size() == 1;
+  return perf::passes_of(set.events, Counters(set.events).groups()).size() == 1;
 }
 
 std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits) {
