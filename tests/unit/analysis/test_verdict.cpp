@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(dead_is_what_counts_nowhere) {
   check::Trial wide = of_preset("PAPI_VEC_DP", 0, 1000), narrow = of_preset("PAPI_VEC_DP", 500, 500);
   wide.kernel = "vec128";
   narrow.kernel = "vec256";
-  const auto part = check::verdicts(std::vector{caches::narrow, wide, of_preset("PAPI_VEC_DP", 0, 0)}, {});
+  const auto part = check::verdicts(std::vector{narrow, wide, of_preset("PAPI_VEC_DP", 0, 0)}, {});
   BOOST_TEST((part[0].verdict == check::Verdict::meaning_differs));
   BOOST_TEST(part[0].why == "misses a part: 0 in vec128, right in vec256");
 }

@@ -18,10 +18,10 @@ BOOST_AUTO_TEST_CASE(events_have_a_period_or_a_frequency_or_what_suits_them) {
   BOOST_TEST(all[0].period == 10U);
   BOOST_TEST(all[1].frequency == 500U);
   BOOST_TEST(all[2].name == "mem:0x1000/8:w");
-  BOOST_TEST(sampled(all[2], Domain::user).period == 1U);
-  BOOST_TEST(sampled({"page-faults"}, Domain::user).period == 1U);
-  BOOST_TEST(sampled({"cpu-clock"}, Domain::user).frequency == 1000U);
-  BOOST_TEST(sampled({"cpu-clock"}, Domain::user).period == 0U);
+  BOOST_TEST(sampled(all[2], Domain::user).at(0).period == 1U);
+  BOOST_TEST(sampled({"page-faults"}, Domain::user).at(0).period == 1U);
+  BOOST_TEST(sampled({"cpu-clock"}, Domain::user).at(0).frequency == 1000U);
+  BOOST_TEST(sampled({"cpu-clock"}, Domain::user).at(0).period == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(commas_within_slashes_belong_to_an_event) {
