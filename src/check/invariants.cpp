@@ -43,11 +43,19 @@ Sides sides_of(const Counted& counted, const preset::Identity& identity) {
   return sides;
 }
 
+/// Software prefetches miss without being loads, stores or demand reads: no relation between these holds
+/// there.
+bool prefetches(const result::Params& point) {
+  const auto operation = point.find("operation");
+  return operation != point.end() && operation->second == result::ParamValue(std::string("prefetch"));
+}
+
 } // namespace
 
 std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
                            preset::CpuKind kind) {
   std::vector<Broken> found;
+  if (prefetches(counted.point)) return found;
   for (const auto& identity : identities) {
     if (identity.kind != preset::CpuKind::any && identity.kind != kind) continue;
     const Sides sides = sides_of(counted, identity);

@@ -30,7 +30,7 @@ struct Broken {
 };
 
 /// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
-inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 50;
+inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 64;
 
 /// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the
 /// counts contradict: the interval of the difference lies wholly outside what is allowed.

@@ -1,4 +1,5 @@
 #include "check/index.hpp"
+#include "check/invariants.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +7,6 @@
 
 namespace recount::check {
 namespace {
-
-constexpr double stray_occurrences = 64; ///< in a region: of interrupts, and of the witnesses' own code
 
 Trial counts_of(const std::string& metric, const std::string& preset, const kernel::Kernel& kernel,
                 const result::Params& point, const Index& index) {

@@ -174,7 +174,7 @@ Finding user_reads(bool core) {
     UserRead counter(event);
     counter.start();
     for (int i = 0; i < 100; ++i)
-      static_cast<void>(counter.read());
+      static_cast<void>(counter.value());
     counter.stop();
     if (counter.direct() > 0)
       return {State::works,

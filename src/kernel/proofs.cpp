@@ -92,6 +92,7 @@ bool names(const char* presets, const std::string& preset) {
 /// Points that no preset needs to be told from another one, but that events without a preset need.
 constexpr DoubtRow kept_table[] = {
     {"branch", "indirect-random", "PAPI_BR_MSP", "mispredicted jumps that are not conditional"},
+    {"float", "scalar", "PAPI_VEC_SP", "scalar operations, of which rows of older CPUs count some"},
     {"evict", "prefetch",
      "PAPI_L1_DCM PAPI_L1_TCM PAPI_L1_LDM PAPI_L2_DCM PAPI_L2_TCM PAPI_L2_LDM PAPI_L3_DCM PAPI_L3_TCM "
      "PAPI_L3_LDM",

@@ -62,10 +62,10 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output", "--plot",   "--script",
-                                    "--folded", "--export", "--write-baseline"};
-const std::set<std::string> read_only{"--metrics",    "--table",    "--published", "--from",
-                                      "--identities", "--baseline", "--libpfm",    "--catalogue"};
+const std::set<std::string> written{"--output", "--plot", "--script", "--folded", "--export"};
+const std::set<std::string> read_only{"--metrics",        "--table",      "--published",
+                                      "--from",           "--identities", "--baseline",
+                                      "--write-baseline", "--libpfm",     "--catalogue"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");
@@ -148,8 +148,11 @@ void check_streams(const Place& place, const std::string& command, const Example
 
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
-  static const std::map<std::string, std::string> full{
-      {"--plot", "full.svg"}, {"--script", "full.gp"}, {"--folded", "full.txt"}, {"--export", "full.md"}};
+  static const std::map<std::string, std::string> full{{"--plot", "full.svg"},
+
+                                                       {"--script", "full.gp"},
+                                                       {"--folded", "full.txt"},
+                                                       {"--export", "full.md"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
   const bool drawn = file.ends_with(".svg");
   if (drawn && !missing("gnuplot").empty())

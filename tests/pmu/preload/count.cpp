@@ -307,16 +307,17 @@ private:
         const double share = shares.of(i);
         pass(slot, share);
         const double all = share > 0 ? share * increment(*shared, slot) : 0;
-        increments.push_back({i, all});
+        increments.push_back({i, all, share >= 1});
         if (slot.period > 0 && all > 0)
           step = std::min(step, std::max(0.0, slot.next_sample - slot.reset - slot.value) / all);
       } else {
-        increments.push_back({i, 0});
+        increments.push_back({i, 0, false});
       }
     }
     for (const Increment& one : increments) {
       Slot& slot = shared->slots[one.slot];
-      slot.value += step * one.all;
+      // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike.
+      slot.value += step >= 1 && one.whole ? std::round(one.all) : step * one.all;
       update_page(slot, one.slot);
     }
     for (const Increment& one : increments)
@@ -327,6 +328,7 @@ private:
   struct Increment {
     std::int32_t slot;
     double all; ///< of the whole work
+    bool whole; ///< it had a counter all the time
   };
 
   [[nodiscard]] std::vector<std::int32_t> covering(const Shared& shared) const {
