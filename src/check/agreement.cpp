@@ -74,9 +74,10 @@ private:
     if (!out_.perf || !out_.papi || !out_.difference) return false;
     const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
     const double share = trial_.stated ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
-    // Where the expected count itself is a range, stray occurrences may fall between the two readings.
+    // Where only a range without tolerance is expected, stray occurrences may fall between the two readings.
+    const bool range = trial_.stated && trial_.tolerance == 0;
     const double stray =
-        trial_.stated ? std::min({trial_.stated->below, trial_.stated->above, stray_occurrences}) : 0;
+        range ? std::min({trial_.stated->below, trial_.stated->above, stray_occurrences}) : 0;
     const double limit = share * larger + noise(trial_.perf) + noise(trial_.papi) + stray;
     switch (statistics::held(*out_.difference, {-limit, limit})) {
     case statistics::Held::inside: return false;
