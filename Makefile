@@ -12,7 +12,7 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
 # Needed by the tests only.
 TEST_DEPS = libzydis-dev
 # Needed by `make lint`, `make format-check` and tests/fuzz/run only.
-CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) clang clang-format libclang-rt-14-dev mandoc debootstrap
+CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
 
 RECOUNT = $(BUILD)/src/cli/recount
 # The emulated arm64 machine: downloaded packages, a cross build.
