@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(an_event_of_two_kinds_of_cores_is_their_sum_within_a_ratio)
   const std::vector<Count> counts{count(6), count(4, 100, 50), none("never on this kind")};
   BOOST_TEST(number(evaluate(plan, counts, 1)[2]) == 0.75);
   const std::vector<Count> both{count(6), count(4, 100, 50), count(2, 100, 50)};
-  BOOST_TEST(number(evaluate(plan, both, 1)[2]) == 1); // each counted while the thread ran on its cores: 4 + 2
+  BOOST_TEST(number(evaluate(plan, both, 1)[2]) ==
+             1); // each counted while the thread ran on its cores: 4 + 2
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_of_ratios_is_not_the_ratio_of_means) {
