@@ -6,32 +6,47 @@
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
 
+#include <new>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace recount {
 namespace {
 
-/// The first page of an event's mapping, read-only. Absent if the kernel provides none: then
-/// read(2) is used.
+/// The first page of an event's mapping, read-only. Absent if the kernel provides none, and in a forked
+/// child, which does not inherit the mapping: then read(2) is used. Its address is kept in memory that
+/// fork(2) clears, so that a read needs no other check.
 class Page {
 public:
   explicit Page(int fd) : length_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
-    void* at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, fd, 0);
-    if (at != MAP_FAILED) page_ = static_cast<const perf_event_mmap_page*>(at);
+    void* const kept = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (kept == MAP_FAILED) return;
+    if (madvise(kept, length_, MADV_WIPEONFORK) == 0)
+      if (void* const at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, fd, 0); at != MAP_FAILED) {
+        address_ = new (kept) Address{static_cast<const perf_event_mmap_page*>(at)};
+        return;
+      }
+    munmap(kept, length_);
   }
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   ~Page() {
-    if (page_ != nullptr && owner_.here()) munmap(const_cast<perf_event_mmap_page*>(page_), length_);
+    if (address_ == &none) return;
+    if (const perf_event_mmap_page* const at = get()) munmap(const_cast<perf_event_mmap_page*>(at), length_);
+    munmap(const_cast<Address*>(address_), length_);
   }
   /// Null if there is none, and in a forked child.
-  [[nodiscard]] const perf_event_mmap_page* get() const noexcept { return owner_.here() ? page_ : nullptr; }
+  [[nodiscard]] const perf_event_mmap_page* get() const noexcept {
+    return *static_cast<const perf_event_mmap_page* const volatile*>(&address_->page);
+  }
 
 private:
+  struct Address {
+    const perf_event_mmap_page* page;
+  };
+  static constexpr Address none{nullptr};
   std::size_t length_;
-  const perf_event_mmap_page* page_ = nullptr;
-  perf::Owner owner_;
+  const Address* address_ = &none;
 };
 
 /// arm64 lets user space read a counter only if the event asks for it: bit 1 of config1, the format "rdpmc".
