@@ -23,49 +23,28 @@ inline std::uint64_t cpu_clock() noexcept {
 #elif defined(__aarch64__)
 
 /// Index of an event counter, or 31 for the cycle counter, to which the kernel gives the page index 32
-/// (drivers/perf/arm_pmuv3.c). Register names are part of the instruction. The compiler knows how to jump
-/// into its own tables where indirect branches need a landing pad (-mbranch-protection=bti).
+/// (drivers/perf/arm_pmuv3.c). Register names are part of the instruction: the n-th group of four is jumped to.
+/// Each begins with a landing pad for indirect branches, "bti j" by its number as a hint, which older assemblers
+/// and CPUs know as nop.
 inline std::uint64_t cpu_counter(std::uint32_t index) noexcept {
   std::uint64_t value = 0;
-#define RECOUNT_EVENT_COUNTER(n)                                                                             \
-  case n:                                                                                                    \
-    asm volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value));                                                \
-    break;
-  switch (index & 31U) {
-    RECOUNT_EVENT_COUNTER(0)
-    RECOUNT_EVENT_COUNTER(1)
-    RECOUNT_EVENT_COUNTER(2)
-    RECOUNT_EVENT_COUNTER(3)
-    RECOUNT_EVENT_COUNTER(4)
-    RECOUNT_EVENT_COUNTER(5)
-    RECOUNT_EVENT_COUNTER(6)
-    RECOUNT_EVENT_COUNTER(7)
-    RECOUNT_EVENT_COUNTER(8)
-    RECOUNT_EVENT_COUNTER(9)
-    RECOUNT_EVENT_COUNTER(10)
-    RECOUNT_EVENT_COUNTER(11)
-    RECOUNT_EVENT_COUNTER(12)
-    RECOUNT_EVENT_COUNTER(13)
-    RECOUNT_EVENT_COUNTER(14)
-    RECOUNT_EVENT_COUNTER(15)
-    RECOUNT_EVENT_COUNTER(16)
-    RECOUNT_EVENT_COUNTER(17)
-    RECOUNT_EVENT_COUNTER(18)
-    RECOUNT_EVENT_COUNTER(19)
-    RECOUNT_EVENT_COUNTER(20)
-    RECOUNT_EVENT_COUNTER(21)
-    RECOUNT_EVENT_COUNTER(22)
-    RECOUNT_EVENT_COUNTER(23)
-    RECOUNT_EVENT_COUNTER(24)
-    RECOUNT_EVENT_COUNTER(25)
-    RECOUNT_EVENT_COUNTER(26)
-    RECOUNT_EVENT_COUNTER(27)
-    RECOUNT_EVENT_COUNTER(28)
-    RECOUNT_EVENT_COUNTER(29)
-    RECOUNT_EVENT_COUNTER(30)
-  default: asm volatile("mrs %0, pmccntr_el0" : "=r"(value)); break;
-  }
-#undef RECOUNT_EVENT_COUNTER
+  // clang-format off
+  asm volatile("adr %0, 1f\n\t"
+               "add %0, %0, %1, lsl #4\n\t"
+               "br %0\n"
+               "1:\n\t"
+               ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n\t"
+               "hint #36\n\t"
+               "mrs %0, pmevcntr\\n\\()_el0\n\t"
+               "b 2f\n\t"
+               "nop\n\t"
+               ".endr\n\t"
+               "hint #36\n\t"
+               "mrs %0, pmccntr_el0\n"
+               "2:"
+               : "=&r"(value)
+               : "r"(std::uint64_t{index & 31U}));
+  // clang-format on
   return value;
 }
 
