@@ -53,7 +53,8 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const auto draw_up = [&](bool key, double least_left = 0) {
     layout.panels.clear();
     for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
-      const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(i / grid.columns);
+      const auto at_row = i / grid.columns;
+      const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(at_row);
       const double left = column * canvas.width / columns, top = layout.height - row * each;
       const Box cell{left, top - each, left + canvas.width / columns, top};
       layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key, least_left));

@@ -52,7 +52,8 @@ constexpr double pages_bare = 0.01, pages_walking = 0.25, pages_with_third_level
 /// are whole pages, 512 for rows of an odd number of doubles.
 double places_of_rows(const kernel::MatmulPoint& at) {
   constexpr std::int64_t page = 4096;
-  return static_cast<double>(page / std::gcd(page, at.n * at.element));
+  const std::int64_t places = page / std::gcd(page, at.n * at.element);
+  return static_cast<double>(places);
 }
 
 /// None where the simulation by sets is likely to be abandoned.
