@@ -38,7 +38,8 @@ std::optional<std::string> read_all(int fd, std::size_t most) {
 std::optional<std::string> read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
-  auto text = read_all(fd);
+  constexpr std::size_t largest = 256 << 20; // nothing that is read whole is so long: not /dev/zero
+  auto text = read_all(fd, largest);
   const int error = errno;
   ::close(fd);
   errno = error;

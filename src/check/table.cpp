@@ -115,7 +115,10 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
     for (const auto& cause : j.judgement.causes)
       if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
   }
-  if (bad > most) add_lines(text, fmt::format("wrong at {} more points, see --json", bad - most), columns);
+  if (bad > most)
+    add_lines(text,
+              fmt::format("wrong at {} more point{}, see --json", bad - most, bad - most == 1 ? "" : "s"),
+              columns);
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
   for (const auto& relation : v.broken)

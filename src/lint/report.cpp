@@ -85,7 +85,7 @@ std::string summary(const std::string& file, const LintResult& result, std::size
                                        plural(result.checked.size(), "CPU"), result.presets);
   std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
   if (!result.listed.empty())
-    text += wrapped(fmt::format("events of {} that libpfm4 {} does not have are from a catalogue: {}",
+    text += wrapped(fmt::format("events of {} were looked up in a catalogue, not in libpfm4 {}: {}",
                                 plural(result.listed.size(), "CPU"), event::pfm::library_version(),
                                 listed(result.listed, 8)),
                     2, columns);

@@ -54,8 +54,9 @@ std::string expanded(std::string_view bytes, const std::string& name) {
     stream.avail_out = static_cast<uInt>(piece.size());
     result = inflate(&stream, Z_NO_FLUSH);
     text.append(piece.data(), piece.size() - stream.avail_out);
-    if ((result != Z_OK && result != Z_STREAM_END) || text.size() > largest)
+    if (result != Z_OK && result != Z_STREAM_END)
       throw bad_input(name, "damaged or truncated gzip data", remedy);
+    if (text.size() > largest) throw bad_input(name, "too large for an event catalogue", remedy);
   }
   return text;
 }
