@@ -13,6 +13,7 @@ COUNTED = '(?:misses|cycles|accesses|reads|loads|stores|calls|samples|events|ope
 PHRASES = [
     (COUNTED + r'(?: of [A-Za-z0-9]+)? an? (?:access|second|instruction|call|line|step|level|point|process|turn|row|page|run)\b',
      'misses of L1d an access', 'L1d misses per access'),
+    (r'\b(?:curve|line|object|MB|MiB|shown) an? (?:size|place|finding|rule|core)\b', 'one curve a size', 'one curve per size'),
     (r'\bthreads? a core\b|\bvalues? a line\b|\bpictures? a page\b|\brepetitions? a point\b', 'threads a core', 'threads per core'),
     (r'\bso (?:often|many) (?:times|lines|milliseconds)\b', 'so many milliseconds', 'N milliseconds'),
     (r'\bonce in vain\b', '// once in vain', 'warm-up'),
