@@ -85,7 +85,7 @@ lint:
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp')
 
 format-check:
-	clang-format --dry-run -Werror $(SOURCES)
+	@clang-format --dry-run -Werror $(SOURCES)
 
 format:
 	clang-format -i $(SOURCES)

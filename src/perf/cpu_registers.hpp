@@ -23,9 +23,9 @@ inline std::uint64_t cpu_clock() noexcept {
 #elif defined(__aarch64__)
 
 /// Index of an event counter, or 31 for the cycle counter, to which the kernel gives the page index 32
-/// (drivers/perf/arm_pmuv3.c). Register names are part of the instruction: the n-th group of four is jumped to.
-/// Each begins with a landing pad for indirect branches, "bti j" by its number as a hint, which older assemblers
-/// and CPUs know as nop.
+/// (drivers/perf/arm_pmuv3.c). Register names are part of the instruction: the n-th group of four is jumped
+/// to. Each begins with a landing pad for indirect branches, "bti j" by its number as a hint, which older
+/// assemblers and CPUs know as nop.
 inline std::uint64_t cpu_counter(std::uint32_t index) noexcept {
   std::uint64_t value = 0;
   // clang-format off

@@ -3,6 +3,7 @@
 #include <recount/error.hpp>
 #include <recount/user_read.hpp>
 
+#include "base/characters.hpp"
 #include "base/text.hpp"
 #include "perf/owner.hpp"
 #include "process/write_all.hpp"
@@ -80,8 +81,12 @@ void Regions::choose_events() {
   const char* const wish = std::getenv("RECOUNT_EVENTS");
   const std::string_view names = wish != nullptr ? wish : "perf::CYCLES:u perf::INSTRUCTIONS:u";
   for (const auto word : base::split(names, ' '))
-    if (!base::trim(word).empty() && events.size() < Region::most_events)
-      events.emplace_back(base::trim(word));
+    if (const auto name = base::trim(word); !name.empty()) events.emplace_back(name);
+  if (events.size() <= Region::most_events) return;
+  static_cast<void>(process::write_all(
+      STDERR_FILENO, fmt::format("recount: RECOUNT_EVENTS: only the first {} of {} events are counted\n",
+                                 Region::most_events, events.size())));
+  events.resize(Region::most_events);
 }
 
 std::shared_ptr<Region::Thread> Regions::begin_thread() {
@@ -189,10 +194,11 @@ std::string region_table(const std::vector<RegionTotal>& totals) {
       fmt::format("{:<24} {:>10} {:>8} {:>20} {}\n", "region", "calls", "threads", "count", "event");
   for (const RegionTotal& total : totals)
     for (const RegionTotal::Event& event : total.events) {
-      text += fmt::format("{:<24} {:>10} {:>8} {:>20} {}", total.name, total.calls, total.threads,
-                          event.count ? std::to_string(*event.count) : "not counted", event.name);
+      text += fmt::format("{:<24} {:>10} {:>8} {:>20} {}", base::printable(total.name), total.calls,
+                          total.threads, event.count ? std::to_string(*event.count) : "not counted",
+                          base::printable(event.name));
       if (!event.reason.empty())
-        text += ": " + event.reason;
+        text += ": " + base::printable(event.reason);
       else if (event.uncounted > 0)
         text += fmt::format(" ({} calls not counted: multiplexed)", event.uncounted);
       text += "\n";
