@@ -54,10 +54,13 @@ Between between(const Reading& first, const Reading& now) {
 }
 
 Between between(const Reading& first, const Reading& from, const Reading& now, bool ended) {
-  // Processor time of an execve(2), which is not counted: an interval may begin or end in it.
-  constexpr nanoseconds longest_exec{10'000'000};
+  // Processor time of an execve(2), which is not counted: an interval may begin or end in it. The first one
+  // also takes down the memory of this process, which is large under a sanitizer.
+  constexpr nanoseconds longest_exec{10'000'000}, longest_first{100'000'000};
+  const bool begins_before = stretch(first, from).enabled == nanoseconds(0);
   Stretch part = stretch(from, now);
-  if (!ended && now.before - first.after <= longest_exec) return part.made; // too early to tell
+  if (!ended && now.before - first.after <= (begins_before ? longest_first : longest_exec))
+    return part.made; // too early to tell
   if (!ended && part.used > longest_exec && perf::removed(part.enabled, part.used))
     remove(part.made, perf::removed_reason(part.enabled, part.used));
   else if (part.enabled < longest_exec)

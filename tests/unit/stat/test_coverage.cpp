@@ -53,6 +53,13 @@ BOOST_AUTO_TEST_CASE(an_interval_that_ends_within_exec_is_no_removal) {
   BOOST_TEST(between(held, held, at(400us, 100us, 0), false).counts[0].value.value() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_long_exec_at_the_beginning_is_no_removal) {
+  BOOST_TEST(between(held, held, at(40ms, 1ms, 3), false).counts[0].value.value() == 3U);
+  BOOST_TEST(!between(held, held, at(140ms, 1ms, 3), false).counts[0].value.has_value());
+  const Reading counted = at(5ms, 1ms, 3);
+  BOOST_TEST(!between(held, counted, at(40ms, 1ms, 3), false).counts[0].value.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_command_shorter_than_an_interval_is_judged_by_the_whole) {
   BOOST_TEST(!between(held, held, at(1000us, 10us, 0), true).counts[0].value.has_value());
 }
