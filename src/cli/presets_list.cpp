@@ -2,7 +2,6 @@
 
 #include "base/nearest.hpp"
 #include "host/pmu.hpp"
-#include "preset/formula_text.hpp"
 #include "preset/here.hpp"
 #include "preset/standard.hpp"
 

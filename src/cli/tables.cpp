@@ -1,7 +1,6 @@
 #include "cli/tables.hpp"
 
-#include "caches/view/figure.hpp"
-#include "caches/view/section.hpp"
+#include "caches/view/panels.hpp"
 #include "check/section.hpp"
 #include "check/verdict.hpp"
 #include "matmul/figures.hpp"

@@ -1,7 +1,6 @@
 // PAPI's low-level calls, without this library between.
 #include "cost/routes.hpp"
 
-#include "papi/error.hpp"
 #include "papi/event_set.hpp"
 #include "papi/resolve.hpp"
 

@@ -1,13 +1,43 @@
 // User and kernel: the domain in an event name, and its bits in attr.
 #pragma once
 
+#include "host/pmu.hpp"
+
 #include <recount/event.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recount::event {
+
+/// Letters after the last colon (or slash) of a name, as perf-list(1) defines them.
+struct Modifiers {
+  std::string name;     ///< without them, with the letters of a domain
+  unsigned precise = 0; ///< as many as p; P, the maximum of the PMU: 3, which is lowered when sampling
+  bool guest = false;   ///< G: only guests
+  bool host = false;    ///< H: only the host
+  [[nodiscard]] bool any() const { return precise > 0 || guest || host; }
+};
+/// Splits a name; any() is false where its end is something else, such as a unit mask. Pure.
+[[nodiscard]] Modifiers split_modifiers(const std::string& name);
+/// Sets precise_ip, exclude_host and exclude_guest. Pure.
+void apply(const Modifiers& modifiers, perf_event_attr& attr);
+
+/// An event that core PMUs have in sysfs, "slots", in the notation of sysfs: one name for each core type that
+/// has it. Empty: none has. Pure.
+[[nodiscard]] std::vector<std::string> sysfs_names(const std::string& name,
+                                                   const std::vector<host::Pmu>& pmus);
+
+/// A software event that libpfm4 lacks: "dummy", "bpf-output", "alignment-faults", "emulation-faults". Pure.
+[[nodiscard]] std::optional<Event> software_event(const std::string& name, Domain fallback);
+
+/// A tracepoint, "sched:sched_switch", by its number in tracefs; nothing where it has none or may not be
+/// read. `roots`: where tracefs may be mounted.
+[[nodiscard]] std::optional<Event> tracepoint(const std::string& name, Domain fallback,
+                                              const std::vector<std::string>& roots = {
+                                                  "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
 
 /// The domain of modifier letters: "u", "k", "uk" or "ku"; none for anything else.
 [[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);

@@ -4,8 +4,6 @@
 #include "event/breakpoint.hpp"
 #include "event/domain.hpp"
 #include "event/hybrid.hpp"
-#include "event/modifiers.hpp"
-#include "event/perf_names.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
 

@@ -1,7 +1,6 @@
 #include "event/hybrid.hpp"
 
 #include "event/domain.hpp"
-#include "event/modifiers.hpp"
 #include "event/pfm.hpp"
 
 #include <algorithm>

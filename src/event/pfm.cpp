@@ -1,5 +1,4 @@
 #include "event/pfm.hpp"
-#include "event/pfm_library.hpp"
 
 #include <recount/error.hpp>
 

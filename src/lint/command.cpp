@@ -4,7 +4,7 @@
 #include "base/output_file.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
-#include "event/pfm_library.hpp"
+#include "event/pfm.hpp"
 #include "lint/report.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/document.hpp"

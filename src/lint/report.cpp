@@ -1,6 +1,6 @@
 #include "lint/report.hpp"
 #include "base/json.hpp"
-#include "event/pfm_library.hpp"
+#include "event/pfm.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 #include "lint/since.hpp"
 
 #include "base/text.hpp"
-#include "preset/formula_text.hpp"
+#include "preset/here.hpp"
 
 #include <recount/error.hpp>
 

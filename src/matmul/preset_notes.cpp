@@ -1,6 +1,5 @@
 #include "matmul/preset_notes.hpp"
 
-#include "preset/formula_text.hpp"
 #include "preset/here.hpp"
 
 #include <recount/error.hpp>

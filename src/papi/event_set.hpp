@@ -1,6 +1,7 @@
 // One PAPI event set, owned.
 #pragma once
 
+#include <recount/error.hpp>
 #include <recount/event.hpp>
 
 #include <span>
@@ -8,6 +9,16 @@
 #include <vector>
 
 namespace recount::papi {
+
+/// "PAPI_ENOEVNT (-7): Event does not exist". The name comes from papi.h, the text from PAPI.
+[[nodiscard]] std::string describe(int code);
+
+/// What a failed call means for the user: cause from describe(), kind and remedy from a table of codes.
+/// `subject` is the event or set concerned, `call` PAPI's function.
+[[nodiscard]] Error error(std::string subject, const std::string& call, int code);
+
+/// Throws error() unless the code is PAPI_OK.
+void check(int code, const std::string& subject, const char* call);
 
 /// An event set of PAPI, destroyed with the object. PAPI must be initialised and the thread registered.
 /// No guard against tables that crash PAPI: that is PapiSet's.

@@ -1,6 +1,6 @@
 #include "papi/library.hpp"
 
-#include "papi/error.hpp"
+#include "papi/event_set.hpp"
 #include "process/child.hpp"
 
 #include <recount/papi.hpp>

@@ -1,5 +1,4 @@
 // The public event set: PAPI's, behind a guard against tables that crash it.
-#include "papi/error.hpp"
 #include "papi/event_set.hpp"
 #include "papi/library.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/nearest.hpp"
 #include "host/pmu.hpp"
-#include "papi/error.hpp"
+#include "papi/event_set.hpp"
 #include "papi/qualifier.hpp"
 
 #include <fmt/format.h>

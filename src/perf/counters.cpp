@@ -1,7 +1,6 @@
 // Any number of events, in as few groups as possible.
 #include <recount/group.hpp>
 
-#include "perf/each_core.hpp"
 #include "perf/split.hpp"
 
 #include <recount/error.hpp>

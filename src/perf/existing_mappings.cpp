@@ -1,6 +1,6 @@
 // What a process has mapped already, from /proc/PID/maps (proc(5)).
 #include "base/text.hpp"
-#include "perf/maps_line.hpp"
+#include "perf/record.hpp"
 
 #include <fmt/core.h>
 

@@ -1,7 +1,6 @@
 #include "perf/overflow_signal.hpp"
 
 #include "perf/errno_hints.hpp"
-#include "perf/program_counter.hpp"
 #include "perf/sample_open.hpp"
 #include "process/signals.hpp"
 

@@ -1,8 +1,8 @@
 // Overflow delivered by a thread that reads the rings.
 #include "perf/overflow_calls.hpp"
 #include "perf/overflow_engine.hpp"
+#include "perf/overflow_signal.hpp"
 #include "perf/owner.hpp"
-#include "perf/program_counter.hpp"
 
 #include <condition_variable>
 #include <map>

@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace recount::perf {
+
+/// Nothing if the line is invalid; the file name is a view into it, "//anon" where there is none.
+[[nodiscard]] std::optional<Mapping> parse_maps_line(std::string_view line);
 
 /// What the records of an event hold, from its perf_event_attr.
 struct RecordFormat {

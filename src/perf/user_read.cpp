@@ -180,4 +180,9 @@ std::uint64_t UserRead::system_calls() const noexcept {
   return state_->calls;
 }
 
+Registers cpu_registers() noexcept {
+  return {[](void*, std::uint32_t index) { return perf::cpu_counter(index); },
+          [](void*) { return perf::cpu_clock(); }, nullptr};
+}
+
 } // namespace recount

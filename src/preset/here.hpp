@@ -4,11 +4,17 @@
 #include "preset/view.hpp"
 #include "preset/written.hpp"
 
+#include <recount/preset.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace recount::preset {
+
+/// In infix over the names of its native events: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS". Empty when it
+/// cannot be evaluated.
+[[nodiscard]] std::string formula_text(const Preset& preset);
 
 /// The table that PAPI reads: PAPI_CSV_EVENT_FILE, else the one that is installed with it. (PAPI has the
 /// latter built in and does not look at the file.) Throws Error (unavailable) when there is none.

@@ -1,7 +1,7 @@
 #include "profile/located.hpp"
 
 #include "base/text.hpp"
-#include "symbol/demangle.hpp"
+#include "symbol/scopes.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "profile/event_request.hpp"
 
-#include "perf/each_core.hpp"
+#include "perf/split.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // A build without symbols (-Dsymbols=false): profiles show addresses in files.
-#include "symbol/demangle.hpp"
 #include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
+#include "symbol/scopes.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "symbol/demangle.hpp"
+#include "symbol/scopes.hpp"
 
 #include <algorithm>
 #include <cstring>

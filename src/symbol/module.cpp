@@ -1,6 +1,5 @@
 #include "symbol/module.hpp"
 
-#include "symbol/demangle.hpp"
 #include "symbol/elf_file.hpp"
 #include "symbol/scopes.hpp"
 #include "symbol/symbol_table.hpp"

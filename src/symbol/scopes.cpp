@@ -1,7 +1,5 @@
 #include "symbol/scopes.hpp"
 
-#include "symbol/demangle.hpp"
-
 #include <algorithm>
 #include <dwarf.h>
 #include <tuple>

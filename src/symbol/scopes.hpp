@@ -9,6 +9,14 @@
 
 namespace recount::symbol {
 
+/// A C++ or Rust linkage name as source text; anything else as it is. Any input is harmless: a name
+/// whose text would be longer than 4096 characters is left as it is. Thread-safe.
+[[nodiscard]] std::string demangle(const char* name);
+
+/// The name of a demangled function without its return type, parameters and qualifiers:
+/// "ns::f<int>" of "void ns::f<int>(int) const [clone .isra.0]". Pure.
+[[nodiscard]] std::string base_name(const std::string& demangled);
+
 /// A function's code, or the code of one that was inlined there.
 struct Scope {
   std::uint64_t low = 0, high = 0;

@@ -1,5 +1,5 @@
 // perf: the kernel's own counters, read raw.
-#include "perf/each_core.hpp"
+#include "perf/split.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/sets.hpp"

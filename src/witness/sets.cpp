@@ -1,6 +1,6 @@
 #include "witness/sets.hpp"
 
-#include "perf/each_core.hpp"
+#include "perf/split.hpp"
 
 #include <recount/group.hpp>
 

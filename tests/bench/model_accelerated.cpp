@@ -2,7 +2,7 @@
 // sweeps of stride, and of a family of caches in one pass. Not a test: it prints tables.
 //   bench-model-accelerated RECOUNT [--all]    (--all: with a third level, odd sizes and the largest with
 //   TLBs as well, which takes many minutes)
-#include "kernel/matmul/matmul.hpp"
+#include "kernel/matmul/matmul_point.hpp"
 #include "model/accelerated/accelerate.hpp"
 #include "model/family.hpp"
 #include "process/child.hpp"

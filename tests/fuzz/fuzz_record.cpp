@@ -1,5 +1,4 @@
 // libFuzzer: any bytes as the memory of a ring buffer, and as /proc/PID/maps. Nothing may be read outside.
-#include "perf/maps_line.hpp"
 #include "perf/record.hpp"
 #include "perf/ring_cursor.hpp"
 

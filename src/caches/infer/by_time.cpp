@@ -1,7 +1,6 @@
 // Inference by time under random page placement, by the clock and by counters.
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
-#include "caches/infer/outer.hpp"
 #include "caches/infer/properties.hpp"
 #include "statistics/statistics.hpp"
 

@@ -1,7 +1,6 @@
-#include "caches/infer/outer.hpp"
+#include "caches/infer/properties.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/properties.hpp"
 
 #include <fmt/format.h>
 

@@ -5,6 +5,15 @@
 
 namespace recount::caches {
 
+/// Measurements just beyond L2.
+struct BeyondSecond {
+  double hit = 0;                ///< ns; 0: nothing was
+  std::int64_t from = 0, to = 0; ///< bytes of the working sets that show it
+};
+
+/// Adds the part of the last level that this machine has, and the latency of memory.
+void add_outer_levels(Caches& found, const BeyondSecond& beyond);
+
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
 

@@ -1,7 +1,6 @@
-#include "caches/view/figure.hpp"
+#include "caches/view/panels.hpp"
 
 #include "caches/infer/record.hpp"
-#include "caches/view/panels.hpp"
 
 #include <recount/error.hpp>
 

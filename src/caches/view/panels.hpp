@@ -2,11 +2,31 @@
 #pragma once
 
 #include "caches/infer/findings.hpp"
+#include "document/section.hpp"
+#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
+#include "result/read.hpp"
 
+#include <string>
 #include <vector>
 
 namespace recount::caches {
+
+/// The caches that were found, compared with what is stated.
+[[nodiscard]] document::Section caches_section();
+/// Curves of time and misses over size and stride.
+[[nodiscard]] document::Section sweeps_section();
+
+/// Whether a run of recount caches is among the results.
+[[nodiscard]] bool holds_caches(const result::Results& results);
+
+/// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
+/// Each run on record gets panels of its own. Throws recount::Error (bad_input) when the results
+/// lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
+[[nodiscard]] plot::Sheet compose_caches(const std::string& name, const result::Results& results);
+
+/// All of them.
+[[nodiscard]] std::vector<plot::Figure> caches_figures();
 
 /// Time against the working set, with measured and stated capacities.
 [[nodiscard]] plot::Panel latency_panel(const CachesFindings& findings);

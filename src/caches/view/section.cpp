@@ -1,8 +1,8 @@
 // The caches found from recorded readings, with the argument, compared with what is stated.
-#include "caches/view/section.hpp"
 #include "base/format.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record.hpp"
+#include "caches/view/panels.hpp"
 #include "model/machine.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // `chase`: follows pointers through the elements that `stride` visits. See recount-kernels(7).
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
-#include "kernel/loops/chase_loop.hpp"
 #include "kernel/loops/cycle.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"

@@ -1,4 +1,4 @@
-#include "kernel/loops/chase_loop.hpp"
+#include "kernel/loops/cycle.hpp"
 #include "kernel/native.hpp"
 
 #include <cstring>

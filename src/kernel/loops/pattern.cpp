@@ -1,10 +1,12 @@
 #include "kernel/loops/pattern.hpp"
 
-#include "kernel/loops/chase_loop.hpp"
+#include "base/random.hpp"
 #include "kernel/loops/cycle.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 namespace recount::kernel {
 
@@ -76,6 +78,15 @@ void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int6
             model::Hierarchy& caches) {
   const ModelledPlaces memory{caches, places, base};
   chase_loop(memory, std::size_t{0}, passes * static_cast<std::int64_t>(places.size()));
+}
+
+std::vector<std::uint64_t> random_cycle(std::int64_t n, std::int64_t seed) {
+  std::vector<std::uint64_t> next(static_cast<std::size_t>(n));
+  std::iota(next.begin(), next.end(), std::uint64_t{0});
+  auto state = static_cast<std::uint64_t>(seed);
+  for (std::size_t i = next.size() - 1; i > 0; --i)
+    std::swap(next[i], next[static_cast<std::size_t>(base::random_below(state, i))]);
+  return next;
 }
 
 } // namespace recount::kernel

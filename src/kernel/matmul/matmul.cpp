@@ -1,10 +1,9 @@
 // `matmul`: multiplies two square matrices, in the loop orders of textbooks. See recount-kernels(7).
-#include "kernel/matmul/matmul.hpp"
+#include "kernel/matmul/matmul_point.hpp"
 
 #include "kernel/kernels.hpp"
 #include "kernel/matmul/ceilings.hpp"
 #include "kernel/matmul/matmul_memory.hpp"
-#include "kernel/matmul/matmul_point.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "model/accelerated/accelerate.hpp"
 

@@ -4,11 +4,19 @@
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/memory.hpp"
+#include "model/accelerated/nest.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace recount::kernel {
+
+/// Kernel::simulate() of `matmul` without any shortcut: every access is replayed. The reference for
+/// simulate(). Returns the accesses; throws recount::Error (bad_input) for a bad point.
+std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches);
+
+/// The loops and accesses at a point.
+[[nodiscard]] model::Nest matmul_nest(const result::Params& point);
 
 struct MatmulPoint {
   enum class Variant { ijk, ijk_mem, ikj, transposed, blocked };

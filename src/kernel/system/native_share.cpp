@@ -1,4 +1,4 @@
-#include "kernel/system/native_share.hpp"
+#include "kernel/system/native_system.hpp"
 
 namespace recount::kernel::native {
 

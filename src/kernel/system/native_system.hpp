@@ -7,6 +7,18 @@
 
 namespace recount::kernel::native {
 
+// Two threads and one line of memory.
+struct Share {
+  volatile std::int64_t* turn = nullptr; ///< odd: the helper's turn; only the one whose turn it is writes
+  volatile int* awake = nullptr;         ///< the helper runs while it is 1
+  std::int64_t rounds = 0;
+};
+
+/// Executes the given number of rounds: writes the line, and waits until the helper has written it.
+extern "C" void recount_kernel_share(void* context);
+/// The helper's side: writes the line if it is its turn.
+extern "C" void recount_kernel_share_back(void* context);
+
 struct Faults {
   volatile std::uint8_t* first = nullptr;
   std::int64_t pages = 0, page = 4096; ///< how many, and bytes of one

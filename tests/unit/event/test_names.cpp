@@ -1,8 +1,6 @@
 #include "base/glob.hpp"
 #include "event/domain.hpp"
 #include "event/encode.hpp"
-#include "event/modifiers.hpp"
-#include "event/perf_names.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>

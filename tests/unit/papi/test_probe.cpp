@@ -1,4 +1,4 @@
-#include "papi/error.hpp"
+#include "papi/event_set.hpp"
 #include "papi/probe.hpp"
 
 #include <boost/test/unit_test.hpp>

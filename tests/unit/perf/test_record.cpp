@@ -1,4 +1,3 @@
-#include "perf/maps_line.hpp"
 #include "perf/record.hpp"
 #include "records.hpp"
 

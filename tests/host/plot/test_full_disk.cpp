@@ -1,6 +1,6 @@
 // Started by test_draw.cpp in a mount namespace of its own: draws onto a file system of 16 KiB.
 #include "plot/figure.hpp"
-#include "unit/figure/synthetic.hpp"
+#include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 #include "plot/layout.hpp"
 #include "plot/select.hpp"
 #include "plot/style.hpp"
-#include "unit/figure/synthetic.hpp"
+#include "unit/plot/synthetic.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // What of the results gets into a figure, and what is said about the rest.
 #include "plot/select.hpp"
-#include "unit/figure/synthetic.hpp"
+#include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 // not on record is not drawn.
 #include "caches/infer/record.hpp"
 #include "caches/measure/study.hpp"
-#include "caches/view/figure.hpp"
+#include "caches/view/panels.hpp"
 #include "plot/layout.hpp"
 
 #include <recount/error.hpp>

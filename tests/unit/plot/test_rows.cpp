@@ -2,7 +2,7 @@
 #include "check/verdict.hpp"
 #include "plot/layout.hpp"
 #include "plot/style.hpp"
-#include "unit/figure/synthetic.hpp"
+#include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
 

@@ -4,7 +4,7 @@
 #include "plot/output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
-#include "unit/figure/synthetic.hpp"
+#include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
 
