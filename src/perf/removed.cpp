@@ -6,9 +6,14 @@ namespace recount::perf {
 namespace {
 using std::chrono::nanoseconds;
 
+#if defined(__SANITIZE_ADDRESS__) // execve(2) takes down a process of 200 MiB, in 10 ms or more
+constexpr double seen_of_removed = 0.012;
+constexpr nanoseconds noticeable{29'000'000};
+#else
 constexpr double seen_of_removed = 0.05; ///< at most: the rest of execve(2)
-constexpr double seen_of_all = 0.9;      ///< at least: all but the beginning of execve(2) and the exit
 constexpr nanoseconds noticeable{10'000'000};
+#endif
+constexpr double seen_of_all = 0.9; ///< at least: all but the beginning of execve(2) and the exit
 
 double times(double part, nanoseconds of) {
   return part * static_cast<double>(of.count());

@@ -110,6 +110,13 @@ std::string missing(const std::string& need) {
     if (::geteuid() != 0) return "not root, so that nobody cannot be tried";
     return unless(try_open_as_nobody(true) == EACCES, "here even nobody may count the kernel");
   }
+  if (need == "no sanitizer") {
+#if defined(__SANITIZE_ADDRESS__)
+    return "AddressSanitizer makes recount larger than the command";
+#else
+    return {};
+#endif
+  }
   throw std::runtime_error("unknown need: " + need);
 }
 

@@ -91,6 +91,7 @@ public:
     }
     while (master_ && read_some(50)) {
     }
+    BOOST_TEST_INFO("its end: " << shown_.substr(shown_.size() - std::min<std::size_t>(shown_.size(), 400)));
     return status_.value_or(-1);
   }
 

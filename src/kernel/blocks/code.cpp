@@ -1,4 +1,5 @@
 // `code`: jumps from line to line of code that it has written. See recount-kernels(7).
+#include "kernel/blocks/code_point.hpp"
 #include "kernel/blocks/emit.hpp"
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
