@@ -7,7 +7,7 @@
 #include "kernel/blocks/emit.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "kernel/native.hpp"
-#include "kernel/system/native_share.hpp"
+#include "kernel/system/native_system.hpp"
 #include "kernel/system/native_system.hpp"
 
 #include <cstring>
