@@ -5,6 +5,7 @@
 #include "perf/errno_hints.hpp"
 #include "perf/on_cpus.hpp"
 #include "perf/patience.hpp"
+#include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
 
@@ -172,6 +173,8 @@ void OpenGroup::stop() {
 
 bool OpenGroup::fetched(ssize_t got) {
   settled_ = false;
+  if (got < 0 && errno == ECHILD)
+    got = read_again(fds_.front().get(), now_.data(), now_.size() * sizeof now_.front());
   if (got < 0) throw call_error(Operation::read, events_.front(), errno, "read");
   if (got == 0) return false;
   const auto words = std::span(now_).first(static_cast<std::size_t>(got) / sizeof now_.front());

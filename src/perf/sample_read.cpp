@@ -2,6 +2,7 @@
 
 #include "perf/errno_hints.hpp"
 #include "perf/layout.hpp"
+#include "perf/try_open.hpp"
 
 #include <cerrno>
 #include <span>
@@ -21,7 +22,7 @@ public:
 
   /// The events whose ids are given, in their order; empty when there is nothing to read any more.
   std::span<const Raw> read(int fd, std::span<const std::uint64_t> ids, const Event& event) {
-    const ssize_t got = ::read(fd, words_.data(), words_.size() * sizeof words_.front());
+    const ssize_t got = read_again(fd, words_.data(), words_.size() * sizeof words_.front());
     if (got < 0) throw call_error(Operation::read, event, errno, "read");
     const auto words = std::span(words_).first(static_cast<std::size_t>(got) / sizeof words_.front());
     const auto out = std::span(raw_).first(ids.size());

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace recount::perf {
@@ -67,6 +69,16 @@ Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call) {
   }
   if (!attempt.fd && first != 0) attempt.error = first;
   return attempt;
+}
+
+ssize_t read_again(int fd, void* to, std::size_t bytes) {
+  using namespace std::chrono;
+  const auto end = steady_clock::now() + seconds(1);
+  for (;;) {
+    const ssize_t got = ::read(fd, to, bytes);
+    if (got >= 0 || errno != ECHILD || steady_clock::now() > end) return got;
+    std::this_thread::sleep_for(microseconds(20));
+  }
 }
 
 } // namespace recount::perf

@@ -1,5 +1,6 @@
 // Who is counted: threads and children to come, another process, a CPU.
 #include "helpers.hpp"
+#include "target.hpp"
 
 #include <recount/group.hpp>
 
@@ -78,6 +79,29 @@ BOOST_AUTO_TEST_CASE(threads_to_come_are_counted_when_inherited) {
 BOOST_AUTO_TEST_CASE(processes_to_come_are_counted_when_inherited) {
   BOOST_TEST(added(in_fork, true) == pages);
   BOOST_TEST(added(in_fork, false) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_is_read_while_children_come_and_go) {
+  Target breeder([] {
+    for (int i = 0; i < 4000; ++i) {
+      const pid_t child = fork();
+      if (child == 0) _exit(0);
+      waitpid(child, nullptr, 0);
+    }
+  });
+  GroupOptions options;
+  options.pid = breeder.pid();
+  options.inherit = true;
+  Group group({"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"}, Domain::all, options);
+  group.start();
+  breeder.go();
+  std::uint64_t before = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const std::uint64_t faults = group.read()[1].value.value(); // Linux may say ECHILD meanwhile
+    BOOST_REQUIRE(faults >= before);
+    before = faults;
+  }
+  BOOST_TEST(before > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(reset_also_forgets_what_ended_children_counted) {
