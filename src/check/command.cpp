@@ -1,6 +1,7 @@
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 #include "command/command.hpp"
 #include "check/check.hpp"
+#include "check/keep.hpp"
 #include "check/table.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -27,7 +28,7 @@ struct CheckArguments {
   std::vector<std::string> names;
   std::string table, tolerance, output, plot, cpu, seed, timeout, export_to;
   long repeat = 4;
-  bool resume = false, all = false, json = false, quiet = false;
+  bool resume = false, all = false, json = false, quiet = false, no_verdicts = false;
 };
 
 std::optional<double> tolerance_of(const std::string& text) {
@@ -57,6 +58,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
   batch.header.plan = plan.settings;
+  batch.header.verdicts.clear(); // of another check
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
@@ -80,6 +82,19 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
     line.clear();
     command::tell_how_to_resume("check", batch.file, batch.header.command, measured);
     throw;
+  }
+}
+
+/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others.
+void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
+  if (a.no_verdicts || !a.tolerance.empty()) return;
+  const auto entries = kept_entries(plan, checked);
+  if (entries.empty()) return;
+  try {
+    verdict::keep(verdict::this_machine(), entries);
+  } catch (const Error& error) {
+    command::print(stderr, "recount check: warning: the verdicts are not kept: {}: {}\n",
+                   error.problem().subject, error.problem().cause);
   }
 }
 
@@ -115,6 +130,7 @@ int execute_check(const CheckArguments& a) {
   else if (a.output != "-")
     command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
   command::flush(stdout);
+  keep_verdicts(a, plan, checked);
   tables.write("recount check", check_tables(checked));
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
@@ -145,6 +161,7 @@ command::Command check_command() {
                       "plot counted per expected counts; - plots text on the terminal")
                 .flag("--resume", a->resume, "resume FILE: run only what is missing")
                 .flag("-a,--all", a->all, "list every preset that was not counted")
+                .flag("--no-verdicts", a->no_verdicts, "do not keep the verdicts for other commands")
                 .flag("--json", a->json, "print one JSON object")
                 .text("--export", a->export_to, "FILE", command::export_help)
                 .flag("-q,--quiet", a->quiet, "print no progress");

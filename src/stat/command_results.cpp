@@ -45,11 +45,13 @@ std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& dom
 }
 
 CommandResults::CommandResults(const std::string& path, std::string subject,
-                               std::map<std::string, std::string> plan)
+                               std::map<std::string, std::string> plan,
+                               std::map<std::string, std::string> verdicts)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
+  header.verdicts = std::move(verdicts);
   header.plan["kernel"] = "command";
   run_ = header.id;
   writer_ = std::make_unique<result::Writer>(path, result::Writer::Mode::create);
