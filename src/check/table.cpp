@@ -121,6 +121,8 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
               columns);
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
+  for (const auto& erratum : v.errata)
+    add_lines(text, erratum, columns);
   for (const auto& relation : v.broken)
     add_lines(text, fmt::format("{} ({})", check::describe(relation), relation.identity.why), columns);
   return text;

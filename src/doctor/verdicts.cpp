@@ -1,5 +1,7 @@
 // The verdicts of recount check that are kept for this machine.
 #include "doctor/doctor.hpp"
+#include "errata/errata.hpp"
+#include "host/machine.hpp"
 #include "verdict/store.hpp"
 
 #include <recount/error.hpp>
@@ -82,16 +84,34 @@ Finding verdicts_finding() {
           "recount check"};
 }
 
+std::vector<Finding> errata_findings() {
+  std::vector<Finding> all;
+  for (const auto* const erratum : errata::of_cpu(host::this_machine().cpu)) {
+    std::vector<std::string> events;
+    for (const auto& event : erratum->events)
+      events.push_back(event.mask ? fmt::format("{:#04x}.{:02x}", event.select, *event.mask)
+                                  : fmt::format("{:#04x}", event.select));
+    all.push_back({State::note,
+                   "errata",
+                   fmt::format("events {}: {}", fmt::join(events, ", "), erratum->sentence()),
+                   {}});
+  }
+  return all;
+}
+
 } // namespace
 
 Area examine_verdicts() {
+  Area area{"Validation", {}};
   try {
-    return {"Validation", {verdicts_finding()}};
+    area.findings.push_back(verdicts_finding());
   } catch (const Error& error) {
-    return {"Validation",
-            {{State::limited, "verdicts", error.problem().subject + ": " + error.problem().cause,
-              error.problem().remedy}}};
+    area.findings.push_back({State::limited, "verdicts",
+                             error.problem().subject + ": " + error.problem().cause, error.problem().remedy});
   }
+  for (auto& finding : errata_findings())
+    area.findings.push_back(std::move(finding));
+  return area;
 }
 
 } // namespace recount::doctor

@@ -41,6 +41,8 @@ std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& dom
   if (domain.empty() && plan.domain == Domain::user)
     notes.emplace_back(
         "counted in user mode only: this user may not count in the kernel (see recount doctor)");
+  if (auto note = errata_note(plan, host::this_machine().cpu); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
 }
 

@@ -1,6 +1,7 @@
 // Which events are counted, in which groups, and how values are computed from them.
 #pragma once
 
+#include "host/machine.hpp"
 #include "metric/metric.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
@@ -80,6 +81,9 @@ struct Plan {
 
 /// Sets the marks of all rows. A metric has those of its operands. Pure.
 void mark_rows(Plan& plan, const verdict::Marks& marks);
+/// "errata of this CPU: SKL091 (branches), ...; see recount doctor": one line on all events; empty: none is
+/// concerned. Pure.
+[[nodiscard]] std::string errata_note(const Plan& plan, const host::Cpu& cpu);
 /// The marks of rows that have one, by name.
 [[nodiscard]] std::map<std::string, std::string> row_marks(const Plan& plan);
 

@@ -14,9 +14,10 @@ DEAD = "change BR_INST_RETIRED.CONDITIONAL = 0 * it; change INST_RETIRED.ANY_P =
 LOOP = ["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"]
 
 
-def simulated(folder, *words, options=(), changes=DEAD, **settings):
+def simulated(folder, *words, options=(), changes=DEAD, machine="skl", **settings):
     environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200", "RECOUNT_PMU_CHANGES": "", **settings}
-    command = [*RUN, *options, "skl", "env", f"RECOUNT_PMU_CHANGES={changes}", *words]
+    changes = changes if machine == "skl" else ""
+    command = [*RUN, *options, machine, "env", f"RECOUNT_PMU_CHANGES={changes}", *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -84,6 +85,18 @@ class Verdicts(unittest.TestCase):
                 self.assertFalse(report.exists())
         answer = simulated(self.folder, RECOUNT, "report", "rTrue.jsonl", "-o", "none", "--no-verdicts")
         self.assertEqual(answer.returncode, 2)
+
+    def test_errata_of_the_cpu_are_named(self):
+        self.assertRegex(self.checked.stdout.replace("\n        ", " "), r"    \S*BR_INST_RETIRED:CONDITIONAL: erratum SKL091: ")
+        note = self.stat()
+        self.assertIn("errata of this CPU concern these events: ", note)
+        self.assertRegex(note.replace("\n    ", " "), r"SKL091 \(\S*BR_INST_RETIRED:CONDITIONAL, ")
+        self.assertNotIn("errata", simulated(self.folder, RECOUNT, "stat", "-e", "L1D:REPLACEMENT", "--", "true").stderr)
+        doctor = simulated(self.folder, RECOUNT, "doctor").stdout
+        self.assertRegex(doctor, r"errata: events 0x2e\.41, 0x2e\.4f: erratum SKL057: ")
+        other = simulated(self.folder, RECOUNT, "doctor", machine="snb").stdout
+        self.assertIn("erratum BJ122: with SMT, counts leak", other)
+        self.assertNotIn("SKL057", other)
 
     def test_other_commands(self):
         presets = simulated(self.folder, RECOUNT, "presets").stdout
