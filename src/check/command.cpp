@@ -1,5 +1,6 @@
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 #include "command/command.hpp"
+#include "check/bundle.hpp"
 #include "check/check.hpp"
 #include "check/keep.hpp"
 #include "check/table.hpp"
@@ -26,7 +27,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout, export_to;
+  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to;
   long repeat = 4;
   bool resume = false, all = false, json = false, quiet = false, no_verdicts = false;
 };
@@ -112,6 +113,7 @@ int execute_check(const CheckArguments& a) {
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
   const CheckOptions options = options_of(a);
+  if (!a.bundle.empty()) make_bundle_folder(a.bundle);
   if (!a.table.empty()) {
     preset::demand_rows(PresetTable::read(a.table));
     ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
@@ -132,6 +134,7 @@ int execute_check(const CheckArguments& a) {
   command::flush(stdout);
   keep_verdicts(a, plan, checked);
   tables.write("recount check", check_tables(checked));
+  if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
@@ -157,6 +160,9 @@ command::Command check_command() {
                 .text("--timeout", a->timeout, "SECONDS",
                       "time-out per run: wall time (default 60), for the model CPU time (default none)")
                 .text("-o,--output", a->output, "FILE", "append the counts to FILE; - is stdout")
+                .text("--bundle", a->bundle, "DIR",
+                      "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
+                      "or empty")
                 .text("--plot", a->plot, "FILE",
                       "plot counted per expected counts; - plots text on the terminal")
                 .flag("--resume", a->resume, "resume FILE: run only what is missing")
