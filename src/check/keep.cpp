@@ -3,7 +3,6 @@
 #include "witness/metric_events.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <fmt/format.h>
 
@@ -12,10 +11,7 @@ namespace {
 
 /// "2 times the expected count; likely: prefetches are counted too".
 std::string difference(const Judgement& j) {
-  std::string text = j.why;
-  constexpr double visible = 0.005;
-  if (j.factor && std::abs(*j.factor - 1) >= visible)
-    text = fmt::format("{:.3g} times the expected count", *j.factor);
+  const std::string text = j.factor ? relative_text(*j.factor) + " the expected count" : j.why;
   return j.causes.empty() ? text : text + "; likely: " + j.causes.front();
 }
 

@@ -247,9 +247,9 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
     tally += fmt::format(
-        " Of {} standard presets, user code can trigger {} with a known count; kernels here verify {} of "
-        "them, {} were counted, {} agree and are distinguished from all others.",
-        c.standard, c.provokable, c.proven, c.counted, c.apart);
+        " {} of {} presets testable, {} by the kernels on this machine; {} counted, {} proven apart from all "
+        "others.",
+        c.provokable, c.standard, c.proven, c.counted, c.apart);
   return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
 }
 
