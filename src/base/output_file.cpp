@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace recount::base {
@@ -46,6 +48,19 @@ bool write_file(const std::string& path, std::string_view text) {
   const bool closed = std::fclose(file) == 0;
   if (!written) errno = error;
   return written && closed;
+}
+
+bool replace_file(const std::string& path, std::string_view text) {
+  std::string draft = path + ".XXXXXX";
+  const int made = ::mkostemp(draft.data(), O_CLOEXEC);
+  if (made < 0) return false;
+  ::fchmod(made, 0644);
+  ::close(made);
+  if (write_file(draft, text) && std::rename(draft.c_str(), path.c_str()) == 0) return true;
+  const int error = errno;
+  ::unlink(draft.c_str());
+  errno = error;
+  return false;
 }
 
 Error cannot_write(const std::string& path, int error) {

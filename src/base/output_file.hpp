@@ -15,6 +15,10 @@ namespace recount::base {
 /// Creates or replaces a file. False, with errno, when it cannot be written completely.
 [[nodiscard]] bool write_file(const std::string& path, std::string_view text);
 
+/// Replaces a file by a temporary one that is renamed: readers see the old text or the new one. False, with
+/// errno, when it cannot be written completely; the old file then stays.
+[[nodiscard]] bool replace_file(const std::string& path, std::string_view text);
+
 /// How a file is written: lines are appended to it, or it is written to a temporary file and renamed.
 enum class Output { appended, replaced };
 /// Throws what cannot_write() returns, with `option` before the path, where `path` cannot be written. Neither

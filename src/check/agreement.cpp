@@ -82,6 +82,8 @@ private:
     switch (statistics::held(*out_.difference, {-limit, limit})) {
     case statistics::Held::inside: return false;
     case statistics::Held::undecided:
+      // A ratio varies with its divisor: where both are far from the expected count, that is the verdict.
+      if (outside()) return false;
       return end(Verdict::unstable,
                  fmt::format("the difference of perf and PAPI varies from {} to {}",
                              count_text(out_.difference->low), count_text(out_.difference->high)));
@@ -103,6 +105,13 @@ private:
   bool unstated() {
     if (trial_.stated) return false;
     return end(Verdict::not_counted, "no expected count: " + trial_.unstated);
+  }
+
+  /// Whether every witness counts something else than what is expected.
+  [[nodiscard]] bool outside() const {
+    if (!trial_.stated) return false;
+    return statistics::held(*out_.perf, band(trial_.perf)) == statistics::Held::outside &&
+           statistics::held(*out_.papi, band(trial_.papi)) == statistics::Held::outside;
   }
 
   void meaning() {
@@ -134,8 +143,8 @@ private:
     }
     out_.factor = counted.median / nearest;
     out_.causes = likely_causes(trial_.metric, *out_.factor);
-    end(Verdict::meaning_differs, fmt::format("counts {}, {:.3g} times the expected {}",
-                                              count_text(counted.median), *out_.factor, stated_text()));
+    end(Verdict::meaning_differs, fmt::format("counts {}, {} the expected {}", count_text(counted.median),
+                                              relative_text(*out_.factor), stated_text()));
   }
 
   [[nodiscard]] statistics::Band band(const Measurement& measured) const {
@@ -182,6 +191,12 @@ std::optional<double> bias(const Measurement& measured) {
     least = std::min(least.value_or(middle), middle);
   }
   return least;
+}
+
+std::string relative_text(double factor) {
+  constexpr double near = 0.1;
+  if (std::abs(factor - 1) >= near) return fmt::format("{:.3g} times", factor);
+  return fmt::format("{:.2g} % {} than", 100 * std::abs(factor - 1), factor > 1 ? "more" : "less");
 }
 
 Judgement judge(const Trial& trial) {

@@ -77,6 +77,9 @@ struct Judgement {
 /// How far perf and PAPI may differ, as a share of the larger; never more than the trial's own tolerance.
 inline constexpr double witness_tolerance = 0.01;
 
+/// "2 times", "0.4 % more than": a count relative to the expected one, before "the expected count". Pure.
+[[nodiscard]] std::string relative_text(double factor);
+
 [[nodiscard]] Judgement judge(const Trial& trial);
 
 /// The counts that a trial accepts, but for the noise; none without an expected count.

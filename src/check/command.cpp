@@ -1,6 +1,8 @@
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 #include "command/command.hpp"
+#include "check/bundle.hpp"
 #include "check/check.hpp"
+#include "check/keep.hpp"
 #include "check/table.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -25,9 +27,9 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, output, plot, cpu, seed, timeout, export_to;
+  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to;
   long repeat = 4;
-  bool resume = false, all = false, json = false, quiet = false;
+  bool resume = false, all = false, json = false, quiet = false, no_verdicts = false;
 };
 
 std::optional<double> tolerance_of(const std::string& text) {
@@ -57,6 +59,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
   batch.header.plan = plan.settings;
+  batch.header.verdicts.clear(); // of another check
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
@@ -83,6 +86,19 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   }
 }
 
+/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others.
+void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
+  if (a.no_verdicts || !a.tolerance.empty()) return;
+  const auto entries = kept_entries(plan, checked);
+  if (entries.empty()) return;
+  try {
+    verdict::keep(verdict::this_machine(), entries);
+  } catch (const Error& error) {
+    command::print(stderr, "recount check: warning: the verdicts are not kept: {}: {}\n",
+                   error.problem().subject, error.problem().cause);
+  }
+}
+
 int status_of(const Checked& checked) {
   const auto& all = checked.verdicts;
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
@@ -97,6 +113,7 @@ int execute_check(const CheckArguments& a) {
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
   const CheckOptions options = options_of(a);
+  if (!a.bundle.empty()) make_bundle_folder(a.bundle);
   if (!a.table.empty()) {
     preset::demand_rows(PresetTable::read(a.table));
     ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
@@ -115,7 +132,9 @@ int execute_check(const CheckArguments& a) {
   else if (a.output != "-")
     command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
   command::flush(stdout);
+  keep_verdicts(a, plan, checked);
   tables.write("recount check", check_tables(checked));
+  if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   return status_of(checked);
 }
@@ -141,10 +160,14 @@ command::Command check_command() {
                 .text("--timeout", a->timeout, "SECONDS",
                       "time-out per run: wall time (default 60), for the model CPU time (default none)")
                 .text("-o,--output", a->output, "FILE", "append the counts to FILE; - is stdout")
+                .text("--bundle", a->bundle, "DIR",
+                      "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
+                      "or empty")
                 .text("--plot", a->plot, "FILE",
                       "plot counted per expected counts; - plots text on the terminal")
                 .flag("--resume", a->resume, "resume FILE: run only what is missing")
                 .flag("-a,--all", a->all, "list every preset that was not counted")
+                .flag("--no-verdicts", a->no_verdicts, "do not keep the verdicts for other commands")
                 .flag("--json", a->json, "print one JSON object")
                 .text("--export", a->export_to, "FILE", command::export_help)
                 .flag("-q,--quiet", a->quiet, "print no progress");

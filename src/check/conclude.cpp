@@ -1,6 +1,8 @@
 #include "check/check.hpp"
 #include "check/index.hpp"
+#include "host/machine.hpp"
 #include "preset/standard.hpp"
+#include "witness/metric_events.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -141,6 +143,8 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
       continue;
     }
     found->terms = terms_of(subject, context, index);
+    if (!sound(found->verdict))
+      add_errata(*found, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
     blame_terms(*found);
     if (found->verdict == Verdict::agrees || found->verdict == Verdict::plausible)
       found->could_also_be = substitutes(found->trials, expected);

@@ -1,5 +1,6 @@
 #include "check/ground.hpp"
 
+#include "base/text.hpp"
 #include "host/pmu.hpp"
 #include "model/machine.hpp"
 #include "papi/library.hpp"
@@ -35,6 +36,12 @@ void add_presets(CheckContext& context, const preset::MachinePresets& here) {
   }
   for (const Preset& other : here.view().loaded.presets)
     if (!preset::standard_preset(other.name)) context.presets.push_back(candidate_of(other.name));
+  const std::string text = base::read_file(here.table().name()).value_or("");
+  const auto lines = base::split(std::string_view(text), '\n');
+  for (const Preset& preset : here.view().loaded.presets)
+    if (const auto line = static_cast<std::size_t>(preset.place.line);
+        line > 0 && line <= lines.size() && !context.rows.contains(preset.name))
+      context.rows[preset.name] = {preset.place.line, std::string(base::trim(lines[line - 1]))};
   context.kind = here.view().kind;
   context.table = here.table().name();
 }

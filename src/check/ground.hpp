@@ -4,6 +4,7 @@
 #include "kernel/proofs.hpp"
 #include "preset/view.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ struct Candidate {
   std::vector<std::string> terms = {}; ///< the events of a formula with several
 };
 
+/// A row of a preset table.
+struct TableRow {
+  int line = 0;
+  std::string text;
+};
+
 /// The inputs of a check.
 struct CheckContext {
   std::vector<Candidate> presets; ///< the standard ones, then others of the table, then user events
@@ -25,8 +32,9 @@ struct CheckContext {
   std::vector<kernel::Unprovable> unprovable;
   std::vector<preset::Identity> identities;
   preset::CpuKind kind = preset::CpuKind::any;
-  std::string table;              ///< the preset table; empty: there is none
-  std::vector<std::string> notes; ///< what concerns all: no core PMU, caches of unknown size
+  std::string table;                    ///< the preset table; empty: there is none
+  std::map<std::string, TableRow> rows; ///< by preset, where the table has one
+  std::vector<std::string> notes;       ///< what concerns all: no core PMU, caches of unknown size
 };
 
 /// Reads the tables that PAPI reads (see preset::MachinePresets) and opens each event once. PAPI itself runs

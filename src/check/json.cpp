@@ -70,6 +70,7 @@ Json verdict_json(const PresetVerdict& verdict) {
     object[key] = nullptr;
   object["causes"] = object["points"] = object["broken"] = object["terms"] = Json::array();
   object["could_also_be"] = verdict.could_also_be;
+  object["errata"] = verdict.errata;
   for (const auto& judged : verdict.trials)
     object["points"].push_back(trial_json(judged));
   for (const auto& term : verdict.terms)

@@ -174,8 +174,11 @@ std::map<std::string, std::string> settings_of(const CheckPlan& plan, const Chec
 
 CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
   CheckPlan plan;
-  for (const auto& text : options.asked)
-    plan.subjects.push_back(subject(context, text));
+  for (const auto& text : options.asked) {
+    auto asked = subject(context, text);
+    const auto same = [&](const Subject& s) { return s.name == asked.name && s.as == asked.as; };
+    if (std::ranges::none_of(plan.subjects, same)) plan.subjects.push_back(std::move(asked));
+  }
   if (options.asked.empty()) plan.subjects = everything(context);
   auto places = places_of(context, plan.subjects);
   add_partners(places, context, plan.subjects);

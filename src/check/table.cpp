@@ -121,6 +121,8 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
               columns);
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
+  for (const auto& erratum : v.errata)
+    add_lines(text, erratum, columns);
   for (const auto& relation : v.broken)
     add_lines(text, fmt::format("{} ({})", check::describe(relation), relation.identity.why), columns);
   return text;
@@ -245,9 +247,9 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
     tally += fmt::format(
-        " Of {} standard presets, user code can trigger {} with a known count; kernels here verify {} of "
-        "them, {} were counted, {} agree and are distinguished from all others.",
-        c.standard, c.provokable, c.proven, c.counted, c.apart);
+        " {} of {} presets testable, {} by the kernels on this machine; {} counted, {} proven apart from all "
+        "others.",
+        c.provokable, c.standard, c.proven, c.counted, c.apart);
   return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
 }
 

@@ -1,5 +1,7 @@
 #include "check/verdict.hpp"
 
+#include "errata/errata.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -135,6 +137,15 @@ std::vector<std::string> substitutes(std::span<const Judged> trials, const Expec
       if (!how.first && how.second)
         all.push_back(factor == 1 ? preset : fmt::format("{:g} * {}", factor, preset));
   return all;
+}
+
+void add_errata(PresetVerdict& verdict, std::span<const Event> events, const host::Cpu& cpu) {
+  if (sound(verdict.verdict)) return;
+  for (const Event& event : events)
+    for (const auto* const erratum : errata::of_event(event, cpu))
+      if (std::string text = event.name + ": " + erratum->sentence();
+          std::ranges::find(verdict.errata, text) == verdict.errata.end())
+        verdict.errata.push_back(std::move(text));
 }
 
 void blame_terms(PresetVerdict& verdict) {

@@ -3,8 +3,11 @@
 
 #include "check/agreement.hpp"
 #include "check/invariants.hpp"
+#include "host/machine.hpp"
 #include "plot/figure.hpp"
 #include "result/read.hpp"
+
+#include <recount/event.hpp>
 
 #include <map>
 #include <optional>
@@ -46,9 +49,10 @@ struct PresetVerdict {
   std::string preset;
   Verdict verdict = Verdict::not_counted;
   std::string why;
-  std::vector<Judged> trials; ///< the decisive one first
-  std::vector<Broken> broken; ///< relations that it is part of
-  std::vector<Term> terms;    ///< of a formula with several
+  std::vector<Judged> trials;      ///< the decisive one first
+  std::vector<Broken> broken;      ///< relations that it is part of
+  std::vector<Term> terms;         ///< of a formula with several
+  std::vector<std::string> errata; ///< published ones of its events, unless it agrees
   /// Presets, or multiples of them, whose expected counts would have been accepted as well: "PAPI_REF_CYC",
   /// "2 * PAPI_L1_DCM".
   std::vector<std::string> could_also_be;
@@ -67,6 +71,9 @@ struct PresetVerdict {
 /// them.
 [[nodiscard]] std::vector<std::string> substitutes(std::span<const Judged> trials,
                                                    const ExpectedCounts& expected);
+
+/// Names the published errata of the events of a preset that does not agree. Pure.
+void add_errata(PresetVerdict& verdict, std::span<const Event> events, const host::Cpu& cpu);
 
 /// Adds the terms' part in a wrong count to the causes of the decisive trial.
 void blame_terms(PresetVerdict& verdict);

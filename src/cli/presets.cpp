@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/table_export.hpp"
+#include "command/verdicts.hpp"
 #include "preset/document.hpp"
 #include "preset/here.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 struct PresetsArguments {
   std::vector<std::string> names;
   std::string table, pmu, papi, export_to;
-  bool all = false, json = false;
+  bool all = false, json = false, no_verdicts = false;
 };
 
 Json to_json(const PresetListing& listing) {
@@ -31,6 +32,7 @@ Json to_json(const PresetListing& listing) {
     one["reason"] = p.reason.empty() ? Json(nullptr) : Json(p.reason);
     one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
     one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
+    one["verdict"] = p.mark.empty() ? Json(nullptr) : Json(p.mark);
     one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
     one["counters"] = p.counters;
     one["counters_of_pmu"] = p.available;
@@ -51,6 +53,10 @@ void details(const PresetListing& listing, const PresetLine& p) {
     command::print("    {}\n",
                    command::paint(command::Style::warning,
                                   command::wrap("unavailable: " + p.reason, command::line_width(), 4)));
+  if (!p.mark.empty())
+    command::print("    {}\n",
+                   command::paint(command::Style::warning,
+                                  command::wrap("recount check: " + p.mark, command::line_width(), 8)));
   if (p.terms.empty()) return;
   command::print("    {}\n", command::wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
                                                        listing.table, p.line),
@@ -69,11 +75,17 @@ void details(const PresetListing& listing, const PresetLine& p) {
 }
 
 command::Table presets_table(const PresetListing& listing, bool all) {
-  command::Table table({{"preset"}, {"derived"}, {"formula, or why it is unavailable"}},
-                       "Presets of " + listing.cpu);
+  std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
+  const bool marked =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
+  if (marked) columns.push_back({"verdict"});
+  command::Table table(std::move(columns), "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
-    if (const bool there = p.reason.empty(); there || all || !p.terms.empty())
-      table.add({p.name, p.type, there ? p.formula : "unavailable: " + p.reason});
+    if (const bool there = p.reason.empty(); there || all || !p.terms.empty()) {
+      std::vector<std::string> cells{p.name, p.type, there ? p.formula : "unavailable: " + p.reason};
+      if (marked) cells.push_back(command::in_parentheses(p.mark));
+      table.add(std::move(cells));
+    }
   return table;
 }
 
@@ -135,6 +147,12 @@ int execute_presets(const PresetsArguments& asked) {
         return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
       });
     });
+  // The verdicts are on the rows that PAPI reads here.
+  if (listing.here && asked.table.empty()) {
+    const auto marks = command::verdict_marks("presets", asked.no_verdicts);
+    for (PresetLine& p : listing.presets)
+      p.mark = marks.of(p.name);
+  }
   file.write("recount presets", {presets_table(listing, asked.all || !asked.names.empty())});
   return show(listing, asked);
 }
@@ -152,6 +170,7 @@ command::Command presets_command() {
                 .text("--papi-version", asked->papi, "VERSION",
                       "read the table as this PAPI does: 7.0 (default) or 7.3")
                 .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
+                .flag("--no-verdicts", asked->no_verdicts, command::no_verdicts_help)
                 .flag("--json", asked->json, "print one JSON object")
                 .text("--export", asked->export_to, "FILE", command::export_help);
             return [asked] { return execute_presets(*asked); };

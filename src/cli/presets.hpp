@@ -17,7 +17,8 @@ struct PresetLine {
   std::string name, prose;
   std::string reason; ///< why it is not available; empty when it is
   std::string type, formula, note;
-  int line = 0; ///< of its row in the table
+  std::string mark; ///< what recount check found wrong with it here
+  int line = 0;     ///< of its row in the table
   int counters = 0, available = 0;
   std::vector<PresetTermLine> terms;
 };

@@ -2,6 +2,7 @@
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
+#include "command/verdicts.hpp"
 #include "report/build_report.hpp"
 #include "result/read.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> files, formats;
   std::string folder, machine;
+  bool no_verdicts = false;
 };
 
 int write_report(const ReportArguments& a) {
@@ -29,7 +31,10 @@ int write_report(const ReportArguments& a) {
   for (const auto& name : command::list_words(a.formats))
     formats.push_back(report::parse_format(name));
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
-  const auto results = result::read(a.files);
+  auto results = result::read(a.files);
+  if (a.no_verdicts)
+    for (auto& run : results.runs)
+      run.verdicts.clear();
   const auto published = report::publish(
       report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder,
       formats);
@@ -50,6 +55,7 @@ command::Command report_command() {
                 .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
                 .list("--format", a->formats, "LIST",
                       "write these formats: markdown, html, latex (default: all three)")
+                .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
                 .text("--machine", a->machine, "NAME",
                       "compare the measured caches with this described machine (default: with what "
                       "the system reports)");

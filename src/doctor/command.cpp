@@ -108,8 +108,8 @@ int execute_doctor(const DoctorArguments& asked) {
   if (!asked.command.empty()) return answer_for(asked.command, asked.json);
   const command::TableExport file(asked.export_to);
   // The trials fork, which is safest while nothing has started threads.
-  const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(),
-                                examine_papi(),    examine_figures(),  examine_witnesses()};
+  const std::vector<Area> areas{examine_machine(),  examine_counting(), examine_permission(), examine_papi(),
+                                examine_verdicts(), examine_figures(),  examine_witnesses()};
   asked.json ? print_json(areas) : print(areas);
   file.write("recount doctor", {findings_table(areas)});
   return 0;

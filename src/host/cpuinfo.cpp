@@ -80,6 +80,7 @@ Cpu parse_cpuinfo(std::string_view cpuinfo) {
   cpu.family = as_int(fields, "cpu family");
   cpu.model = as_int(fields, "model");
   cpu.stepping = as_int(fields, "stepping");
+  cpu.microcode = as_text(fields, "microcode");
   const std::string flags = as_text(fields, "flags");
   for (const auto flag : base::split(flags, ' '))
     cpu.hypervisor |= flag == "hypervisor";

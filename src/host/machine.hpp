@@ -15,6 +15,7 @@ struct Cpu {
   std::string name;   ///< "Intel(R) Core(TM) i7-9700 CPU @ 3.00GHz"; on Arm made of vendor and part
   std::string vendor; ///< "GenuineIntel"
   int family = 0, model = 0, stepping = 0;
+  std::string microcode;   ///< "0xf0" (x86); empty: not stated
   bool hypervisor = false; ///< the flag that a hypervisor shows its guests (x86)
 
   /// Family-model-stepping as PAPI and perf print it: "GenuineIntel-6-158-13".

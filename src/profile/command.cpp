@@ -6,6 +6,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
+#include "command/verdicts.hpp"
 #include "kernel/command_line.hpp"
 #include "profile/function_recording.hpp"
 #include "profile/located.hpp"
@@ -16,8 +17,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <recount/error.hpp>
+#include <recount/event.hpp>
 
 namespace recount::profile {
 namespace {
@@ -26,7 +29,7 @@ struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
   std::string folded, debug_path, output, plot, export_to;
   long cpu = -1, top = 15, frames = 0;
-  bool chains = false, json = false, calls = false, uretprobe = false;
+  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false;
 };
 
 void write_folded(const std::string& path, const Profile& p) {
@@ -106,6 +109,22 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
   command::flush(stream);
 }
 
+std::string mark_of(const std::string& event, const verdict::Marks& marks) {
+  try {
+    return marks.empty() ? std::string() : marks.of(event, encode_each(event));
+  } catch (const Error&) { // a variable of the program
+    return marks.of(event);
+  }
+}
+
+std::map<std::string, std::string> marks_of(const std::vector<profile::EventRequest>& events,
+                                            const verdict::Marks& marks) {
+  std::map<std::string, std::string> all;
+  for (const auto& event : events)
+    if (auto mark = mark_of(event.name, marks); !mark.empty()) all.emplace(event.name, std::move(mark));
+  return all;
+}
+
 /// --function: counts per call.
 int execute_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
@@ -125,7 +144,11 @@ int execute_functions(const ProfileOptions& o) {
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.debug_path;
   const command::TableExport file(o.export_to);
-  const auto recording = profile::record_functions(settings);
+  const auto marks = command::verdict_marks("profile", o.no_verdicts);
+  auto recording = profile::record_functions(settings);
+  for (const std::string& counter : recording.counters)
+    if (const auto mark = mark_of(counter, marks); !mark.empty())
+      recording.notes.push_back(counter + ": " + mark);
   if (o.json)
     command::print("{}", functions_json(recording, subject_of(o)));
   else
@@ -140,8 +163,9 @@ int execute_profile(const ProfileOptions& o) {
   const auto ways = ways_of(o);
   const auto settings = settings_of(o);
   const command::TableExport exported(o.export_to);
-  ProfileResults results(o.output, o.plot, profile::figure_by(ways));
-  Profile p{profile::record(settings), {}, subject_of(o)};
+  const auto marks = command::verdict_marks("profile", o.no_verdicts);
+  ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
+  Profile p{profile::record(settings), {}, subject_of(o), marks};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   write_folded(o.folded, p);
@@ -182,6 +206,7 @@ command::Command profile_command() {
         .list("--annotate", o->annotate, "NAME", "show the annotated source of the function NAME")
         .text("--debug-path", o->debug_path, "DIRS", "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
+        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--json", o->json, "print the profile as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and profile");

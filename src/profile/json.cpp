@@ -11,6 +11,7 @@ Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   Json json{{"name", event.event.name}};
+  if (const std::string mark = mark_of(p, e); !mark.empty()) json["verdict"] = mark;
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (!p.recording.not_counted.empty()) {
     json["counted"] = Json();

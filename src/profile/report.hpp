@@ -5,6 +5,7 @@
 #include "profile/located.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
+#include "verdict/store.hpp"
 
 #include <cstdio>
 #include <string>
@@ -16,9 +17,12 @@ namespace recount::profile {
 struct Profile {
   profile::Recording recording;
   profile::Naming naming;
-  std::string subject; ///< the command or the process
+  std::string subject;  ///< the command or the process
+  verdict::Marks marks; ///< of recount check
 };
 
+/// What recount check found wrong with an event.
+[[nodiscard]] std::string mark_of(const Profile& profile, std::size_t event);
 /// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 

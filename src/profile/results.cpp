@@ -75,11 +75,13 @@ std::vector<result::Observation> observations(const Profile& p, const std::strin
 
 } // namespace
 
-ProfileResults::ProfileResults(const std::string& output, std::string plot, profile::By by)
+ProfileResults::ProfileResults(const std::string& output, std::string plot, profile::By by,
+                               std::map<std::string, std::string> verdicts)
     : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
   header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", profile::name_of(by)}};
+  header_.verdicts = std::move(verdicts);
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
   writer_->write(header_);

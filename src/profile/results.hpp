@@ -4,6 +4,7 @@
 #include "profile/report.hpp"
 #include "result/run.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -17,8 +18,9 @@ namespace recount::profile {
 class ProfileResults {
 public:
   /// Empty: no such file. `plot` is past check_outputs(). `by`: how the figure attributes. Throws Error for a
-  /// results file that cannot be made.
-  ProfileResults(const std::string& output, std::string plot, profile::By by);
+  /// results file that cannot be made. `verdicts`: the marks of the events by name.
+  ProfileResults(const std::string& output, std::string plot, profile::By by,
+                 std::map<std::string, std::string> verdicts);
   ~ProfileResults();
   /// Writes and draws. Throws Error as result::Writer and plot::draw() do.
   void finish(const Profile& profile);

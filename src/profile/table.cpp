@@ -1,5 +1,6 @@
 #include "command/output.hpp"
 #include "command/printable.hpp"
+#include "command/verdicts.hpp"
 #include "profile/report.hpp"
 
 #include <fmt/format.h>
@@ -104,9 +105,15 @@ std::string event_line(const Profile& p, std::size_t e) {
   if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
   if (const double on = time_on_pmu(p, e); on < 0.995)
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * on);
+  if (const std::string mark = mark_of(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
   return text;
 }
 } // namespace
+
+std::string mark_of(const Profile& p, std::size_t event) {
+  const Event& its = p.recording.events[event].event;
+  return p.marks.of(its.name, std::span(&its, 1));
+}
 
 bool every_occurrence(const Profile& p, std::size_t event) {
   const auto& count = p.recording.report.events[event];

@@ -48,7 +48,7 @@ std::string title_of(const std::vector<document::Part>& parts, const std::vector
   std::vector<std::string> machines;
   for (const document::Part& part : parts)
     if (!part.published) machines.push_back(part.machine);
-  std::string title = fmt::format("{}", fmt::join(subjects, " and "));
+  std::string title = subjects.empty() ? "counts" : fmt::format("{}", fmt::join(subjects, " and "));
   if (machines.empty()) return "Published " + title;
   if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
   return fmt::format("{} of {}", title,
@@ -79,7 +79,10 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   document::Gallery gallery(tables.figures);
   const document::Material material{results, document::by_machine(results), origin.machine, gallery};
   Body body = write(tables.sections, material);
-  if (body.sections.empty())
+  mark_tables(body.sections, material.parts);
+  mark_tables(body.appendix, material.parts);
+  auto verdicts = verdicts_section(material.parts);
+  if (body.sections.empty() && verdicts.empty())
     throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
                     "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
@@ -93,6 +96,7 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   }
   document::append(blocks, machines_section(material.parts));
   document::append(blocks, method_section(results, tables.sections));
+  document::append(blocks, std::move(verdicts));
   document::append(blocks, std::move(body.sections));
   result::Results with_warnings = results;
   with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(),

@@ -33,6 +33,10 @@ struct Report {
 [[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
                                                           const std::vector<document::Section>& sections);
 [[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results);
+/// Presets and events of the results that did not agree in recount check, with their counts in programs.
+[[nodiscard]] std::vector<document::Block> verdicts_section(const std::vector<document::Part>& parts);
+/// Appends the mark to every cell that is the name of such a preset or event.
+void mark_tables(std::vector<document::Block>& blocks, const std::vector<document::Part>& parts);
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 

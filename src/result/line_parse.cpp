@@ -38,6 +38,7 @@ Run parse_run(const Fields& fields, const std::string& where) {
   }
   run.plan = fields.table("plan");
   run.presets = fields.table("presets");
+  run.verdicts = fields.table("verdicts");
   run.skipped = fields.table("skipped");
   run.resumes = fields.text_or("resumes");
   return run;

@@ -59,6 +59,7 @@ std::string to_line(const Run& run) {
   object["seed"] = run.seed;
   object["plan"] = run.plan;
   if (!run.presets.empty()) object["presets"] = run.presets;
+  if (!run.verdicts.empty()) object["verdicts"] = run.verdicts;
   if (!run.skipped.empty()) object["skipped"] = run.skipped;
   if (!run.resumes.empty()) object["resumes"] = run.resumes;
   return text(object);

@@ -5,6 +5,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
+#include "command/verdicts.hpp"
 #include "kernel/command_line.hpp"
 #include "process/waiter.hpp"
 #include "stat/command_results.hpp"
@@ -22,7 +23,7 @@ struct StatOptions {
   std::vector<std::string> events, metrics, pids, command;
   std::string output, domain, export_to;
   long repeat = 1, interval = 0;
-  bool json = false, list = false;
+  bool json = false, list = false, no_verdicts = false;
 };
 
 stat::Request request_of(const StatOptions& o) {
@@ -64,8 +65,10 @@ int execute_stat(const StatOptions& o) {
   if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
   plan.notes = notes_of(plan, o.domain);
+  mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
-  CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}});
+  CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}},
+                         row_marks(plan));
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
   const auto listen = [&](const stat::Slice& slice) {
@@ -101,6 +104,7 @@ command::Command stat_command() {
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
         .flag("--json", o->json, "print the summary as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", command::export_help)
+        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--list", o->list, "list metrics and exit")
         .program(o->command, "program to run and count");
     return [o] { return execute_stat(*o); };

@@ -41,15 +41,19 @@ std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& dom
   if (domain.empty() && plan.domain == Domain::user)
     notes.emplace_back(
         "counted in user mode only: this user may not count in the kernel (see recount doctor)");
+  if (auto note = errata_note(plan, host::this_machine().cpu); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
 }
 
 CommandResults::CommandResults(const std::string& path, std::string subject,
-                               std::map<std::string, std::string> plan)
+                               std::map<std::string, std::string> plan,
+                               std::map<std::string, std::string> verdicts)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
+  header.verdicts = std::move(verdicts);
   header.plan["kernel"] = "command";
   run_ = header.id;
   writer_ = std::make_unique<result::Writer>(path, result::Writer::Mode::create);

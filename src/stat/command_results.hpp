@@ -34,7 +34,9 @@ inline constexpr long most_pid = 1 << 22;
 class CommandResults {
 public:
   /// `plan`: the requested settings besides the subject (the command line or the processes).
-  CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan);
+  /// `verdicts`: row_marks() of what is counted.
+  CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan,
+                 std::map<std::string, std::string> verdicts);
   ~CommandResults();
   void write(const stat::Slice& slice);
   /// Run, kernel and params are filled in.

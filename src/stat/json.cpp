@@ -17,6 +17,7 @@ const char* kind_name(stat::RowKind kind) {
 
 Json described(const stat::PlanRow& row) {
   Json json{{"name", row.name}, {"kind", kind_name(row.kind)}};
+  if (!row.mark.empty()) json["verdict"] = row.mark;
   if (row.part) json["part_of"] = row.operands.front().name;
   if (!row.unit.empty()) json["unit"] = row.unit;
   if (row.kind == stat::RowKind::metric && row.refused.empty())

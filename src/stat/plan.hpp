@@ -1,15 +1,18 @@
 // Which events are counted, in which groups, and how values are computed from them.
 #pragma once
 
+#include "host/machine.hpp"
 #include "metric/metric.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
+#include "verdict/store.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/count.hpp>
 #include <recount/group.hpp>
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,6 +56,7 @@ struct PlanRow {
   std::optional<std::size_t> part; ///< of a core type's part: which of the operand's events it is
   std::string refused;             ///< why it cannot be counted; empty: it can
   std::string refused_by;          ///< of a metric: the event that cannot be counted; else empty
+  std::string mark;                ///< what recount check found wrong with it; see mark_rows()
 };
 
 struct Plan {
@@ -74,6 +78,14 @@ struct Plan {
 /// What cannot be counted stays as a row with its reason. Throws Error: bad_input for an unknown name,
 /// unavailable for a group in braces that does not fit scheduled.
 [[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain);
+
+/// Sets the marks of all rows. A metric has those of its operands. Pure.
+void mark_rows(Plan& plan, const verdict::Marks& marks);
+/// "errata of this CPU: SKL091 (branches), ...; see recount doctor": one line on all events; empty: none is
+/// concerned. Pure.
+[[nodiscard]] std::string errata_note(const Plan& plan, const host::Cpu& cpu);
+/// The marks of rows that have one, by name.
+[[nodiscard]] std::map<std::string, std::string> row_marks(const Plan& plan);
 
 /// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
 /// ratio is computed from these counts only; it has no value if an operand was not counted. `counts` are in

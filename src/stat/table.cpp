@@ -1,4 +1,5 @@
 #include "command/output.hpp"
+#include "command/verdicts.hpp"
 #include "stat/report.hpp"
 
 #include <algorithm>
@@ -92,10 +93,11 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
     if (row.kind == stat::RowKind::usage) continue; // known at the end
     const double share = stat::summarise(std::span(&slice, 1), r).share;
     const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
-    text += fmt::format("{:>12.3f} {:>16} {}{}{}\n", slice.end,
+    text += fmt::format("{:>12.3f} {:>16} {}{}{}{}{}\n", slice.end,
                         value ? command::format_number(*value / unit.size) : "not counted", row.name,
                         unit.name.empty() ? "" : " " + unit.name,
-                        share < 1 ? ", counted " + format_share(share) : "");
+                        share < 1 ? ", counted " + format_share(share) : "", row.mark.empty() ? "" : " ",
+                        command::in_parentheses(row.mark));
   }
   return text;
 }
@@ -103,12 +105,13 @@ std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, boo
 command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended) {
   using Align = command::Table::Align;
   const bool several = ended.repetitions.size() > 1;
-  command::Table table({{"event"},
-                        {several ? "mean" : "value", Align::right},
-                        {"unit"},
-                        {several ? "deviation" : "", Align::right},
-                        {"", Align::right}},
-                       "Counts");
+  std::vector<command::Table::Column> columns{{"event"},
+                                              {several ? "mean" : "value", Align::right},
+                                              {"unit"},
+                                              {several ? "deviation" : "", Align::right},
+                                              {"", Align::right}};
+  if (!row_marks(plan).empty()) columns.push_back({"verdict"});
+  command::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
@@ -116,8 +119,10 @@ command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended
     const ShownUnit unit = shown_unit(row.unit, *s.mean);
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
     const auto counted = format_share(s.share);
-    table.add({"  " + row.name, command::format_number(*s.mean / unit.size, deviation), unit.name,
-               show_deviation(s), counted.empty() ? "" : "counted " + counted});
+    std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
+                                   unit.name, show_deviation(s), counted.empty() ? "" : "counted " + counted};
+    if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
+    table.add(std::move(cells));
   }
   return table;
 }

@@ -5,6 +5,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
+#include "command/verdicts.hpp"
 #include "kernel/kernel.hpp"
 #include "sweep/model_time.hpp"
 #include "sweep/options.hpp"
@@ -152,6 +153,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                       "reject points that need more memory (default: the available memory)")
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
                 .flag("--resume", o->resume, "resume FILE: run only what is missing")
+                .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
                 .text("--export", o->export_to, "FILE", command::export_help)
                 .text("--plot", o->plot, "FILE",

@@ -3,6 +3,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/verdicts.hpp"
 #include "host/cgroup.hpp"
 #include "host/cpu.hpp"
 #include "model/machine.hpp"
@@ -119,6 +120,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
   sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
   check_memory(session, o.memory);
   session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
+  session.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return session;
 }
 

@@ -17,7 +17,7 @@ struct SweepOptions {
   std::vector<std::string> witnesses, metrics, conditions;
   std::string seed, cpu, timeout, memory, output, plot, figure, export_to;
   long repeat = 5;
-  bool resume = false, json = false, quiet = false, dry_run = false;
+  bool resume = false, json = false, quiet = false, dry_run = false, no_verdicts = false;
 };
 
 /// Everything checked and filled in. Throws recount::Error.

@@ -1,8 +1,10 @@
 #include "base/json.hpp"
 #include "command/output.hpp"
+#include "command/verdicts.hpp"
 #include "sweep/groups.hpp"
 #include "sweep/session.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
@@ -42,7 +44,21 @@ Json json(const result::Params& params) {
   return object;
 }
 
-Json json(const SweepGroup& group) {
+/// Presets and events that did not agree in recount check, of the machine of these runs.
+std::map<std::string, std::string> marks_of(const sweep::Ended& ended) {
+  std::map<std::string, std::string> all;
+  for (const auto& run : ended.results.runs)
+    all.insert(run.verdicts.begin(), run.verdicts.end());
+  return all;
+}
+
+/// A modelled value has none.
+std::string mark_of(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
+  const auto found = marks.find(group.metric);
+  return found == marks.end() || group.witness.starts_with("model") ? std::string() : found->second;
+}
+
+Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
   for (const char* name : {"median", "min", "max", "mean", "p10", "p90"})
@@ -58,6 +74,7 @@ Json json(const SweepGroup& group) {
   if (group.accesses) object["accesses"] = *group.accesses;
   if (const auto each = group.per_access()) object["per_access"] = *each;
   object["flagged"] = group.flagged;
+  if (const std::string mark = mark_of(group, marks); !mark.empty()) object["verdict"] = mark;
   if (group.missing > 0) object["missing"] = group.missing;
   if (!group.reason.empty()) object["reason"] = group.reason;
   return object;
@@ -79,6 +96,7 @@ std::string kind(const std::string& reason) {
 command::Table sweep_summary(const sweep::Ended& ended) {
   const auto groups = sweep_groups(ended.results.observations);
   const auto names = varying(groups);
+  const auto marks = marks_of(ended);
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
   for (const auto& name : names)
@@ -87,6 +105,9 @@ command::Table sweep_summary(const sweep::Ended& ended) {
     columns.push_back({head, Align::left});
   for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
     columns.push_back({head, Align::right});
+  const bool marked =
+      std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
+  if (marked) columns.push_back({"verdict", Align::left});
   command::Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
@@ -98,6 +119,7 @@ command::Table sweep_summary(const sweep::Ended& ended) {
                              group.flagged > 0 ? std::to_string(group.flagged) : "-"});
     else
       row.push_back("not counted");
+    if (group.summary && marked) row.push_back(command::in_parentheses(mark_of(group, marks)));
     table.add(row);
   }
   return table;
@@ -121,9 +143,10 @@ std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended)
   object["runs_there"] = ended.there;
   object["runs_planned"] = ended.planned;
   object["stopped"] = ended.outcome.stopped;
+  const auto marks = marks_of(ended);
   object["summary"] = object["failures"] = object["skipped"] = Json::array();
   for (const auto& group : sweep_groups(ended.results.observations))
-    object["summary"].push_back(json(group));
+    object["summary"].push_back(json(group, marks));
   for (const auto& f : ended.results.failures)
     object["failures"].push_back({{"params", json(f.params)},
                                   {"repetition", f.repetition},

@@ -5,6 +5,7 @@
 #include "command/outputs.hpp"
 #include "command/plot_file.hpp"
 #include "command/table_export.hpp"
+#include "command/verdicts.hpp"
 #include "kernel/command_line.hpp"
 #include "stat/command_results.hpp"
 #include "watch/figure.hpp"
@@ -26,7 +27,7 @@ struct WatchOptions {
   std::vector<std::string> events, metrics, pids, command;
   std::string domain, output, plot, listen, connect, export_to;
   long interval = 500, window = 60;
-  bool plain = false, json = false;
+  bool plain = false, json = false, no_verdicts = false;
 };
 
 void check(const WatchOptions& o) {
@@ -59,8 +60,8 @@ ViewSettings view_settings(const WatchOptions& o) {
 /// A failed write (full disk) must not end the watch: the error is reported at the end.
 class Recorder {
 public:
-  Recorder(const WatchOptions& o, const std::string& subject)
-      : results_(o.output, subject, {{"interval", std::to_string(o.interval)}}) {}
+  Recorder(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
+      : results_(o.output, subject, {{"interval", std::to_string(o.interval)}}, stat::row_marks(plan)) {}
   template <class Line>
   void write(const Line& line) {
     if (failed_) return;
@@ -97,7 +98,7 @@ public:
         subject_(subject),
         export_(o.export_to),
         hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
-        recorder_(o, subject),
+        recorder_(o, plan, subject),
         view_(view_settings(o)) {
     if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
@@ -181,10 +182,11 @@ int execute_watch(const WatchOptions& o) {
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
+  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)
     throw bad_input("--event", fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(),
                                            watch::most_series));
+  stat::mark_rows(plan, command::verdict_marks("watch", o.no_verdicts));
   const std::string subject =
       o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
   int status = 0;
@@ -217,6 +219,7 @@ command::Command watch_command() {
         .text("--listen", o->listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
         .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
         .flag("--plain", o->plain, "print one line per interval, also on a terminal")
+        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
         .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and watch");

@@ -1,6 +1,7 @@
 #include "watch/lines.hpp"
 
 #include "command/printable.hpp"
+#include "command/verdicts.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -57,6 +58,15 @@ std::string doubts(const watch::Trace::Sum& sum, std::uint64_t intervals) {
   return text;
 }
 
+std::string hello_lines(const watch::Hello& hello) {
+  std::string text =
+      fmt::format("watching {}, every {} ms\n", base::printable(hello.subject), hello.interval_ms);
+  for (const auto& series : hello.series)
+    if (!series.mark.empty())
+      text += fmt::format("  {}: {}\n", base::printable(series.name), base::printable(series.mark));
+  return text;
+}
+
 std::string section_line(const watch::Section& section) {
   constexpr const char* edges[] = {"begins", "ends", "mark"};
   return fmt::format("{:>10.3f}  {} {}\n", section.time, base::printable(section.name),
@@ -65,8 +75,7 @@ std::string section_line(const watch::Section& section) {
 } // namespace
 
 std::string watch_line(const watch::Message& message, const watch::Trace& trace, bool head) {
-  if (const auto* hello = std::get_if<watch::Hello>(&message))
-    return fmt::format("watching {}, every {} ms\n", base::printable(hello->subject), hello->interval_ms);
+  if (const auto* hello = std::get_if<watch::Hello>(&message)) return hello_lines(*hello);
   if (const auto* section = std::get_if<watch::Section>(&message)) return section_line(*section);
   if (const auto* end = std::get_if<watch::End>(&message)) return base::printable(end->reason) + "\n";
   if (const auto* dropped = std::get_if<watch::Dropped>(&message))
@@ -78,13 +87,14 @@ std::string watch_line(const watch::Message& message, const watch::Trace& trace,
 
 command::Table watch_means(const watch::Trace& trace) {
   using Align = command::Table::Align;
-  command::Table table({{"series"},
-                        {"mean", Align::right},
-                        {"least", Align::right},
-                        {"greatest", Align::right},
-                        {"unit"},
-                        {"", Align::left}},
-                       "Means over the intervals");
+  std::vector<command::Table::Column> columns{
+      {"series"}, {"mean", Align::right}, {"least", Align::right}, {"greatest", Align::right}, {"unit"},
+      {""}};
+  const bool marked = trace.hello() && std::ranges::any_of(trace.hello()->series, [](const auto& series) {
+                        return !series.mark.empty();
+                      });
+  if (marked) columns.push_back({"verdict"});
+  command::Table table(std::move(columns), "Means over the intervals");
   if (!trace.hello()) return table;
   const auto number = [](double value) { return fmt::format("{:.5g}", value); };
   for (std::size_t i = 0; i < trace.sums().size(); ++i) {
@@ -95,9 +105,14 @@ command::Table watch_means(const watch::Trace& trace) {
       table.add({"  " + base::printable(series.name), "-", "-", "-", base::printable(series.unit),
                  "never counted"});
     } else {
-      table.add({"  " + base::printable(series.name), number(sum.mean()), number(sum.least),
-                 number(sum.greatest), base::printable(series.unit),
-                 doubts(sum, trace.number_of_intervals())});
+      std::vector<std::string> cells{"  " + base::printable(series.name),
+                                     number(sum.mean()),
+                                     number(sum.least),
+                                     number(sum.greatest),
+                                     base::printable(series.unit),
+                                     doubts(sum, trace.number_of_intervals())};
+      if (marked) cells.push_back(command::in_parentheses(base::printable(series.mark)));
+      table.add(std::move(cells));
     }
   }
   return table;

@@ -14,6 +14,7 @@ struct ToJson {
     for (const Series& s : m.series) {
       Json one{{"name", s.name}, {"unit", s.unit}};
       if (!s.refused.empty()) one["refused"] = s.refused;
+      if (!s.mark.empty()) one["verdict"] = s.mark;
       series.push_back(one);
     }
     return {{"type", "hello"},
@@ -58,6 +59,10 @@ std::string text(const Json& json, const char* key) {
   return value.get<std::string>();
 }
 
+std::string text_or_none(const Json& json, const char* key) {
+  return json.contains(key) ? text(json, key) : std::string();
+}
+
 std::int64_t whole(const Json& json, const char* key) {
   const Json& value = member(json, key);
   if (!value.is_number_integer()) throw BadLine{};
@@ -82,7 +87,7 @@ Hello hello_of(const Json& json) {
   for (const Json& one : series) {
     if (!one.is_object()) throw BadLine{};
     m.series.push_back(
-        {text(one, "name"), text(one, "unit"), one.contains("refused") ? text(one, "refused") : ""});
+        {text(one, "name"), text(one, "unit"), text_or_none(one, "refused"), text_or_none(one, "verdict")});
   }
   return m;
 }

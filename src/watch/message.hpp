@@ -16,9 +16,10 @@ inline constexpr std::size_t most_series = 64;
 
 /// One watched rate.
 struct Series {
-  std::string name;    ///< "page-faults", "ipc"
-  std::string unit;    ///< "/s", "CPUs", "instructions/cycle"
-  std::string refused; ///< why it has no values; empty: has values
+  std::string name;      ///< "page-faults", "ipc"
+  std::string unit;      ///< "/s", "CPUs", "instructions/cycle"
+  std::string refused;   ///< why it has no values; empty: has values
+  std::string mark = {}; ///< what recount check found wrong with it
 };
 /// The first line: the watched program, and the series of values.
 struct Hello {

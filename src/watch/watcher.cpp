@@ -217,7 +217,7 @@ std::vector<Series> series_of(const stat::Plan& plan) {
   std::vector<Series> all;
   for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
-    all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused});
+    all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused, row.mark});
   }
   return all;
 }

@@ -2,11 +2,13 @@
 
 #include "host/machine.hpp"
 #include "kernel/matmul/ceilings.hpp"
+#include "verdict/store.hpp"
 
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <perfmon/pfmlib.h>
+#include <recount/error.hpp>
 #include <recount/papi.hpp>
 
 namespace recount::witness {
@@ -54,6 +56,10 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
   run.command = std::move(command);
+  try {
+    run.verdicts = verdict::Marks::here().by_name();
+  } catch (const Error&) { // nothing that is measured depends on them; commands that show them warn
+  }
   return run;
 }
 

@@ -90,6 +90,33 @@ BOOST_AUTO_TEST_CASE(both_agree_and_the_code_does_something_else) {
   BOOST_TEST(check::judge(bounded).factor.value() == 0.6); // against the nearer bound
 }
 
+BOOST_AUTO_TEST_CASE(a_small_difference_is_a_percentage) {
+  BOOST_TEST(check::relative_text(2) == "2 times");
+  BOOST_TEST(check::relative_text(0.5) == "0.5 times");
+  BOOST_TEST(check::relative_text(1.004) == "0.4 % more than");
+  BOOST_TEST(check::relative_text(0.93) == "7 % less than");
+  check::Trial t = trial(always(1004), always(1004));
+  t.tolerance = 0;
+  const check::Judgement j = check::judge(t);
+  BOOST_TEST(j.why == "counts 1004, 0.4 % more than the expected 1000");
+  BOOST_TEST(!has(j.why, " 1 times"));
+}
+
+BOOST_AUTO_TEST_CASE(a_ratio_that_is_far_off_is_not_unstable) {
+  // DERIVED_PS: each witness divides by its own small count, so that they differ from one another as well.
+  const statistics::Groups perf{{900e3, 915e3, 930e3}, {905e3, 921e3, 910e3}, {899e3, 912e3, 925e3}};
+  const statistics::Groups papi{{925e3, 905e3, 912e3}, {900e3, 930e3, 915e3}, {921e3, 899e3, 910e3}};
+  const check::Judgement j = check::judge(trial(perf, papi));
+  BOOST_TEST((j.verdict == check::Verdict::meaning_differs), j.why);
+  BOOST_TEST(j.factor.value() > 900);
+  BOOST_TEST((of(trial(perf, papi, 912e3)) == check::Verdict::unstable)); // near the expected count it is
+}
+
+BOOST_AUTO_TEST_CASE(without_a_likely_cause_there_is_none) {
+  BOOST_TEST(check::likely_causes("PAPI_CA_SNP", 1.3).empty());
+  BOOST_TEST(check::likely_causes("PAPI_TOT_INS", 16).empty()); // errata have a table of their own
+}
+
 BOOST_AUTO_TEST_CASE(zero_where_it_cannot_be) {
   const check::Judgement j = check::judge(trial(always(0), always(0)));
   BOOST_TEST((j.verdict == check::Verdict::dead));
