@@ -32,12 +32,13 @@ struct Report {
 [[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts);
 [[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
                                                           const std::vector<document::Section>& sections);
-[[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results);
+[[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results,
+                                                            const std::vector<std::string>& of_figures);
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 
 // A report becomes files.
-enum class Format { markdown, html, latex };
+enum class Format { markdown, html, latex, csv };
 /// Throws recount::Error (bad_input) naming those there are.
 [[nodiscard]] Format parse_format(const std::string& name);
 
@@ -46,10 +47,11 @@ struct Published {
   std::vector<std::string> warnings; ///< figures that could not be drawn, no pdflatex, ...
 };
 
-/// Writes report.md, report.html, report.tex and the figures that they need into a folder, which is made when
-/// it is not there; files of the same names are replaced, each whole or not at all. LaTeX is made into
-/// report.pdf where pdflatex is installed. Without gnuplot the report has no figures and says so. Throws
-/// recount::Error: bad_input where nothing can be written, unavailable when the disk is full.
+/// Writes report.md, report.html, report.tex with a table-N.tex for each table, table-N.csv, and the figures
+/// that they need into a folder, which is made when it is not there; files of the same names are replaced,
+/// each whole or not at all. LaTeX is made into report.pdf where pdflatex is installed. Without gnuplot the
+/// report has no figures and says so. Throws recount::Error: bad_input where nothing can be written,
+/// unavailable when the disk is full.
 [[nodiscard]] Published publish(Report report, const std::string& folder, const std::vector<Format>& formats);
 
 } // namespace recount::report

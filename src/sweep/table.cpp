@@ -29,10 +29,8 @@ std::string show_per_access(const SweepGroup& group) {
   return group.metric == "seconds" ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
 }
 
-/// From the tenth to the ninetieth percentile, as a share of the median.
-std::string show_spread(const statistics::Summary& s) {
-  if (s.n < 2 || s.median == 0) return s.n < 2 ? "-" : show(s.p90 - s.p10);
-  return fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / std::abs(s.median));
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
 }
 
 Json json(const result::Params& params) {
@@ -45,10 +43,12 @@ Json json(const result::Params& params) {
 Json json(const SweepGroup& group) {
   Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
-  for (const char* name : {"median", "min", "max", "mean", "p10", "p90"})
+  for (const char* name : {"median", "low", "high", "min", "max", "mean", "p10", "p90"})
     object[name] = nullptr;
   if (const auto& s = group.summary) {
     object["median"] = s->median;
+    object["low"] = s->low;
+    object["high"] = s->high;
     object["min"] = s->min;
     object["max"] = s->max;
     object["mean"] = s->mean;
@@ -77,7 +77,7 @@ std::string kind(const std::string& reason) {
 } // namespace
 
 command::Table sweep_summary(const sweep::Ended& ended) {
-  const auto groups = sweep_groups(ended.results.observations);
+  const auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
@@ -85,19 +85,27 @@ command::Table sweep_summary(const sweep::Ended& ended) {
     columns.push_back({name, Align::right});
   for (const char* head : {"metric", "witness"})
     columns.push_back({head, Align::left});
-  for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
-    columns.push_back({head, Align::right});
+  const statistics::Statistic statistic = ended.results.statistic;
+  const bool intervals = statistic == statistics::Statistic::median;
+  columns.push_back({"n", Align::right});
+  columns.push_back({statistics::name_of(statistic), Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right});
+  columns.push_back({"per access", Align::right});
+  columns.push_back({"disturbed", Align::right});
   command::Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
     for (const auto& name : names)
       row.push_back(show(group.params.at(name)));
     row.insert(row.end(), {group.metric, group.witness, std::to_string(group.values.size())});
-    if (const auto& s = group.summary)
-      row.insert(row.end(), {show(s->median), show(s->min), show_spread(*s), show_per_access(group),
-                             group.flagged > 0 ? std::to_string(group.flagged) : "-"});
-    else
+    if (const auto& s = group.summary) {
+      row.push_back(show(s->value));
+      if (intervals) row.push_back(show_interval(*s));
+      row.push_back(show_per_access(group));
+      row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+    } else {
       row.push_back("not counted");
+    }
     table.add(row);
   }
   return table;
@@ -107,7 +115,7 @@ std::string sweep_table(const sweep::Ended& ended) {
   const command::Table table = sweep_summary(ended);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
-  for (const auto& group : sweep_groups(ended.results.observations))
+  for (const auto& group : sweep_groups(ended.results))
     if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
     text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
@@ -122,7 +130,7 @@ std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended)
   object["runs_planned"] = ended.planned;
   object["stopped"] = ended.outcome.stopped;
   object["summary"] = object["failures"] = object["skipped"] = Json::array();
-  for (const auto& group : sweep_groups(ended.results.observations))
+  for (const auto& group : sweep_groups(ended.results))
     object["summary"].push_back(json(group));
   for (const auto& f : ended.results.failures)
     object["failures"].push_back({{"params", json(f.params)},
