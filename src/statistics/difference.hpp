@@ -20,9 +20,9 @@ inline constexpr std::size_t least_compared = 3;
 /// A report compares dozens of pairs. Of pairs of 5 values without a difference 1 in 126 has disjoint
 /// intervals, so that alone would make a report of 20 pairs state an effect of noise with probability 0.15.
 /// Therefore Welch's t test (Biometrika 34, 1947) must reject equality at this level as well, on logarithms
-/// where all values are positive: with 50 comparisons, the probability of any false statement is at most 5 %
+/// where all values are positive: with 100 comparisons, the probability of any false statement is at most 5 %
 /// (Bonferroni).
-inline constexpr double comparison_level = 0.001;
+inline constexpr double comparison_level = 0.0005;
 
 [[nodiscard]] Evidence evidence(std::span<const double> a, std::span<const double> b);
 

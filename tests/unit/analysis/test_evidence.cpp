@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(overlapping_intervals_and_few_values_decide_nothing) {
 BOOST_AUTO_TEST_CASE(noise_is_hardly_ever_a_difference) {
   for (const std::size_t n : {3U, 5U, 10U, 30U})
     for (const Noise& noise : {Noise(quiet), Noise(lognormal), Noise(shared)})
-      BOOST_TEST(clear_share(n, noise, 1) <= 0.0025, "n = " << n); // 0.001, and four standard deviations
+      BOOST_TEST(clear_share(n, noise, 1) <= 0.002, "n = " << n); // 0.0005, and more than four standard deviations
 }
 
 BOOST_AUTO_TEST_CASE(an_effect_is_a_difference) {
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(an_effect_is_a_difference) {
     BOOST_TEST(clear_share(n, quiet, 1.2) > 0.95, "n = " << n);
     BOOST_TEST(clear_share(n, quiet, 0.5) > 0.99, "n = " << n);
   }
-  BOOST_TEST(clear_share(3, quiet, 2) > 0.95);
+  BOOST_TEST(clear_share(3, quiet, 2) > 0.9);
   BOOST_TEST(clear_share(30, shared, 4) > 0.95);
 }
 
