@@ -101,14 +101,14 @@ std::string doubles_summary(const Products& group) {
   const std::string of = fmt::format("Products of doubles, n = {}: ", simple->n);
   if (!c.by_time->clear())
     return of + fmt::format("the times of {} and simple are {}.", loops_name(best), reservation(*c.by_time));
-  std::string rank = "is the fastest of the plain loops";
+  std::string rank = "is the fastest of the plain loops,";
   if (others.size() > 1) {
     const auto next = compare(group, best, *others[1]).by_time;
     if (!next || !next->clear())
       rank = "and " + loops_name(*others[1]) + " are the fastest of the plain loops; the first is";
   }
-  std::string text = of + fmt::format("{} {}, {} faster than simple ({} s, simple {} s, {})",
-                                      loops_name(best), rank, base::format_times(c.by_time->value),
+  std::string text = of + fmt::format("{} {} {} faster than simple ({} s, simple {} s, {})", loops_name(best),
+                                      rank, base::format_times(c.by_time->value),
                                       base::format_seconds(seconds(group, best)->value),
                                       base::format_seconds(seconds(group, *simple)->value),
                                       base::format_witness(c.by_time->witness));

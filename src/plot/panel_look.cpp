@@ -160,8 +160,8 @@ private:
     });
   }
 
-  /// Whether a note would be printed on another one, or on the line of another flat level.
-  [[nodiscard]] bool covered(const Note& note, const Series& own) const {
+  /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
+  [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
     const double tall = canvas_.tall();
     const Box box = box_around(note.at, canvas_.wide(note.text), tall - 0.5);
     return std::ranges::any_of(look_.notes,
@@ -170,7 +170,7 @@ private:
                                                 box_around(other.at, canvas_.wide(other.text), tall - 0.5));
                                }) ||
            std::ranges::any_of(panel_.series, [&](const Series& series) {
-             if (&series == &own || series.look != Series::Look::level || series.samples.size() < 2)
+             if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
                return false;
              const double y = at(series.samples.back()).y;
              return y > box.bottom && y < box.top && std::abs(at(series.samples.front()).y - y) < tall;
@@ -178,20 +178,20 @@ private:
   }
 
   /// Above the right end of a flat level, or below where a curve is in the way; further left where levels are
-  /// so near one another that their names would overlap.
+  /// so near one another that their names would overlap. On another level's line where nothing else is left.
   [[nodiscard]] Note flat_note(const Series& series, double y) const {
     const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
-    std::optional<Note> first;
-    for (double x = look_.plot.right - half - 1; !first || x - half > look_.plot.left; x -= 2 * half + 4) {
-      const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
-      for (const bool under : {below, !below}) {
-        if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
-        const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
-        if (!first) first = note;
-        if (!covered(note, series)) return note;
+    const double right = look_.plot.right - half - 1;
+    for (const bool lines : {true, false})
+      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
+        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
+        for (const bool under : {below, !below}) {
+          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
+          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
+          if (!covered(note, series, lines)) return note;
+        }
       }
-    }
-    return *first;
+    return {series.label, {right, y + tall / 2}};
   }
 
   /// Names of levels: above the right end of flat ones, or below where a curve is in the way; left of the

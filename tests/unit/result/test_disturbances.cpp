@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(flags_of_older_files_have_milliseconds) {
 }
 
 BOOST_AUTO_TEST_CASE(what_takes_no_time_disturbs_nothing) {
-  for (const char* flag : {"preempted 3 times", "migrated", "sibling busy 40 %", "", "steal", "steal 30 ms (",
-                           "placement (50 %)"})
+  for (const char* flag :
+       {"preempted 3 times", "migrated", "sibling busy 40 %", "", "steal", "placement (50 %)"})
     BOOST_TEST(causes(flag).empty(), flag);
 }
 
