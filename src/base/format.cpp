@@ -27,7 +27,8 @@ std::string format_share(double share) {
 }
 
 std::string format_points(double difference) {
-  return fmt::format("{:+.2f}", 100 * difference);
+  const std::string text = fmt::format("{:+.2f}", 100 * difference);
+  return text == "-0.00" || text == "+0.00" ? "0.00" : text;
 }
 
 std::string format_times(double factor) {

@@ -4,6 +4,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/statistic.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
 #include "result/read.hpp"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -21,8 +23,8 @@ namespace {
 
 struct Settings {
   std::vector<std::string> files, metrics, witnesses, formats;
-  std::string figure, output, width, script;
-  bool list = false;
+  std::string figure, output, width, script, statistic, caption_file;
+  bool list = false, no_caption = false;
 };
 
 double parse_width(const std::string& text) {
@@ -83,7 +85,10 @@ int execute_plot(const Settings& s) {
   for (const auto& target : options.targets)
     base::check_writable("-o", target.path, base::Output::replaced);
   base::check_writable("--script", s.script, base::Output::replaced);
-  const auto results = result::read(s.files);
+  base::check_writable("--caption-file", s.caption_file, base::Output::replaced);
+  const auto statistic = command::parse_statistic(s.statistic);
+  auto results = result::read(s.files);
+  results.statistic = statistic;
   warn(results.warnings);
   std::vector<std::string> unmatched;
   const auto choice =
@@ -91,7 +96,11 @@ int execute_plot(const Settings& s) {
   warn(unmatched);
   const auto& figure =
       s.figure.empty() ? plot::suitable(figures(), results, choice) : plot::find(figures(), s.figure);
-  const auto sheet = figure.compose(results, choice);
+  auto sheet = figure.compose(results, choice);
+  if (!s.caption_file.empty() &&
+      !base::write_file(s.caption_file, plot::caption_text(figure.entry, sheet) + "\n"))
+    throw base::cannot_write(s.caption_file, errno);
+  if (s.no_caption) sheet.caption.clear();
   const bool text = options.targets.empty() && s.script.empty();
   if (text) {
     if (!s.formats.empty() && command::list_words(s.formats) != std::vector<std::string>{"dumb"})
@@ -120,10 +129,14 @@ command::Command plot_command() {
                 "--format", s->formats, "LIST",
                 "write these formats: pdf, svg, png, tikz, cairolatex, dumb (default: by the suffix of FILE)")
             .text("--width", s->width, "INCHES", "width of the figure, from 2 to 20 (default 3.33)")
+            .text("--caption-file", s->caption_file, "FILE",
+                  "write the whole caption to FILE, as plain text (default: one short line in the figure)")
+            .flag("--no-caption", s->no_caption, "draw axes and curves only")
             .text("--script", s->script, "FILE", "also write a gnuplot script that contains the data")
             .list("--metric", s->metrics, "LIST",
                   "draw only these presets, events, seconds or tsc_cycles (default: all)")
             .list("--witness", s->witnesses, "LIST", "draw only values of these witnesses (default: all)")
+            .text("--statistic", s->statistic, "NAME", command::statistic_help)
             .flag("--list", s->list, "list the figures with the results that each needs, and exit");
         return [s] { return execute_plot(*s); };
       }};

@@ -2,6 +2,7 @@
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
+#include "command/statistic.hpp"
 #include "command/verdicts.hpp"
 #include "report/build_report.hpp"
 #include "result/read.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> files, formats;
-  std::string folder, machine;
+  std::string folder, machine, statistic;
   bool no_verdicts = false;
 };
 
@@ -31,7 +32,9 @@ int write_report(const ReportArguments& a) {
   for (const auto& name : command::list_words(a.formats))
     formats.push_back(report::parse_format(name));
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
+  const auto statistic = command::parse_statistic(a.statistic);
   auto results = result::read(a.files);
+  results.statistic = statistic;
   if (a.no_verdicts)
     for (auto& run : results.runs)
       run.verdicts.clear();
@@ -54,11 +57,12 @@ command::Command report_command() {
             options.words("FILE", a->files, "results files, of this machine or of others")
                 .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
                 .list("--format", a->formats, "LIST",
-                      "write these formats: markdown, html, latex (default: all three)")
+                      "write these formats: markdown, html, latex, csv (default: the first three)")
                 .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
                 .text("--machine", a->machine, "NAME",
                       "compare the measured caches with this described machine (default: with what "
-                      "the system reports)");
+                      "the system reports)")
+                .text("--statistic", a->statistic, "NAME", command::statistic_help);
             return [a] { return write_report(*a); };
           }};
 }

@@ -82,6 +82,12 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// the code point is written, since no font of pdflatex has it.
 [[nodiscard]] std::string to_latex(const Document& document);
 
+/// One table for \\input in a table environment of another document, which needs the package booktabs. The
+/// caption and the notes are comments.
+[[nodiscard]] std::string latex_table(const Table& table);
+/// One table as CSV (RFC 4180): heads and rows.
+[[nodiscard]] std::string csv_table(const Table& table);
+
 /// An SVG for a place among others in a page: no XML declaration, and every name in it begins with `prefix`.
 [[nodiscard]] std::string inlined(std::string_view svg, const std::string& prefix);
 

@@ -16,6 +16,7 @@ constexpr const char* preamble = R"(\documentclass[a4paper,11pt]{article}
 \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage[margin=25mm]{geometry}
 \usepackage{graphicx}
+\IfFileExists{booktabs.sty}{\usepackage{booktabs}}{\let\toprule\hline\let\midrule\hline\let\bottomrule\hline}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}\setlength{\parskip}{0.6em}
 \emergencystretch=3em
@@ -139,6 +140,37 @@ std::string stacked(const std::string& text, std::size_t width, bool number) {
   return made + "\\end{tabular}";
 }
 
+/// The rows from one to before another, with the heads.
+std::string tabular(const Table& table, std::size_t from, std::size_t to) {
+  constexpr std::size_t head_width = 19, cell_width = 56;
+  std::string text = "\\begin{tabular}{@{}";
+  for (const auto& column : table.columns)
+    text += column.number ? 'r' : 'l';
+  text += "@{}}\n\\toprule\\strutted\n";
+  const bool headed = std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); });
+  for (std::size_t i = 0; i < table.columns.size() && headed; ++i)
+    text += (i ? " & " : "") + stacked(table.columns[i].head, head_width, table.columns[i].number);
+  if (headed) text += " \\\\\n\\midrule\\strutted\n";
+  for (std::size_t r = from; r < to; ++r) {
+    const auto& row = table.rows[r];
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += (i ? " & " : "") + stacked(row[i], cell_width, false);
+    text += " \\\\\n";
+  }
+  return text + "\\bottomrule\n\\end{tabular}";
+}
+
+/// A line of a comment: nothing in it ends the line.
+std::string latex_comment(const std::string& text) {
+  std::string line = "% ";
+  for (std::string_view rest = text; !rest.empty();)
+    if (const char32_t c = base::next_character(rest); base::is_control(c))
+      line += ' ';
+    else
+      base::append_character(line, c);
+  return line + "\n";
+}
+
 class Latex {
 public:
   explicit Latex(const Document& document) {
@@ -187,27 +219,15 @@ public:
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
 private:
-  static constexpr std::size_t rows_a_part = 40, head_width = 19, cell_width = 56;
+  static constexpr std::size_t rows_a_part = 40;
 
   void part(const Table& table, std::size_t from) {
     text_ += "\n\\begin{minipage}{\\linewidth}\n";
     text_ += from == 0 ? "\\tablecaption{" + latex_text(table.caption) + "}"
                        : std::string("\\textbf{Table \\thereporttable}, continued.");
-    text_ += "\\par\\smallskip\n\\fitted{\\small\\begin{tabular}{@{}";
-    for (const auto& column : table.columns)
-      text_ += column.number ? 'r' : 'l';
-    text_ += "@{}}\n\\hline\\strutted\n";
-    const bool headed = std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); });
-    for (std::size_t i = 0; i < table.columns.size() && headed; ++i)
-      text_ += (i ? " & " : "") + stacked(table.columns[i].head, head_width, table.columns[i].number);
-    if (headed) text_ += " \\\\\n\\hline\\strutted\n";
-    for (std::size_t r = from; r < std::min(table.rows.size(), from + rows_a_part); ++r) {
-      const auto& row = table.rows[r];
-      for (std::size_t i = 0; i < row.size(); ++i)
-        text_ += (i ? " & " : "") + stacked(row[i], cell_width, false);
-      text_ += " \\\\\n";
-    }
-    text_ += "\\hline\n\\end{tabular}}\n\\end{minipage}\\par\n";
+    text_ += "\\par\\smallskip\n\\fitted{\\small" +
+             tabular(table, from, std::min(table.rows.size(), from + rows_a_part)) +
+             "}\n\\end{minipage}\\par\n";
   }
 
   std::string text_;
@@ -217,6 +237,34 @@ private:
 
 std::string to_latex(const Document& document) {
   return Latex(document).text();
+}
+
+std::string latex_table(const Table& table) {
+  std::string text = latex_comment(table.caption);
+  for (const auto& note : table.notes)
+    text += latex_comment(note);
+  text += "% needs \\usepackage{booktabs}\n\\providecommand{\\strutted}{\\rule{0pt}{2.5ex}}\n";
+  return text + tabular(table, 0, table.rows.size()) + "\n";
+}
+
+std::string csv_table(const Table& table) {
+  const auto field = [](const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text)
+      quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+  };
+  std::string text;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    text += (i ? "," : "") + field(table.columns[i].head);
+  text += '\n';
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += (i ? "," : "") + field(row[i]);
+    text += '\n';
+  }
+  return text;
 }
 
 } // namespace recount::document

@@ -18,7 +18,18 @@ std::string machine_of_run(const result::Run& run) {
 
 } // namespace
 
+std::shared_ptr<const result::Results> unowned(const result::Results& results) {
+  return {std::shared_ptr<void>(), &results};
+}
+
 std::vector<Part> by_machine(const result::Results& results) {
+  const auto same = [&](const result::Run& run) {
+    return machine_of_run(run) == machine_of_run(results.runs.front()) &&
+           run.versions.contains("published") == results.runs.front().versions.contains("published");
+  };
+  if (!results.runs.empty() && std::ranges::all_of(results.runs, same))
+    return {{machine_of_run(results.runs.front()), results.runs.front().versions.contains("published"),
+             unowned(results)}};
   std::vector<std::pair<Part, std::shared_ptr<result::Results>>> made;
   std::map<std::string, result::Results*> of_run;
   for (const auto& run : results.runs) {
@@ -29,6 +40,7 @@ std::vector<Part> by_machine(const result::Results& results) {
     });
     if (at == made.end()) {
       auto own = std::make_shared<result::Results>();
+      own->statistic = results.statistic;
       made.push_back({{machine, published, own}, own});
       at = made.end() - 1;
     }
@@ -49,6 +61,7 @@ std::vector<Part> by_machine(const result::Results& results) {
 Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted) {
   auto own = std::make_shared<result::Results>();
   own->runs = part.results->runs;
+  own->statistic = part.results->statistic;
   std::ranges::copy_if(part.results->observations, std::back_inserter(own->observations), wanted);
   return {part.machine, part.published, own};
 }
@@ -67,14 +80,8 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
   const std::string name = alike == 0 ? figure : fmt::format("{}-{}", figure, alike + 1);
   for (const auto& warning : sheet->warnings)
     if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
-  std::vector<std::string> panels;
-  for (const auto& panel : sheet->panels)
-    panels.push_back(panel.title);
-  std::string prose = entry.entry.prose;
-  if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
-    prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
-  Picture picture{
-      name, fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "), fmt::join(sheet->caption, "; "))};
+  Picture picture{name, plot::caption_text(entry.entry, *sheet)};
+  if (!sheet->caption_is_key) sheet->caption.clear(); // it is under the picture
   wanted_.push_back({name, std::move(*sheet)});
   return picture;
 }

@@ -19,7 +19,10 @@ struct Part {
   bool published = false;
   std::shared_ptr<const result::Results> results;
 };
-/// By machine, in the order of the runs.
+/// For a Part that is not to be copied; `results` must outlive it.
+[[nodiscard]] std::shared_ptr<const result::Results> unowned(const result::Results& results);
+/// By machine, in the order of the runs. `results` must outlive the parts: those of one machine are not
+/// copied.
 [[nodiscard]] std::vector<Part> by_machine(const result::Results& results);
 /// The observations of a part that are wanted; all its runs stay.
 [[nodiscard]] Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted);

@@ -45,6 +45,21 @@ const std::vector<int>& siblings_of(int cpu) {
   return it->second;
 }
 
+/// " (2.1 %)": the share of the time between the two; empty where it is not known.
+std::string share_text(std::int64_t lost_ns, std::int64_t passed_ns) {
+  if (passed_ns <= 0) return {};
+  const double share = static_cast<double>(lost_ns) / static_cast<double>(passed_ns);
+  return fmt::format(" ({:.2g} %)", 100 * std::clamp(share, 0.0, 1.0));
+}
+
+/// Time in the run queue: run_delay of the kernel's Documentation/scheduler/sched-stats.rst.
+std::optional<std::int64_t> waiting_ns() {
+  std::istringstream fields(base::read_file("/proc/thread-self/schedstat").value_or(""));
+  std::int64_t running = 0, waiting = 0;
+  if (!(fields >> running >> waiting)) return {};
+  return waiting;
+}
+
 void compare_frequency(const Disturbance& before, const Disturbance& after, std::vector<std::string>& out) {
   if (!before.frequency_khz || !after.frequency_khz) return;
   const double from = static_cast<double>(*before.frequency_khz),
@@ -72,6 +87,7 @@ Disturbance disturbance() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
   now.involuntary_switches = usage.ru_nivcsw;
+  now.waiting_ns = waiting_ns();
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
   now.monotonic_ns = t.tv_sec * 1'000'000'000LL + t.tv_nsec;
@@ -80,12 +96,14 @@ Disturbance disturbance() {
 
 std::vector<std::string> flags(const Disturbance& before, const Disturbance& after) {
   std::vector<std::string> out;
+  const std::int64_t passed = after.monotonic_ns - before.monotonic_ns;
   if (before.cpu != after.cpu) {
     out.emplace_back("migrated"); // the totals below are of two different CPUs: not comparable
   } else {
-    if (before.steal_ns && after.steal_ns && *after.steal_ns > *before.steal_ns)
-      out.push_back(fmt::format("steal {} ms", (*after.steal_ns - *before.steal_ns) / 1'000'000));
-    const std::int64_t passed = after.monotonic_ns - before.monotonic_ns;
+    if (before.steal_ns && after.steal_ns && *after.steal_ns > *before.steal_ns) {
+      const std::int64_t lost = *after.steal_ns - *before.steal_ns;
+      out.push_back(fmt::format("steal {} ms{}", lost / 1'000'000, share_text(lost, passed)));
+    }
     if (before.sibling_busy_ns && after.sibling_busy_ns && passed > 0) {
       const auto percent = 100 * (*after.sibling_busy_ns - *before.sibling_busy_ns) / passed;
       if (percent >= 5) out.push_back(fmt::format("sibling busy {} %", percent));
@@ -94,11 +112,16 @@ std::vector<std::string> flags(const Disturbance& before, const Disturbance& aft
       out.emplace_back("thermal throttling");
     compare_frequency(before, after, out);
   }
-  if (before.throttled_ns && after.throttled_ns && *after.throttled_ns > *before.throttled_ns)
-    out.push_back(fmt::format("throttled {:.3g} ms",
-                              static_cast<double>(*after.throttled_ns - *before.throttled_ns) / 1e6));
+  if (before.throttled_ns && after.throttled_ns && *after.throttled_ns > *before.throttled_ns) {
+    const std::int64_t lost = *after.throttled_ns - *before.throttled_ns;
+    out.push_back(
+        fmt::format("throttled {:.3g} ms{}", static_cast<double>(lost) / 1e6, share_text(lost, passed)));
+  }
   if (const auto switches = after.involuntary_switches - before.involuntary_switches; switches > 0)
-    out.push_back(fmt::format("preempted {} time{}", switches, switches == 1 ? "" : "s"));
+    out.push_back(fmt::format("preempted {} time{}{}", switches, switches == 1 ? "" : "s",
+                              before.waiting_ns && after.waiting_ns
+                                  ? share_text(*after.waiting_ns - *before.waiting_ns, passed)
+                                  : std::string()));
   return out;
 }
 

@@ -14,6 +14,44 @@ namespace {
 struct Filled {
   std::vector<std::string> cells;
   std::set<std::string> witnesses;
+  std::set<std::size_t> empty; ///< places of the cells without a number
+  bool intervals = false;      ///< whether any cell has one
+  std::set<std::string> held;  ///< reservations
+};
+
+/// What stands for a comparison that the values do not support.
+constexpr const char* withheld = "n.d.";
+
+std::string cell_of(const Measure& measure, const Quantity& quantity, Filled& filled) {
+  if (!quantity.clear()) {
+    filled.held.insert(reservation(quantity));
+    return withheld;
+  }
+  std::string cell = measure.show(quantity.value);
+  const std::string low = measure.show(quantity.low), high = measure.show(quantity.high);
+  if (low == high) return cell;
+  filled.intervals = true;
+  return fmt::format("{} [{}, {}]", cell, low, high);
+}
+
+/// The notes of a table on its intervals and on what it does not state.
+class CellNotes {
+public:
+  void take(const Filled& filled) {
+    intervals_ = intervals_ || filled.intervals;
+    held_.insert(filled.held.begin(), filled.held.end());
+  }
+  void write(std::vector<std::string>& notes) const {
+    if (intervals_)
+      notes.push_back(fmt::format("[low, high]: 95 % interval of the median (range of fewer than {} values).",
+                                  statistics::least_for_interval));
+    for (const auto& why : held_)
+      notes.push_back(fmt::format("{}: {}.", withheld, why));
+  }
+
+private:
+  bool intervals_ = false;
+  std::set<std::string> held_;
 };
 
 /// The numbers of a measure; if they are not all by one witness, each cell names its witness.
@@ -24,8 +62,12 @@ Filled fill(const Measure& measure, const std::vector<Product>& products) {
     all.push_back(measure.of(product));
     if (all.back()) filled.witnesses.insert(all.back()->witness);
   }
-  for (const auto& quantity : all) {
-    std::string cell = quantity ? measure.show(quantity->value) : "-";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& quantity = all[i];
+    std::string cell = quantity      ? cell_of(measure, *quantity, filled)
+                       : measure.why ? measure.why(products[i])
+                                     : "-";
+    if (!quantity) filled.empty.insert(i);
     if (quantity && filled.witnesses.size() > 1)
       cell += fmt::format(" ({})", base::format_witness(quantity->witness));
     filled.cells.push_back(std::move(cell));
@@ -45,9 +87,9 @@ Measure metric_measure(const Products& group, std::string label, const std::stri
           [&group, metric, witness](const Product& product) -> std::optional<Quantity> {
             const auto at = group.of.find(product);
             if (at == group.of.end()) return {};
-            return matmul::mean(at->second, metric, witness);
+            return matmul::central(at->second, metric, witness);
           },
-          show};
+          show, [&group](const Product& product) { return absence(group, product); }};
 }
 
 Measure derived_measure(const Products& group, std::string label, const std::string& name,
@@ -56,7 +98,7 @@ Measure derived_measure(const Products& group, std::string label, const std::str
           [&group, name, witness](const Product& product) {
             return matmul::derived(group, product, name, witness);
           },
-          show};
+          show, [&group](const Product& product) { return absence(group, product); }};
 }
 
 std::vector<document::Block> across(const std::string& caption, const std::vector<Product>& products,
@@ -65,15 +107,18 @@ std::vector<document::Block> across(const std::string& caption, const std::vecto
   for (const Product& product : products)
     table.columns.push_back({matmul::loops_name(product)});
   table.columns.push_back({"witness", false});
+  CellNotes notes;
   for (const Measure& measure : measures) {
     const Filled filled = fill(measure, products);
     if (filled.witnesses.empty()) continue;
+    notes.take(filled);
     std::vector<std::string> row{measure.label};
     row.insert(row.end(), filled.cells.begin(), filled.cells.end());
     row.push_back(said_by(filled));
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return {};
+  notes.write(table.notes);
   std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;
@@ -90,12 +135,17 @@ std::vector<document::Block> down(const std::string& caption, const std::vector<
       table.rows[i].push_back(lead.of(products[i]));
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> said; // who, and which columns
+  CellNotes notes;
+  std::vector<bool> numbers(products.size()); // whether a row has any
   for (const Measure& measure : measures) {
     const Filled filled = fill(measure, products);
     if (filled.witnesses.empty()) continue;
+    notes.take(filled);
     table.columns.push_back({measure.label});
-    for (std::size_t i = 0; i < products.size(); ++i)
+    for (std::size_t i = 0; i < products.size(); ++i) {
       table.rows[i].push_back(filled.cells[i]);
+      numbers[i] = numbers[i] || !filled.empty.contains(i);
+    }
     const std::string who = said_by(filled);
     auto at = std::ranges::find(said, who, &std::pair<std::string, std::vector<std::string>>::first);
     if (at == said.end()) at = said.insert(said.end(), {who, {}});
@@ -105,11 +155,10 @@ std::vector<document::Block> down(const std::string& caption, const std::vector<
   for (const auto& [who, columns] : said)
     table.notes.push_back(said.size() == 1 ? fmt::format("All values {}.", who)
                                            : fmt::format("{}: {}.", fmt::join(columns, "; "), who));
+  notes.write(table.notes);
   // What has no number at all has no row.
-  std::erase_if(table.rows, [&](const std::vector<std::string>& row) {
-    return std::all_of(row.begin() + static_cast<std::ptrdiff_t>(leads.size()), row.end(),
-                       [](const std::string& cell) { return cell == "-"; });
-  });
+  std::size_t row = 0;
+  std::erase_if(table.rows, [&](const auto&) { return !numbers[row++]; });
   std::vector<document::Block> made;
   made.emplace_back(std::move(table));
   return made;

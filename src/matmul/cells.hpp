@@ -17,6 +17,8 @@ struct Measure {
   std::string label; ///< "L1 data-cache misses (10^6)"
   std::function<std::optional<Quantity>(const Product&)> of;
   std::string (*show)(double);
+  /// Why there is no number, for its cell; none: a dash, as for a comparison of which a side is missing.
+  std::function<const char*(const Product&)> why = {};
 };
 
 /// A measure by metric name, or by the name of a derived metric.

@@ -4,6 +4,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
+#include "command/statistic.hpp"
 #include "command/table_export.hpp"
 #include "host/cgroup.hpp"
 #include "host/cpu.hpp"
@@ -13,6 +14,7 @@
 #include "matmul/products.hpp"
 #include "matmul/sections.hpp"
 #include "matmul/study.hpp"
+#include "result/completeness.hpp"
 #include "result/write.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/options.hpp"
@@ -35,7 +37,7 @@ namespace {
 
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic;
   long repeat = 5;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
@@ -167,6 +169,8 @@ sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
 std::vector<document::Block> blocks_of(const result::Results& results) {
   const auto groups = matmul::products(results);
   std::vector<document::Block> blocks;
+  for (const auto& study : result::incomplete(results))
+    blocks.emplace_back(document::Paragraph{result::describe(study)});
   for (const auto& group : groups) {
     if (group.published) continue;
     for (const auto& [title, made] : {std::pair{"Laboratory", matmul::laboratory(group)},
@@ -199,6 +203,7 @@ int status_of_matmul(const sweep::Ended& ended) {
 int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
   const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
+  const auto statistic = command::parse_statistic(a.statistic);
   MatmulRequest request = request_of(a);
   add_published_machine(request);
   std::optional<Java> java;
@@ -214,6 +219,7 @@ int execute_matmul(const MatmulArguments& a) {
   command::catch_stop_signals();
   write_published(batch, request.published, batch);
   sweep::Ended ended = conduct_matmul(batch, a.quiet);
+  ended.results.statistic = statistic;
   if (request.published && batch.file.empty()) {
     auto& results = ended.results;
     results.runs.push_back(request.published->run);
@@ -263,6 +269,7 @@ command::Command matmul_command() {
             .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
             .flag("--resume", a->resume, "resume FILE: run only what is missing")
             .flag("--json", a->json, "print the products as one JSON object")
+            .text("--statistic", a->statistic, "NAME", command::statistic_help)
             .text("--export", a->export_to, "FILE", command::export_help)
             .flag("-q,--quiet", a->quiet, "print no progress and no notes")
             .flag("-n,--dry-run", a->dry_run, "print the plan and the estimated time and exit");

@@ -94,14 +94,33 @@ Capacities capacities_of(const Products& group) {
   return capacities;
 }
 
+Remark undecided(const std::string& what, const Quantity& comparison) {
+  Remark remark;
+  remark.undecided = true;
+  remark.evidence.push_back(fmt::format("{}: {}", what, reservation(comparison)));
+  return remark;
+}
+
 std::vector<document::Block> remarks(const std::vector<Products>& all) {
   std::vector<document::Block> blocks;
+  std::vector<std::string> open;
   for (const Products& group : all)
     for (const Remark& remark : remarks_of(all, group)) {
+      if (remark.undecided) {
+        open.insert(open.end(), remark.evidence.begin(), remark.evidence.end());
+        continue;
+      }
       blocks.emplace_back(document::Heading{remark.title, 2});
       blocks.emplace_back(document::Paragraph{remark.text});
       if (!remark.evidence.empty()) blocks.emplace_back(document::List{remark.evidence});
     }
+  if (open.empty()) return blocks;
+  blocks.emplace_back(document::Heading{"Differences that are not stated", 2});
+  blocks.emplace_back(document::Paragraph{fmt::format(
+      "A difference is stated only if the 95 % intervals of both medians are disjoint and Welch's "
+      "t test rejects equality at the level {}.",
+      statistics::comparison_level)});
+  blocks.emplace_back(document::List{std::move(open)});
   return blocks;
 }
 

@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <stdexcept>
 
 namespace recount::matmul {
 namespace {
 
 using Value = std::optional<double>;
-
-Value counted(const Products& group, const Product& product, const char* metric, const std::string& witness) {
-  const auto at = group.of.find(product);
-  if (at == group.of.end()) return {};
-  const auto found = at->second.find({witness, metric});
-  if (found == at->second.end() || !found->second.summary) return {};
-  return found->second.summary->mean;
-}
 
 Value ratio(Value over, Value under) {
   if (!over || !under || *under == 0) return {};
@@ -32,61 +25,47 @@ Value one_less(Value share) {
   return 1 - *share;
 }
 
-#define RECOUNT_OF [](const Products& group, const Product& product, const std::string& witness) -> Value
-#define RECOUNT_COUNT(metric) counted(group, product, metric, witness)
+/// Loads and stores.
+Value accesses(const DerivedParts& parts) {
+  const Value both = sum(parts.counted("PAPI_LD_INS"), parts.counted("PAPI_SR_INS"));
+  return both ? both : parts.counted("PAPI_LST_INS");
+}
+Value l1_hit_rate(const DerivedParts& parts) {
+  return one_less(ratio(parts.counted("PAPI_L1_DCM"), accesses(parts)));
+}
+Value l2_hit_rate(const DerivedParts& parts) {
+  const Value hits = ratio(parts.counted("PAPI_L2_DCH"), parts.counted("PAPI_L2_DCA"));
+  return hits ? hits : one_less(ratio(parts.counted("PAPI_L2_DCM"), parts.counted("PAPI_L2_DCA")));
+}
+Value instructions_per_cycle(const DerivedParts& parts) {
+  return ratio(parts.counted("PAPI_TOT_INS"), parts.counted("PAPI_TOT_CYC"));
+}
+Value l1_per_operation(const DerivedParts& parts) {
+  return ratio(parts.counted("PAPI_L1_DCM"), parts.operations);
+}
+Value l2_per_operation(const DerivedParts& parts) {
+  return ratio(parts.counted("PAPI_L2_DCM"), parts.operations);
+}
+Value intensity(const DerivedParts& parts) {
+  const Value lines = parts.counted("PAPI_L2_DCM");
+  return lines ? ratio(parts.operations, *lines * parts.line) : Value();
+}
+Value gflops(const DerivedParts& parts) {
+  return ratio(parts.operations / 1e9, parts.counted("seconds"));
+}
 
-const std::array derivation_rows{
-    Derivation{"LST", "loads and stores", "PAPI_LD_INS + PAPI_SR_INS, else PAPI_LST_INS",
-               RECOUNT_OF{const Value both = sum(RECOUNT_COUNT("PAPI_LD_INS"), RECOUNT_COUNT("PAPI_SR_INS"));
-return both ? both : RECOUNT_COUNT("PAPI_LST_INS");
-} // namespace
-, true
-} // namespace recount::matmul
-, Derivation{"L1_HIT_RATE", "L1 hit rate", "1 - PAPI_L1_DCM / loads and stores",
-             RECOUNT_OF{Value both = sum(RECOUNT_COUNT("PAPI_LD_INS"), RECOUNT_COUNT("PAPI_SR_INS"));
-if (!both) both = RECOUNT_COUNT("PAPI_LST_INS");
-return one_less(ratio(RECOUNT_COUNT("PAPI_L1_DCM"), both));
-}
-, true
-}
-, Derivation{"L2_HIT_RATE", "L2 hit rate", "PAPI_L2_DCH / PAPI_L2_DCA, else 1 - PAPI_L2_DCM / PAPI_L2_DCA",
-             RECOUNT_OF{const Value hits = ratio(RECOUNT_COUNT("PAPI_L2_DCH"), RECOUNT_COUNT("PAPI_L2_DCA"));
-return hits ? hits : one_less(ratio(RECOUNT_COUNT("PAPI_L2_DCM"), RECOUNT_COUNT("PAPI_L2_DCA")));
-}
-, true
-}
-, Derivation{"IPC", "instructions per cycle", "PAPI_TOT_INS / PAPI_TOT_CYC",
-             RECOUNT_OF{return ratio(RECOUNT_COUNT("PAPI_TOT_INS"), RECOUNT_COUNT("PAPI_TOT_CYC"));
-}
-, true
-}
-, Derivation{"L1_PER_FLOP", "L1 misses per operation", "PAPI_L1_DCM / 2 n^3",
-             RECOUNT_OF{return ratio(RECOUNT_COUNT("PAPI_L1_DCM"), product.operations());
-}
-, true
-}
-, Derivation{"L2_PER_FLOP", "L2 misses per operation", "PAPI_L2_DCM / 2 n^3",
-             RECOUNT_OF{return ratio(RECOUNT_COUNT("PAPI_L2_DCM"), product.operations());
-}
-, true
-}
-, Derivation{"INTENSITY", "operations per byte", "2 n^3 / (PAPI_L2_DCM * bytes of a line)",
-             RECOUNT_OF{const Value lines = RECOUNT_COUNT("PAPI_L2_DCM");
-return lines ? ratio(product.operations(), *lines* static_cast<double>(group.line())) : Value();
-}
-, true
-}
-, Derivation{"GFLOPS", "GFLOP/s", "2 n^3 / seconds / 10^9",
-             RECOUNT_OF{return ratio(product.operations() / 1e9, RECOUNT_COUNT("seconds"));
-}
-, false
-}
-,
-}
-;
-
-#undef RECOUNT_COUNT
-#undef RECOUNT_OF
+constexpr std::array derivation_rows{
+    Derivation{"LST", "loads and stores", "PAPI_LD_INS + PAPI_SR_INS, else PAPI_LST_INS", accesses, true},
+    Derivation{"L1_HIT_RATE", "L1 hit rate", "1 - PAPI_L1_DCM / loads and stores", l1_hit_rate, true},
+    Derivation{"L2_HIT_RATE", "L2 hit rate", "PAPI_L2_DCH / PAPI_L2_DCA, else 1 - PAPI_L2_DCM / PAPI_L2_DCA",
+               l2_hit_rate, true},
+    Derivation{"IPC", "instructions per cycle", "PAPI_TOT_INS / PAPI_TOT_CYC", instructions_per_cycle, true},
+    Derivation{"L1_PER_FLOP", "L1 misses per operation", "PAPI_L1_DCM / 2 n^3", l1_per_operation, true},
+    Derivation{"L2_PER_FLOP", "L2 misses per operation", "PAPI_L2_DCM / 2 n^3", l2_per_operation, true},
+    Derivation{"INTENSITY", "operations per byte", "2 n^3 / (PAPI_L2_DCM * bytes of a line)", intensity,
+               true},
+    Derivation{"GFLOPS", "GFLOP/s", "2 n^3 / seconds / 10^9", gflops, false},
+};
 
 const Metrics& metrics_of(const Products& group, const Product& product) {
   static const Metrics none;
@@ -94,10 +73,69 @@ const Metrics& metrics_of(const Products& group, const Product& product) {
   return at == group.of.end() ? none : at->second;
 }
 
+/// The values of one witness: the statistic of each metric, and its values by repetition.
+using WitnessValues = std::map<std::string, const Repetitions*>;
+
+WitnessValues values_of(const Metrics& metrics, const std::string& witness) {
+  WitnessValues values;
+  for (auto at = metrics.lower_bound({witness, ""}); at != metrics.end() && at->first.first == witness; ++at)
+    if (at->second.summary) values.emplace(at->first.second, &at->second);
+  return values;
+}
+
+Value in_repetition(const Repetitions& all, int repetition) {
+  const auto at = std::ranges::lower_bound(all.values, repetition, {}, &Repeated::repetition);
+  return at == all.values.end() || at->repetition != repetition ? Value() : Value(at->value);
+}
+
+std::optional<Quantity> derived_by(const Products& group, const Product& product, const Derivation& row,
+                                   const std::string& witness) {
+  const WitnessValues values = values_of(metrics_of(group, product), witness);
+  DerivedParts parts{[&](const char* metric) -> Value {
+                       const auto at = values.find(metric);
+                       return at == values.end() ? Value() : Value(at->second->summary->value);
+                     },
+                     product.operations(), static_cast<double>(group.line())};
+  const Value value = row.of(parts);
+  if (!value) return {};
+  Quantity made{*value, witness};
+  std::map<int, bool> repetitions; // whether disturbed
+  for (const auto& [metric, all] : values)
+    for (const Repeated& one : all->values) {
+      bool& disturbed = repetitions[one.repetition];
+      disturbed = disturbed || !one.disturbances.empty();
+    }
+  std::vector<double> each;
+  for (const auto& [repetition, disturbed] : repetitions) {
+    parts.counted = [&values, repetition = repetition](const char* metric) -> Value {
+      const auto at = values.find(metric);
+      return at == values.end() ? Value() : in_repetition(*at->second, repetition);
+    };
+    const Value one = row.of(parts);
+    if (!one) continue;
+    made.values.emplace_back(repetition, *one);
+    made.flagged += disturbed ? 1U : 0U;
+    each.push_back(*one);
+  }
+  if (each.empty() || group.statistic != statistics::Statistic::median) return made;
+  const statistics::Summary s = statistics::summarise(each);
+  made.low = std::min(*value, s.low);
+  made.high = std::max(*value, s.high);
+  return made;
+}
+
+/// Completes a comparison of two quantities.
+Quantity compared(Quantity made, const Quantity& a, const Quantity& b) {
+  made.evidence = evidence(a, b);
+  made.compared = std::min(a.values.size(), b.values.size());
+  made.flagged = std::max(a.flagged, b.flagged);
+  return made;
+}
+
 /// b / a: how many times faster a is.
 std::optional<Quantity> faster(const std::optional<Quantity>& a, const std::optional<Quantity>& b) {
-  if (!a || !b || a->value <= 0 || a->witness != b->witness) return {};
-  return Quantity{b->value / a->value, a->witness};
+  if (!a || !b || a->low <= 0 || b->low <= 0 || a->witness != b->witness) return {};
+  return compared({b->value / a->value, a->witness, b->low / a->high, b->high / a->low}, *a, *b);
 }
 
 std::optional<Quantity> delta(const Products& group, const Product& product, const Product& other,
@@ -106,7 +144,7 @@ std::optional<Quantity> delta(const Products& group, const Product& product, con
   if (!a) return {};
   const auto b = derived(group, other, name, a->witness);
   if (!b) return {};
-  return Quantity{a->value - b->value, a->witness};
+  return compared({a->value - b->value, a->witness, a->low - b->high, a->high - b->low}, *a, *b);
 }
 
 } // namespace
@@ -129,19 +167,19 @@ std::optional<Quantity> derived(const Products& group, const Product& product, c
     std::ranges::stable_sort(who, {}, preference);
   }
   for (const auto& name_of_witness : who)
-    if (const auto value = row->of(group, product, name_of_witness)) return Quantity{*value, name_of_witness};
+    if (auto made = derived_by(group, product, *row, name_of_witness)) return made;
   return {};
 }
 
 std::optional<Quantity> cycles(const Products& group, const Product& product) {
   const Metrics& metrics = metrics_of(group, product);
-  if (auto counted = mean(metrics, "PAPI_TOT_CYC"); counted && counted->witness.find("model") != 0)
+  if (auto counted = central(metrics, "PAPI_TOT_CYC"); counted && counted->witness.find("model") != 0)
     return counted;
-  return mean(metrics, "tsc_cycles", "clock");
+  return central(metrics, "tsc_cycles", "clock");
 }
 
 std::optional<Quantity> seconds(const Products& group, const Product& product) {
-  return mean(metrics_of(group, product), "seconds");
+  return central(metrics_of(group, product), "seconds");
 }
 
 Comparison compare(const Products& group, const Product& product, const Product& other) {

@@ -124,7 +124,8 @@ void block_misses_figure(ProductSheet& sheet, const Groups& groups) {
   const Products* const group = machine_of(groups);
   if (!group) return;
   for (const char* level : {"1", "2"}) {
-    plot::Panel panel = block_panel(fmt::format("L{} misses (10^6)", level), blocks_by_size(*group).size());
+    plot::Panel panel =
+        block_panel(fmt::format("L{} misses (millions)", level), blocks_by_size(*group).size());
     panel.y_decades = true;
     add_blocks(sheet, panel, *group, metric_value(fmt::format("PAPI_L{}_DCM", level), 1e-6));
     if (panel.series.empty() || panel.series.front().samples.size() < 2) continue;

@@ -30,42 +30,37 @@ std::string machine_text(const Products& group) {
   return group.published ? "published: " + group.run->host : name;
 }
 
+std::optional<PlottedValue> plotted(const std::optional<Quantity>& quantity) {
+  if (!quantity) return {};
+  const std::size_t n = quantity->compared > 0 ? quantity->compared : quantity->values.size();
+  return PlottedValue{
+      quantity->value,  quantity->low, quantity->high, quantity->witness, std::max<std::size_t>(1, n),
+      quantity->flagged};
+}
+
 } // namespace
 
 PlottedValueOf metric_value(const std::string& metric, double factor, const std::string& witness) {
   return [=](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     const auto at = group.of.find(product);
     if (at == group.of.end()) return {};
-    const auto said = mean(at->second, metric, witness);
-    const Repetitions* const all = repetitions(at->second, metric, witness);
-    if (!all || !said) return {};
-    const statistics::Summary& s = *all->summary;
-    return PlottedValue{factor * s.median, factor * s.p10, factor * s.p90, said->witness, s.n, all->flagged};
+    const auto value = central(at->second, metric, witness);
+    return value ? plotted(scaled(*value, factor)) : std::nullopt;
   };
 }
 
 std::optional<PlottedValue> gflops_value(const Products& group, const Product& product) {
-  const auto time = metric_value("seconds", 1)(group, product);
-  if (!time || time->low <= 0) return {};
-  const double work = product.operations() / 1e9;
-  return PlottedValue{work / time->y, work / time->high, work / time->low,
-                      time->witness,  time->n,           time->flagged};
+  return plotted(derived(group, product, "GFLOPS"));
 }
 
 PlottedValueOf derived_value(const std::string& name) {
-  return [=](const Products& group, const Product& product) -> std::optional<PlottedValue> {
-    const auto value = derived(group, product, name);
-    if (!value) return {};
-    return PlottedValue{value->value, value->value, value->value, value->witness};
-  };
+  return
+      [=](const Products& group, const Product& product) { return plotted(derived(group, product, name)); };
 }
 
 std::optional<PlottedValue> speed_up_value(const Products& group, const Product& product,
                                            const Product& other) {
-  const auto a = metric_value("seconds", 1)(group, product), b = metric_value("seconds", 1)(group, other);
-  if (!a || !b || a->low <= 0 || a->witness != b->witness) return {};
-  return PlottedValue{b->y / a->y, b->low / a->high,     b->high / a->low,
-                      a->witness,  std::min(a->n, b->n), std::max(a->flagged, b->flagged)};
+  return plotted(compare(group, product, other).by_time);
 }
 
 int linetype_of(const Product& loops) {
@@ -94,6 +89,7 @@ void ProductSheet::add(plot::Panel& panel, plot::Series series, const Products& 
     series.band = series.band || value->high > value->low;
     series.modelled = series.modelled || plot::is_model(value->witness);
     witnesses_.insert(value->witness);
+    statistic_ = group.statistic;
     here = here || !value->witness.starts_with("model:") || value->witness.starts_with("model:host");
     if (plot::is_model(value->witness)) {
       modelled_ = true;
@@ -142,15 +138,12 @@ plot::Sheet ProductSheet::made() {
   if (sheet_.panels.empty()) return std::move(sheet_);
   sheet_.caption.assign(machines_.begin(), machines_.end());
   if (most_ == 1) sheet_.caption.emplace_back("single values");
-  if (most_ > 1)
-    sheet_.caption.push_back(
-        fmt::format("median of {} repetitions, band p10–p90",
-                    least_ == most_ ? fmt::format("{}", most_) : fmt::format("{} to {}", least_, most_)));
+  if (most_ > 1) sheet_.caption.push_back(plot::statistic_text(statistic_, least_, most_));
   if (modelled_)
     sheet_.caption.emplace_back(measured_ > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (flagged_ > 0) {
-    sheet_.caption.push_back(fmt::format("{} of {} repetitions disturbed", flagged_, measured_));
-    sheet_.warnings.push_back(sheet_.caption.back() + " (see their flags in the results)");
+    sheet_.caption.push_back(plot::disturbed_text(flagged_, measured_));
+    sheet_.warnings.push_back(sheet_.caption.back());
   }
   sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
   return std::move(sheet_);

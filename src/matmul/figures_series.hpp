@@ -20,14 +20,14 @@ struct PlottedValue {
 };
 using PlottedValueOf = std::function<std::optional<PlottedValue>(const Products&, const Product&)>;
 
-/// The median of a metric times a factor, with p10 and p90.
+/// The statistic of a metric times a factor, with its interval.
 [[nodiscard]] PlottedValueOf metric_value(const std::string& metric, double factor,
                                           const std::string& witness = {});
-/// Operations per second over the median of the times, in 10^9.
+/// The row GFLOPS of derivations().
 [[nodiscard]] std::optional<PlottedValue> gflops_value(const Products& group, const Product& product);
 /// A row of matmul::derivations().
 [[nodiscard]] PlottedValueOf derived_value(const std::string& name);
-/// The median time of `other` over that of the product; the band takes the far ends of both.
+/// compare().by_time, also where the evidence does not support it: the band shows that.
 [[nodiscard]] std::optional<PlottedValue> speed_up_value(const Products& group, const Product& product,
                                                          const Product& other);
 
@@ -57,6 +57,7 @@ private:
   std::set<std::string> machines_, witnesses_; ///< behind the panels; those of the one being gathered
   std::size_t least_ = 0, most_ = 0, measured_ = 0, flagged_ = 0;
   bool modelled_ = false;
+  statistics::Statistic statistic_ = statistics::Statistic::median;
 };
 
 // Figures of matrix products against the size of a block, of the laboratory, and the roofline.

@@ -18,6 +18,8 @@ Json metrics_json(const Metrics& metrics) {
       one["max"] = s->max;
       one["p10"] = s->p10;
       one["p90"] = s->p90;
+      one["low"] = s->low;
+      one["high"] = s->high;
       one["flagged"] = all.flagged;
     } else {
       one["reason"] = all.reason;
@@ -31,7 +33,10 @@ Json derived_json(const Products& group, const Product& product) {
   Json object = Json::object();
   for (const auto& row : derivations())
     if (const auto quantity = derived(group, product, row.name))
-      object[row.name] = {{"value", quantity->value}, {"witness", quantity->witness}};
+      object[row.name] = {{"value", quantity->value},
+                          {"low", quantity->low},
+                          {"high", quantity->high},
+                          {"witness", quantity->witness}};
   return object;
 }
 

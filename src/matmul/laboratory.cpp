@@ -99,7 +99,10 @@ std::vector<document::Block> against_transposed(const Products& group, const Pro
   for (const Product& transposed : lab.transposed) {
     const auto one = across("", {blocked}, comparison(group, transposed));
     if (one.empty()) continue;
-    const auto& rows = std::get<document::Table>(one[0]).rows;
+    const auto& compared = std::get<document::Table>(one[0]);
+    const auto& rows = compared.rows;
+    for (const auto& note : compared.notes)
+      if (std::ranges::find(table.notes, note) == table.notes.end()) table.notes.push_back(note);
     table.columns.push_back({"compared with " + loops_name(transposed)});
     for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
       table.rows.push_back({rows[i][0]});

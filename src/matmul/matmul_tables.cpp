@@ -43,6 +43,8 @@ std::vector<document::Block> by_size(const std::string& caption, const std::vect
       Measure measure = part.make(loops_name(one) + part.suffix);
       const auto of = measure.of;
       measure.of = [of, one](const Product& row) { return of(at_size(one, row.n)); };
+      if (const auto why = measure.why)
+        measure.why = [why, one](const Product& row) { return why(at_size(one, row.n)); };
       columns.push_back(std::move(measure));
     }
   return down(caption, {{"n", [](const Product& p) { return std::to_string(p.n); }}}, rows, columns);
@@ -151,7 +153,7 @@ std::vector<document::Block> matmul_tables(const Products& group) {
     return
         [&group, name, show](const std::string& label) { return derived_measure(group, label, name, show); };
   };
-  table("Time of the product, means (s)", all.loops,
+  table("Time of the product (s)", all.loops,
         {{"", [&group](const std::string& label) {
             return Measure{label, [&group](const Product& p) { return seconds(group, p); },
                            base::format_seconds};

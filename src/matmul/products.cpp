@@ -2,39 +2,78 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
+#include <unordered_map>
 
 namespace recount::matmul {
 namespace {
 
-Products& group_of(std::vector<Products>& groups, const result::Results& results, const std::string& run_id) {
-  const result::Run* const run = results.run(run_id);
-  const std::string machine = run ? run->cpu + " on " + run->host : "an unknown machine";
-  const bool published = run && run->versions.contains("published");
-  for (auto& group : groups)
-    if (group.machine == machine && group.published == published) return group;
-  Products& fresh = groups.emplace_back();
-  fresh.run = run;
-  fresh.machine = machine;
-  fresh.published = published;
-  return fresh;
-}
+/// The group of each run, and of each point the product with its metrics: looked up once, since the
+/// observations of a point share it (result::Shared).
+class ProductIndex {
+public:
+  ProductIndex(std::vector<Products>& groups, const result::Results& results)
+      : groups_(groups), results_(results) {}
+
+  Products& group(const result::Shared<std::string>& run) {
+    const auto [at, fresh] = by_run_.try_emplace(run.identity(), 0);
+    if (fresh) at->second = find_group(run);
+    return groups_[at->second];
+  }
+
+  /// Nothing where the observation is not of a product.
+  Metrics* metrics(const result::Observation& o) {
+    auto& points = by_point_[o.kernel];
+    const auto [at, fresh] = points.try_emplace({o.run.identity(), o.params.identity()}, nullptr);
+    if (fresh)
+      if (const auto product = product_of(o.kernel, o.params)) at->second = &group(o.run).of[*product];
+    return at->second;
+  }
+
+private:
+  std::size_t find_group(const std::string& run_id) {
+    const result::Run* const run = results_.run(run_id);
+    const std::string machine = run ? run->cpu + " on " + run->host : "an unknown machine";
+    const bool published = run && run->versions.contains("published");
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      if (groups_[i].machine == machine && groups_[i].published == published) return i;
+    Products& fresh = groups_.emplace_back();
+    fresh.run = run;
+    fresh.machine = machine;
+    fresh.published = published;
+    fresh.statistic = results_.statistic;
+    return groups_.size() - 1;
+  }
+
+  using Pair = std::pair<const void*, const void*>;
+  struct HashOfPair {
+    std::size_t operator()(const Pair& pair) const {
+      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+    }
+  };
+
+  std::vector<Products>& groups_;
+  const result::Results& results_;
+  std::unordered_map<const void*, std::size_t> by_run_;
+  std::unordered_map<std::string, std::unordered_map<Pair, Metrics*, HashOfPair>> by_point_;
+};
 
 void take(Repetitions& into, const result::Observation& o) {
   if (const auto value = result::as_double(o.value)) {
-    into.values.push_back({o.repetition, *value, o.flags});
-    if (!o.flags.empty()) ++into.flagged;
+    into.values.push_back({o.repetition, *value, result::disturbances(o)});
+    if (!into.values.back().disturbances.empty()) ++into.flagged;
   } else if (into.reason.empty()) {
     into.reason = o.reason;
   }
 }
 
-void finish(Repetitions& all) {
+void finish(Repetitions& all, statistics::Statistic statistic) {
   std::ranges::stable_sort(all.values, {}, &Repeated::repetition);
   std::vector<double> values;
   for (const Repeated& one : all.values)
     values.push_back(one.value);
-  if (!values.empty()) all.summary = statistics::summarise(values);
+  if (!values.empty()) all.summary = statistics::summarise(values, statistic);
 }
 
 /// Whether a witness is a machine without some part, and the whole machine is among `all`.
@@ -78,14 +117,16 @@ std::string level_of(const Products& group, std::int64_t size) {
 
 void add_ceilings(std::vector<Products>& groups, const result::Results& results) {
   std::map<std::pair<Products*, std::pair<std::string, std::int64_t>>, Best> best;
+  ProductIndex index(groups, results);
   for (const auto& o : results.observations) {
     const bool peak = o.kernel == "peak", bandwidth = o.kernel == "bandwidth";
+    if (!peak && !bandwidth) continue;
     const auto value = result::as_double(o.value);
-    if (!value || *value <= 0 || (!peak && !bandwidth)) continue;
+    if (!value || *value <= 0) continue;
     const auto width = o.params.find("width");
     const auto* const word = width == o.params.end() ? nullptr : std::get_if<std::string>(&width->second);
     const std::string name = word ? *word : "";
-    auto& at = best[{&group_of(groups, results, o.run), {name, whole_param(o, "size")}}];
+    auto& at = best[{&index.group(o.run), {name, whole_param(o, "size")}}];
     if (o.metric == "seconds" && (at.seconds == 0 || *value < at.seconds)) at.seconds = *value;
     if (peak && o.metric == "PAPI_DP_OPS") at.amount = *value;
     if (bandwidth && o.accesses) at.amount = 8 * static_cast<double>(*o.accesses);
@@ -132,18 +173,26 @@ std::vector<Product> Products::loops() const {
 std::vector<Products> products(const result::Results& results) {
   std::vector<Products> groups;
   groups.reserve(results.runs.size() + 1); // pointers to them are kept while they are filled
+  ProductIndex index(groups, results);
   for (const auto& o : results.observations)
-    if (const auto product = product_of(o.kernel, o.params))
-      take(group_of(groups, results, o.run).of[*product][{o.witness, o.metric}], o);
+    if (Metrics* const metrics = index.metrics(o)) take((*metrics)[{o.witness, o.metric}], o);
   for (auto& group : groups) {
     for (auto& [product, metrics] : group.of)
       for (auto& [who, all] : metrics)
-        finish(all);
+        finish(all, results.statistic);
     mark_for_comparison(group);
   }
+  for (const auto& failure : results.failures)
+    if (const auto product = product_of(failure.kernel, failure.params))
+      index.group(failure.run).failed.emplace(*product, failure.reason);
   add_ceilings(groups, results);
   std::ranges::stable_partition(groups, [](const Products& group) { return !group.published; });
   return groups;
+}
+
+const char* absence(const Products& group, const Product& product) {
+  if (group.failed.contains(product)) return "failed";
+  return group.of.contains(product) ? "not counted" : "not run";
 }
 
 int preference(const std::string& witness) {
@@ -173,12 +222,46 @@ std::vector<std::string> witnesses(const Metrics& metrics, const std::string& me
   return all;
 }
 
-std::optional<Quantity> mean(const Metrics& metrics, const std::string& metric, const std::string& witness) {
+std::optional<Quantity> central(const Metrics& metrics, const std::string& metric,
+                                const std::string& witness) {
   const Repetitions* const all = repetitions(metrics, metric, witness);
   if (!all) return {};
-  for (const auto& [who, values] : metrics)
-    if (&values == all) return Quantity{all->summary->mean, who.first};
+  for (const auto& [who, of_metric] : metrics) {
+    if (&of_metric != all) continue;
+    const statistics::Summary& s = *all->summary;
+    Quantity quantity{s.value, who.first, s.low, s.high};
+    for (const Repeated& one : all->values)
+      quantity.values.emplace_back(one.repetition, one.value);
+    quantity.flagged = all->flagged;
+    return quantity;
+  }
   return {};
+}
+
+statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
+  const auto exact = [](const Quantity& q) {
+    return q.witness.starts_with("model") || q.witness == "published";
+  };
+  if (exact(a) && exact(b)) return statistics::Evidence::clear;
+  const auto values = [](const Quantity& q) {
+    std::vector<double> all;
+    for (const auto& [repetition, value] : q.values)
+      all.push_back(value);
+    return all;
+  };
+  return statistics::evidence(values(a), values(b));
+}
+
+Quantity scaled(Quantity quantity, double factor) {
+  for (double* number : {&quantity.value, &quantity.low, &quantity.high})
+    *number *= factor;
+  for (auto& [repetition, value] : quantity.values)
+    value *= factor;
+  return quantity;
+}
+
+std::string reservation(const Quantity& comparison) {
+  return statistics::reservation(comparison.evidence, comparison.compared);
 }
 
 } // namespace recount::matmul

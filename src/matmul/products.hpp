@@ -3,6 +3,7 @@
 
 #include "matmul/product.hpp"
 #include "result/read.hpp"
+#include "statistics/difference.hpp"
 #include "statistics/statistics.hpp"
 
 #include <map>
@@ -17,7 +18,7 @@ namespace recount::matmul {
 struct Repeated {
   int repetition = 0;
   double value = 0;
-  std::vector<std::string> flags;
+  std::vector<std::string> disturbances = {}; ///< as of result::disturbances()
 };
 
 /// The repetitions of one metric by one witness.
@@ -25,7 +26,7 @@ struct Repetitions {
   std::vector<Repeated> values;               ///< by repetition
   std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
-  std::size_t flagged = 0;
+  std::size_t flagged = 0; ///< disturbed repetitions
   /// By the model of a machine without some part ("model:X~no-tlb") in a group where the whole machine
   /// answers too: it explains the other and stands for nothing by itself, not even where the other has no
   /// value.
@@ -34,11 +35,26 @@ struct Repetitions {
 
 using Metrics = std::map<std::pair<std::string, std::string>, Repetitions>; ///< by (witness, metric)
 
-/// A number and who says it.
+/// A number and its witness.
 struct Quantity {
   double value = 0;
   std::string witness;
+  double low = value, high = value;                            ///< its 95 % interval
+  std::vector<std::pair<int, double>> values = {};             ///< by repetition
+  std::size_t flagged = 0;                                     ///< disturbed repetitions
+  statistics::Evidence evidence = statistics::Evidence::clear; ///< of a comparison
+  std::size_t compared = 0; ///< of a comparison: repetitions of the side with fewer
+
+  [[nodiscard]] bool clear() const { return evidence == statistics::Evidence::clear; }
 };
+
+/// Whether two quantities differ. Modelled values and those of a published table are exact: the model is
+/// deterministic, and a table is compared as it was published.
+[[nodiscard]] statistics::Evidence evidence(const Quantity& a, const Quantity& b);
+/// The quantity in another unit; `factor` is positive.
+[[nodiscard]] Quantity scaled(Quantity quantity, double factor);
+/// Why a comparison is not stated; empty: it is clear. See statistics::reservation().
+[[nodiscard]] std::string reservation(const Quantity& comparison);
 
 /// What the processor does at most, measured.
 struct CeilingRate {
@@ -53,7 +69,9 @@ struct Products {
   const result::Run* run = nullptr; ///< its first; outlived by the results
   std::string machine;              ///< "CPU on HOST"
   bool published = false;           ///< taken over from a table, not measured by recount
+  statistics::Statistic statistic = statistics::Statistic::median;
   std::map<Product, Metrics> of;
+  std::map<Product, std::string> failed; ///< why a run of it failed
   std::vector<CeilingRate> ceilings;
 
   /// Bytes of a line of the first level as the machine states it; 64 where it does not.
@@ -66,6 +84,9 @@ struct Products {
   [[nodiscard]] std::vector<Product> loops() const;
 };
 
+/// Why a product has no value: "failed", "not run", "not counted".
+[[nodiscard]] const char* absence(const Products& group, const Product& product);
+
 /// By machine, in the order of the runs; published tables last.
 [[nodiscard]] std::vector<Products> products(const result::Results& results);
 
@@ -75,9 +96,9 @@ struct Products {
 /// that one witness.
 [[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                              const std::string& witness = {});
-/// Their mean.
-[[nodiscard]] std::optional<Quantity> mean(const Metrics& metrics, const std::string& metric,
-                                           const std::string& witness = {});
+/// The statistic of their values with its interval.
+[[nodiscard]] std::optional<Quantity> central(const Metrics& metrics, const std::string& metric,
+                                              const std::string& witness = {});
 /// Every witness that has a value of the metric, by preference.
 [[nodiscard]] std::vector<std::string> witnesses(const Metrics& metrics, const std::string& metric);
 

@@ -29,8 +29,8 @@ const Products* modelled_by(const std::vector<Products>& all, const std::string&
 }
 
 std::optional<Quantity> over(const std::optional<Quantity>& a, const std::optional<Quantity>& b) {
-  if (!a || !b || b->value == 0) return {};
-  return Quantity{a->value / b->value, a->witness};
+  if (!a || !b || b->low <= 0) return {};
+  return Quantity{a->value / b->value, a->witness, a->low / b->high, a->high / b->low};
 }
 
 struct Beside {
@@ -43,11 +43,11 @@ struct Beside {
                                                  const std::string& part = "") const {
     if (!modelled) return {};
     const auto at = modelled->of.find(p);
-    return at == modelled->of.end() ? std::nullopt : mean(at->second, metric, witness + part);
+    return at == modelled->of.end() ? std::nullopt : central(at->second, metric, witness + part);
   }
   [[nodiscard]] std::optional<Quantity> of_table(const Product& p, const std::string& metric) const {
     const auto at = table.of.find(p);
-    return at == table.of.end() ? std::nullopt : mean(at->second, metric);
+    return at == table.of.end() ? std::nullopt : central(at->second, metric);
   }
   /// Of the first machine that recount ran them on.
   [[nodiscard]] std::optional<Quantity> own_seconds(const Product& p) const {

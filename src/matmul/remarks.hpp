@@ -14,7 +14,12 @@ struct Remark {
   std::string title;                 ///< "L2 misses above L1 misses"
   std::string text;                  ///< sentences
   std::vector<std::string> evidence; ///< a line each
+  /// Not a finding: differences that cannot be told from noise. The title is ignored; the evidence is listed.
+  bool undecided = false;
 };
+
+/// A difference that is not stated, with the reason.
+[[nodiscard]] Remark undecided(const std::string& what, const Quantity& comparison);
 
 /// Where a machine's levels end, for remarks that speak of capacities.
 struct Capacities {

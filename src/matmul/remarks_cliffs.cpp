@@ -70,16 +70,15 @@ std::optional<Quantity> per_step(const Products& group, const Product& product, 
                                  const std::string& witness = {}) {
   const auto at = group.of.find(product);
   if (at == group.of.end()) return {};
-  auto quantity = mean(at->second, metric.metric, witness);
+  const auto quantity = central(at->second, metric.metric, witness);
   if (!quantity) return {};
-  quantity->value /= product.operations() / 2;
-  if (metric.time) quantity->value *= 1e9;
-  return quantity;
+  return scaled(*quantity, (metric.time ? 1e9 : 1) / (product.operations() / 2));
 }
 
 struct Jump {
   const Measured* metric;
   Quantity from, to;
+  bool clear = true; ///< else not distinguishable from noise
 };
 
 std::vector<Jump> jumps(const Products& group, const Product& a, const Product& b) {
@@ -89,7 +88,7 @@ std::vector<Jump> jumps(const Products& group, const Product& a, const Product& 
     if (!from || !to || from->witness != to->witness || from->witness.starts_with("model")) continue;
     const bool jumped =
         metric.time ? to->value > time_jump * from->value : to->value > from->value + miss_jump;
-    if (jumped) found.push_back({&metric, *from, *to});
+    if (jumped) found.push_back({&metric, *from, *to, evidence(*from, *to) == statistics::Evidence::clear});
   }
   return found;
 }
@@ -164,6 +163,12 @@ std::string tlb_text(const Products& modelled, const std::string& model, const P
   return " The TLB is not the only cause: the model has " + numbers + ".";
 }
 
+bool modelled_at(const Products& modelled, const std::string& model, const Product& product) {
+  return std::ranges::any_of(model_causes, [&](const Cause& cause) {
+    return per_step(modelled, product, {cause.metric, cause.what, false}, model).has_value();
+  });
+}
+
 Remark cliff(const Products& modelled, const std::string& model, const Capacities& machine, const Product& a,
              const Product& b, const std::vector<Jump>& jumped) {
   Remark remark;
@@ -173,10 +178,11 @@ Remark cliff(const Products& modelled, const std::string& model, const Capacitie
     lines.push_back(jump_text(jump));
   remark.text = fmt::format("From n = {} to {}: {}.", a.n, b.n, fmt::join(lines, "; "));
   const auto rise = risen(modelled, model, a, b);
-  if (rise.empty()) {
+  if (!modelled_at(modelled, model, a) || !modelled_at(modelled, model, b)) {
+    remark.text += " Its cause is open: these sizes were not modelled.";
+  } else if (rise.empty()) {
     remark.text += fmt::format(
-        " The model of the caches of {} does not explain it: misses and page walks per step rise by less "
-        "than 0.05, or these sizes were not modelled.",
+        " No effect in the model of the caches of {}: misses and page walks per step rise by less than 0.05.",
         machine.machine);
   } else {
     std::vector<std::string> texts;
@@ -191,6 +197,14 @@ Remark cliff(const Products& modelled, const std::string& model, const Capacitie
   return remark;
 }
 
+Remark undecided_jump(const Product& a, const Product& b, const Jump& jump) {
+  Quantity comparison{0, jump.to.witness};
+  comparison.evidence = evidence(jump.from, jump.to);
+  comparison.compared = std::min(jump.from.values.size(), jump.to.values.size());
+  return undecided(fmt::format("{} of {}, n = {} and {}", jump.metric->what, loops_name(a), a.n, b.n),
+                   comparison);
+}
+
 } // namespace
 
 std::vector<Remark> cliffs(const Products& measured, const Products& modelled, const std::string& model,
@@ -201,7 +215,10 @@ std::vector<Remark> cliffs(const Products& measured, const Products& modelled, c
     const auto sizes = measured.sizes(loops);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
       const Product a = at_size(loops, sizes[i - 1]), b = at_size(loops, sizes[i]);
-      const auto jumped = jumps(measured, a, b);
+      auto jumped = jumps(measured, a, b);
+      for (const Jump& jump : jumped)
+        if (!jump.clear) all.push_back(undecided_jump(a, b, jump));
+      std::erase_if(jumped, [](const Jump& jump) { return !jump.clear; });
       if (!jumped.empty()) all.push_back(cliff(modelled, model, machine, a, b, jumped));
     }
   }
@@ -213,8 +230,8 @@ std::vector<Remark> conflicts(const Products& modelled, const std::string& model
   const std::string machine = model == "model" ? "model:host" : model;
   Remark remark;
   for (const auto& [product, metrics] : modelled.of) {
-    const auto misses = mean(metrics, "PAPI_L1_DCM", model),
-               free = mean(metrics, "PAPI_L1_DCM", machine + "~full");
+    const auto misses = central(metrics, "PAPI_L1_DCM", model),
+               free = central(metrics, "PAPI_L1_DCM", machine + "~full");
     if (!misses || !free || misses->value <= most * free->value) continue;
     remark.evidence.push_back(fmt::format(
         "{}, n = {}: {} million L1 misses, {} million with a fully associative L1", loops_name(product),

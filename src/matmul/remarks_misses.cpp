@@ -62,10 +62,11 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
   std::size_t compared = 0;
   for (const auto& [product, metrics] : group.of)
     for (const std::string witness : {"perf", "papi", "published"}) {
-      const auto l1 = mean(metrics, "PAPI_L1_DCM", witness), l2 = mean(metrics, "PAPI_L2_DCM", witness);
+      const auto l1 = central(metrics, "PAPI_L1_DCM", witness), l2 = central(metrics, "PAPI_L2_DCM", witness);
       if (!l1 || !l2) continue;
       ++compared;
-      if (l2->value > excess_share * l1->value) found.push_back({product, witness, l1->value, l2->value});
+      if (l2->value > excess_share * l1->value && evidence(*l1, *l2) == statistics::Evidence::clear)
+        found.push_back({product, witness, l1->value, l2->value});
     }
   if (found.empty()) return {};
   Remark remark;
@@ -80,8 +81,7 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
                               "--pmu NAME."
                             : l2;
   remark.text += explained(group, "PAPI_L1_DCM");
-  remark.text += " Most of the difference is due to prefetches into L2: the ratio of L2 misses to L1 misses "
-                 "has no meaning here.";
+  remark.text += " The ratio of L2 misses to L1 misses has no meaning here.";
   for (const Excess& e : found) {
     std::string line = fmt::format("{}: {} million in L2, {} million in L1 ({}), {}", place_of(e.product),
                                    base::format_millions(e.l2), base::format_millions(e.l1),
@@ -89,7 +89,7 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
     if (modelled) {
       const auto at = modelled->of.find(e.product);
       if (at != modelled->of.end())
-        if (const auto demand = mean(at->second, "PAPI_L2_DCM", model))
+        if (const auto demand = central(at->second, "PAPI_L2_DCM", model))
           line += fmt::format("; without a prefetcher {} million, {}", base::format_millions(demand->value),
                               base::format_witness(model));
     }
@@ -131,6 +131,8 @@ std::string why_faster(const Products& group, const Product& a, const Product& b
       "({} in the other product)",
       base::format_share(l2_a->value), base::format_share(l2_b->value),
       base::format_number(1000 * far_a->value), base::format_number(1000 * far_b->value));
+  if (evidence(*far_a, *far_b) != statistics::Evidence::clear)
+    return "The L2 misses of both products are not distinguishable from noise, so the cause is open.";
   if (far_a->value < far_b->value) return "L2 serves the misses: " + rates + ".";
   return "L2 does not explain it either: " + rates +
          ". Remaining causes that these events do not count: prefetching, overlap of accesses, and the "
@@ -146,6 +148,13 @@ std::vector<Remark> faster_with_fewer_hits(const Products& group) {
     for (const Product& other : compared_with(product)) {
       const Comparison c = compare(group, product, other);
       if (!c.by_time || !c.l1 || c.by_time->value <= 1 || c.l1->value >= 0) continue;
+      if (!c.by_time->clear() || !c.l1->clear()) {
+        all.push_back(undecided(fmt::format("{} of {} compared with {}, n = {}",
+                                            c.by_time->clear() ? "L1 hit rate" : "time", loops_name(product),
+                                            loops_name(other), product.n),
+                                c.by_time->clear() ? *c.l1 : *c.by_time));
+        continue;
+      }
       Remark remark;
       remark.title = fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
                                  loops_name(other), product.n);
@@ -171,18 +180,22 @@ std::vector<Remark> transposition(const Products& group) {
     remark.title = fmt::format("Effect of including the transposition, n = {}", with.n);
     remark.text = fmt::format("It adds 2 n^2 loads and stores to the 4 n^3 of the product, {:.3f} % of them.",
                               100 * share);
-    if (a && b)
-      remark.text += fmt::format(" With it the product took {} s, without it {} s: {:+.1f} %.",
-                                 base::format_seconds(a->value), base::format_seconds(b->value),
-                                 100 * (a->value / b->value - 1));
     const Comparison c = compare(group, with, without);
+    if (a && b && c.by_time)
+      remark.text +=
+          fmt::format(" With it the product took {} s, without it {} s: {}.", base::format_seconds(a->value),
+                      base::format_seconds(b->value),
+                      c.by_time->clear() ? fmt::format("{:+.1f} %", 100 * (a->value / b->value - 1))
+                                         : reservation(*c.by_time));
     const auto misses = derived(group, with, "L1_PER_FLOP"), fewer = derived(group, without, "L1_PER_FLOP");
-    if (c.l1 && misses && fewer)
+    if (c.l1 && misses && fewer && c.l1->clear())
       remark.text += fmt::format(
           " It adds {} million L1 misses ({}), because b is read by columns once; the hit rate changes "
           "by {} points.",
           base::format_millions((misses->value - fewer->value) * with.operations()),
           base::format_witness(c.l1->witness), base::format_points(c.l1->value));
+    else if (c.l1)
+      remark.text += fmt::format(" L1 hit rates: {}.", reservation(*c.l1));
     remark.text +=
         " Its cost grows with n^2, that of the product with n^3. A comparison with another product must "
         "include it.";

@@ -52,7 +52,7 @@ std::vector<document::Block> write_products(const document::Material& material) 
     }
   }
   const auto groups = products(material.results);
-  const document::Part everything{"", false, std::make_shared<result::Results>(material.results)};
+  const document::Part everything{"", false, document::unowned(material.results)};
   products_section(blocks, "Published values compared with the model", "published", published(groups),
                    everything, material.gallery);
   document::append(blocks, document::under("Comments", remarks(groups)));
@@ -71,16 +71,12 @@ std::vector<document::Block> write_values(const document::Material& material) {
   return document::under("All values", std::move(tables));
 }
 
-const Product* fastest(const Products& group, const std::vector<const Product*>& among) {
-  const Product* best = nullptr;
-  double least = 0;
-  for (const Product* product : among) {
-    const auto time = seconds(group, *product);
-    if (!time || (best && time->value >= least)) continue;
-    best = product;
-    least = time->value;
-  }
-  return best;
+/// By time, ascending.
+std::vector<const Product*> by_time(const Products& group, std::vector<const Product*> among) {
+  std::erase_if(among, [&](const Product* product) { return !seconds(group, *product); });
+  std::ranges::stable_sort(among, {},
+                           [&](const Product* product) { return seconds(group, *product)->value; });
+  return among;
 }
 
 /// The products of doubles in plain C++ at the largest size at which `simple` ran: who is fastest, and how
@@ -97,17 +93,26 @@ std::string doubles_summary(const Products& group) {
     if (product.element == "f64" && product.n == simple->n && product.build.empty() &&
         product.variant != "dgemm" && &product != simple)
       others.push_back(&product);
-  const Product* const best = fastest(group, others);
-  if (!best) return {};
-  const Comparison c = compare(group, *best, *simple);
+  others = by_time(group, std::move(others));
+  if (others.empty()) return {};
+  const Product& best = *others.front();
+  const Comparison c = compare(group, best, *simple);
   if (!c.by_time) return {};
-  std::string text = fmt::format(
-      "DoubleProducts, n = {}: {} is the fastest of the plain loops, {} faster than simple ({} s, "
-      "simple {} s, {})",
-      simple->n, loops_name(*best), base::format_times(c.by_time->value),
-      base::format_seconds(seconds(group, *best)->value),
-      base::format_seconds(seconds(group, *simple)->value), base::format_witness(c.by_time->witness));
-  if (c.l1)
+  const std::string of = fmt::format("Products of doubles, n = {}: ", simple->n);
+  if (!c.by_time->clear())
+    return of + fmt::format("the times of {} and simple are {}.", loops_name(best), reservation(*c.by_time));
+  std::string rank = "is the fastest of the plain loops,";
+  if (others.size() > 1) {
+    const auto next = compare(group, best, *others[1]).by_time;
+    if (!next || !next->clear())
+      rank = "and " + loops_name(*others[1]) + " are the fastest of the plain loops; the first is";
+  }
+  std::string text = of + fmt::format("{} {} {} faster than simple ({} s, simple {} s, {})", loops_name(best),
+                                      rank, base::format_times(c.by_time->value),
+                                      base::format_seconds(seconds(group, best)->value),
+                                      base::format_seconds(seconds(group, *simple)->value),
+                                      base::format_witness(c.by_time->witness));
+  if (c.l1 && c.l1->clear())
     text += fmt::format("; its L1 hit rate differs by {} points ({})", base::format_points(c.l1->value),
                         base::format_witness(c.l1->witness));
   return text + ".";
@@ -126,8 +131,10 @@ std::string laboratory_summary(const Products& group) {
       continue;
     const Comparison c = compare(group, product, *first);
     if (!c.by_time) continue;
-    std::string part = fmt::format("{}: {}", loops_name(product), base::format_times(c.by_time->value));
-    if (c.l1)
+    std::string part =
+        fmt::format("{}: {}", loops_name(product),
+                    c.by_time->clear() ? base::format_times(c.by_time->value) : reservation(*c.by_time));
+    if (c.l1 && c.l1->clear())
       part += fmt::format(" (L1 hit rate {} points, {})", base::format_points(c.l1->value),
                           base::format_witness(c.l1->witness));
     parts.push_back(std::move(part));

@@ -35,12 +35,6 @@ Tally tally(const Selected& selected) {
   return t;
 }
 
-std::string repetitions(const Tally& t) {
-  if (t.most == 1) return "single runs";
-  const auto n = t.least == t.most ? fmt::format("{}", t.most) : fmt::format("{} to {}", t.least, t.most);
-  return fmt::format("median of {} repetitions, band p10–p90", n);
-}
-
 /// Only the machines whose runs are drawn.
 std::vector<std::string> machines(const result::Results& results, const Selected& selected) {
   std::set<std::string> drawn;
@@ -64,11 +58,36 @@ std::vector<std::string> machine_names(const result::Results& results,
   return names;
 }
 
+std::string statistic_text(statistics::Statistic statistic, std::size_t least, std::size_t most) {
+  if (most <= 1) return "single runs";
+  std::string n = fmt::format("{}", most);
+  if (least != most) n = fmt::format("{} to {}", least, most);
+  std::string text = fmt::format("{} of {} repetitions", statistics::name_of(statistic), n);
+  if (statistic == statistics::Statistic::median)
+    text += most < statistics::least_for_interval ? ", band: range" : ", band: 95 % interval";
+  return text;
+}
+
+std::string disturbed_text(std::size_t disturbed, std::size_t all) {
+  return fmt::format("{} of {} repetitions disturbed (more than {} % of their time lost)", disturbed, all,
+                     result::disturbed_percent);
+}
+
+std::string caption_text(const Entry& entry, const Sheet& sheet) {
+  std::vector<std::string> panels;
+  for (const auto& panel : sheet.panels)
+    panels.push_back(panel.title);
+  std::string prose = entry.prose;
+  if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
+    prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
+  return fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "), fmt::join(sheet.caption, "; "));
+}
+
 void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected) {
   const Tally t = tally(selected);
   sheet.warnings = selected.warnings;
   sheet.caption = machines(results, selected);
-  if (t.measured > 0) sheet.caption.push_back(repetitions(t));
+  if (t.measured > 0) sheet.caption.push_back(statistic_text(results.statistic, t.least, t.most));
   if (t.modelled)
     sheet.caption.push_back(t.measured > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
@@ -80,9 +99,8 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
     sheet.warnings.push_back(share);
   }
   if (t.flagged > 0) {
-    const auto disturbed = fmt::format("{} of {} repetitions disturbed", t.flagged, t.measured);
-    sheet.caption.push_back(disturbed);
-    sheet.warnings.push_back(disturbed + " (see their flags in the results)");
+    sheet.caption.push_back(disturbed_text(t.flagged, t.measured));
+    sheet.warnings.push_back(sheet.caption.back());
   }
   std::map<std::string, std::vector<std::string>> metrics; // by witness
   for (const auto& [metric, witness, reason] : selected.missing) {

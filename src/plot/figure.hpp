@@ -51,6 +51,9 @@ struct Figure {
 /// Figures of curves over size or stride: access-time, working-set, misses, working-set-misses.
 [[nodiscard]] std::vector<Figure> curve_figures();
 
+/// The whole caption: what the figure shows, its panels, and all pieces of the sheet's caption.
+[[nodiscard]] std::string caption_text(const Entry& entry, const Sheet& sheet);
+
 /// Before something is measured for a figure: throws recount::Error (unavailable) where it could not be drawn
 /// then, since gnuplot is missing, does not start or lacks the terminal, or recount was built without
 /// figures.

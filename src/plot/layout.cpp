@@ -39,8 +39,10 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const Grid grid = strips ? Grid{1, sheet.panels.size()} : grid_of(sheet.panels.size(), canvas);
   Layout layout;
   layout.width = canvas.width;
-  layout.caption =
-      wrap(sheet.caption, "; ", canvas.width - 8, [&](std::string_view t) { return canvas.wide(t); });
+  const auto wide = [&](std::string_view t) { return canvas.wide(t); };
+  layout.caption = canvas.cells || sheet.caption_is_key
+                       ? wrap(sheet.caption, "; ", canvas.width - 8, wide)
+                       : in_one_line(sheet.caption, "; ", canvas.width - 8, wide);
   const double caption_height =
       canvas.tall() * static_cast<double>(layout.caption.size()) + (canvas.cells ? 0 : 3);
   const auto rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);

@@ -160,6 +160,40 @@ private:
     });
   }
 
+  /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
+  [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
+    const double tall = canvas_.tall();
+    const Box box = box_around(note.at, canvas_.wide(note.text), tall - 0.5);
+    return std::ranges::any_of(look_.notes,
+                               [&](const Note& other) {
+                                 return overlap(box,
+                                                box_around(other.at, canvas_.wide(other.text), tall - 0.5));
+                               }) ||
+           std::ranges::any_of(panel_.series, [&](const Series& series) {
+             if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
+               return false;
+             const double y = at(series.samples.back()).y;
+             return y > box.bottom && y < box.top && std::abs(at(series.samples.front()).y - y) < tall;
+           });
+  }
+
+  /// Above the right end of a flat level, or below where a curve is in the way; further left where levels are
+  /// so near one another that their names would overlap. On another level's line where nothing else is left.
+  [[nodiscard]] Note flat_note(const Series& series, double y) const {
+    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
+    const double right = look_.plot.right - half - 1;
+    for (const bool lines : {true, false})
+      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
+        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
+        for (const bool under : {below, !below}) {
+          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
+          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
+          if (!covered(note, series, lines)) return note;
+        }
+      }
+    return {series.label, {right, y + tall / 2}};
+  }
+
   /// Names of levels: above the right end of flat ones, or below where a curve is in the way; left of the
   /// first that slopes, right of others.
   void set_notes() {
@@ -169,11 +203,7 @@ private:
       const Vec a = at(series.samples.front()), b = at(series.samples.back());
       const double half = canvas_.wide(series.label) / 2;
       if (b.y - a.y < canvas_.tall()) {
-        const double tall = canvas_.tall(), left = look_.plot.right - 2 * half - 1;
-        const bool below = passed(left, b.y, b.y + tall) && !passed(left, b.y - tall, b.y) &&
-                           b.y - 0.9 * tall > look_.plot.bottom;
-        look_.notes.push_back(
-            {series.label, {look_.plot.right - half - 1, b.y + (below ? -tall : tall) / 2}});
+        look_.notes.push_back(flat_note(series, b.y));
         continue;
       }
       const double share = sloped ? 0.35 : 0.7, y = a.y + share * (b.y - a.y), x = a.x + share * (b.x - a.x);

@@ -66,8 +66,8 @@ Series series_of(const Curve& c, const Differences& d) {
   Series s{label_of(c, d, false), label_of(c, d, true), {}, is_model(c.witness), false};
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& p : c.points) {
-    s.samples.push_back(p.y ? Sample{p.x, p.y->median, p.y->p10, p.y->p90} : Sample{p.x, none, none, none});
-    s.band = s.band || (p.y && p.y->p90 > p.y->p10);
+    s.samples.push_back(p.y ? Sample{p.x, p.y->value, p.y->low, p.y->high} : Sample{p.x, none, none, none});
+    s.band = s.band || (p.y && p.y->high > p.y->low);
   }
   return s;
 }

@@ -31,7 +31,7 @@ void write_data(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawing
   }
   gp << comment(sheet.panels.front().x_along == Panel::Along::linear
                     ? "Data: x, y, and twice the same"
-                    : "Data: x (bytes where it is a size), median, p10, p90");
+                    : "Data: x (bytes where it is a size), y, ends of the band");
   for (std::size_t p = 0; p < sheet.panels.size(); ++p) {
     for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
       const Series& series = sheet.panels[p].series[c];

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 namespace recount::plot {
 namespace {
@@ -177,9 +178,11 @@ bool drawable(const Selected& selected) {
 std::string inventory(const result::Results& results) {
   std::map<std::string, std::set<std::string>> metrics;
   std::map<std::string, std::map<std::string, std::set<result::ParamValue>>> params;
+  std::map<std::string, std::unordered_set<const void*>> points; // by kernel: seen already
   for (const auto& o : results.observations) {
     const bool counted = result::as_double(o.value).has_value();
     metrics[o.kernel].insert(o.metric + " by " + o.witness + (counted ? "" : " (not counted)"));
+    if (!points[o.kernel].insert(o.params.identity()).second) continue;
     for (const auto& [name, setting] : o.params)
       params[o.kernel][name].insert(setting);
   }

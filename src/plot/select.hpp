@@ -59,6 +59,12 @@ struct Selected {
     const result::Results& results,
     const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
 
+/// "median of 5 repetitions, band: range": for captions. `least` and `most` repetitions per point.
+[[nodiscard]] std::string statistic_text(statistics::Statistic statistic, std::size_t least,
+                                         std::size_t most);
+/// "2 of 24 repetitions disturbed (more than 1 % of their time lost)".
+[[nodiscard]] std::string disturbed_text(std::size_t disturbed, std::size_t all);
+
 /// Fills in caption and warnings: machines, statistics, what was not counted, multiplexed or disturbed.
 void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected);
 

@@ -72,7 +72,10 @@ struct Panel {
 struct Sheet {
   std::string name;
   std::vector<Panel> panels;
-  std::vector<std::string> caption;  ///< pieces of the caption: machine, statistics, what is missing
+  /// Pieces of the caption, the most important first: machine, statistics, what is missing. On paper the
+  /// figure itself has those that fit in one line; caption_text() has all.
+  std::vector<std::string> caption;
+  bool caption_is_key = false; ///< the pieces explain the figure ("1 main: 40 %"): all of them are in it
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
 

@@ -47,4 +47,20 @@ std::vector<std::string> wrap(const std::vector<std::string>& pieces, const std:
   return lines;
 }
 
+std::vector<std::string> in_one_line(const std::vector<std::string>& pieces, const std::string& joint,
+                                     double width, const std::function<double(std::string_view)>& wide) {
+  std::string line;
+  for (const auto& piece : pieces) {
+    std::string next = piece;
+    while (line.empty() && wide(next) > width && next.rfind(' ') != std::string::npos)
+      next.resize(next.rfind(' '));
+    if (line.empty())
+      line = next;
+    else if (!piece.empty() && wide(line + joint + piece) <= width)
+      line += joint + piece;
+  }
+  if (line.empty()) return {};
+  return {line};
+}
+
 } // namespace recount::plot

@@ -22,4 +22,9 @@ namespace recount::plot {
                                             double width,
                                             const std::function<double(std::string_view)>& wide);
 
+/// At most one line: the pieces that fit, in order; the first one without its last words if it is too wide.
+[[nodiscard]] std::vector<std::string> in_one_line(const std::vector<std::string>& pieces,
+                                                   const std::string& joint, double width,
+                                                   const std::function<double(std::string_view)>& wide);
+
 } // namespace recount::plot

@@ -216,6 +216,7 @@ plot::Sheet compose_over_addresses(const result::Results& results, const plot::C
     sheet.panels.push_back(panel_of(p, e));
   sheet.panels.back().x_title = "address in the file (gaps between these functions omitted)";
   sheet.caption = plot::machine_names(results);
+  sheet.caption_is_key = true;
   sheet.caption.push_back(text(*first, "command").substr(0, 80));
   for (std::size_t i = 0; i < p.functions.size(); ++i) {
     std::vector<std::string> shares;

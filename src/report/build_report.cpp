@@ -1,4 +1,5 @@
 #include "report/build_report.hpp"
+#include "result/completeness.hpp"
 
 #include <recount/error.hpp>
 
@@ -90,6 +91,8 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   report.document.title = title_of(material.parts, body.subjects);
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
+  for (const auto& study : result::incomplete(results))
+    blocks.emplace_back(document::Paragraph{result::describe(study)});
   if (auto lines = summary(material.parts, tables.sections); !lines.empty()) {
     blocks.emplace_back(document::Heading{"Summary", 1});
     blocks.emplace_back(document::List{std::move(lines)});
@@ -98,10 +101,7 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   document::append(blocks, method_section(results, tables.sections));
   document::append(blocks, std::move(verdicts));
   document::append(blocks, std::move(body.sections));
-  result::Results with_warnings = results;
-  with_warnings.warnings.insert(with_warnings.warnings.end(), gallery.warnings().begin(),
-                                gallery.warnings().end());
-  document::append(blocks, warnings_section(with_warnings));
+  document::append(blocks, warnings_section(results, gallery.warnings()));
   document::append(blocks, std::move(body.appendix));
   report.pictures = gallery.wanted();
   return report;

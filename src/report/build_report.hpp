@@ -32,7 +32,8 @@ struct Report {
 [[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts);
 [[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
                                                           const std::vector<document::Section>& sections);
-[[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results);
+[[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results,
+                                                            const std::vector<std::string>& of_figures);
 /// Presets and events of the results that did not agree in recount check, with their counts in programs.
 [[nodiscard]] std::vector<document::Block> verdicts_section(const std::vector<document::Part>& parts);
 /// Appends the mark to every cell that is the name of such a preset or event.
@@ -41,7 +42,7 @@ void mark_tables(std::vector<document::Block>& blocks, const std::vector<documen
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 
 // A report becomes files.
-enum class Format { markdown, html, latex };
+enum class Format { markdown, html, latex, csv };
 /// Throws recount::Error (bad_input) naming those there are.
 [[nodiscard]] Format parse_format(const std::string& name);
 
@@ -50,10 +51,11 @@ struct Published {
   std::vector<std::string> warnings; ///< figures that could not be drawn, no pdflatex, ...
 };
 
-/// Writes report.md, report.html, report.tex and the figures that they need into a folder, which is made when
-/// it is not there; files of the same names are replaced, each whole or not at all. LaTeX is made into
-/// report.pdf where pdflatex is installed. Without gnuplot the report has no figures and says so. Throws
-/// recount::Error: bad_input where nothing can be written, unavailable when the disk is full.
+/// Writes report.md, report.html, report.tex with a table-N.tex for each table, table-N.csv, and the figures
+/// that they need into a folder, which is made when it is not there; files of the same names are replaced,
+/// each whole or not at all. LaTeX is made into report.pdf where pdflatex is installed. Without gnuplot the
+/// report has no figures and says so. Throws recount::Error: bad_input where nothing can be written,
+/// unavailable when the disk is full.
 [[nodiscard]] Published publish(Report report, const std::string& folder, const std::vector<Format>& formats);
 
 } // namespace recount::report

@@ -1,5 +1,6 @@
 // Method, witnesses, and what was not counted.
 #include "report/build_report.hpp"
+#include "statistics/difference.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,6 +43,19 @@ bool any_runs(const result::Results& results, bool records) {
   });
 }
 
+std::string statistic_prose(statistics::Statistic statistic) {
+  std::string text =
+      fmt::format("Tables, figures and text give the {} of the repetitions", statistics::name_of(statistic));
+  if (statistic == statistics::Statistic::median)
+    text += fmt::format(" with its 95 % bootstrap interval (the range of fewer than {} values)",
+                        statistics::least_for_interval);
+  return text +
+         fmt::format(". A difference is stated only if the 95 % intervals of the medians are disjoint and "
+                     "Welch's t test rejects equality at the level {}, or if the model gives both "
+                     "values.",
+                     statistics::comparison_level);
+}
+
 } // namespace
 
 std::vector<std::string> not_counted(const result::Results& results) {
@@ -73,8 +87,8 @@ std::vector<document::Block> method_section(const result::Results& results,
   if (any_runs(results, false))
     blocks.emplace_back(document::Paragraph{
         "Each repetition ran in a new process, in random order, with its memory written before the "
-        "measurement. Tables show means; all values are in the appendix. Figures show medians with a "
-        "band from the 10th to the 90th percentile."});
+        "measurement. All values are in the appendix. " +
+        statistic_prose(results.statistic)});
   const auto names = witnesses_of(results);
   std::vector<std::string> who;
   for (const WitnessRow& row : witness_rows)
@@ -93,15 +107,18 @@ std::vector<document::Block> method_section(const result::Results& results,
   return blocks;
 }
 
-std::vector<document::Block> warnings_section(const result::Results& results) {
+std::vector<document::Block> warnings_section(const result::Results& results,
+                                              const std::vector<std::string>& of_figures) {
   std::vector<std::string> items = results.warnings;
+  items.insert(items.end(), of_figures.begin(), of_figures.end());
   std::map<std::string, std::size_t> flags; // by the word before any number
   std::size_t flagged = 0, multiplexed = 0, most = results.observations.size();
   double least = 1;
   for (const auto& o : results.observations) {
-    for (const auto& flag : o.flags)
-      ++flags[flag.substr(0, flag.find(' '))];
-    flagged += o.flags.empty() ? 0U : 1U;
+    const auto disturbances = result::disturbances(o);
+    for (const auto& what : disturbances)
+      ++flags[what.substr(0, what.find(' '))];
+    flagged += disturbances.empty() ? 0U : 1U;
     if (!o.enabled_ns || !o.running_ns || *o.enabled_ns <= 0 || *o.running_ns >= *o.enabled_ns) continue;
     ++multiplexed;
     least = std::min(least, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
@@ -110,10 +127,10 @@ std::vector<document::Block> warnings_section(const result::Results& results) {
     std::vector<std::string> kinds;
     for (const auto& [flag, count] : flags)
       kinds.push_back(fmt::format("{} {}", flag, count));
-    items.push_back(fmt::format(
-        "{} of {} values come from disturbed repetitions ({}); the means include them, and they are "
-        "marked in the list of all values.",
-        flagged, most, fmt::join(kinds, ", ")));
+    items.push_back(fmt::format("{} of {} values come from repetitions that lost more than {} % of their "
+                                "time ({}); they are included, "
+                                "and marked in the list of all values.",
+                                flagged, most, result::disturbed_percent, fmt::join(kinds, ", ")));
   }
   if (multiplexed > 0)
     items.push_back(

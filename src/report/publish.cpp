@@ -26,9 +26,9 @@ struct FormatRow {
   Format format;
   const char *name, *file;
 };
-constexpr std::array format_rows{FormatRow{Format::markdown, "markdown", "report.md"},
-                                 FormatRow{Format::html, "html", "report.html"},
-                                 FormatRow{Format::latex, "latex", "report.tex"}};
+constexpr std::array format_rows{
+    FormatRow{Format::markdown, "markdown", "report.md"}, FormatRow{Format::html, "html", "report.html"},
+    FormatRow{Format::latex, "latex", "report.tex"}, FormatRow{Format::csv, "csv", ""}}; // tables alone
 
 bool wants(const std::vector<Format>& formats, Format format) {
   return std::ranges::find(formats, format) != formats.end();
@@ -59,10 +59,11 @@ public:
     make_folder(folder_);
     draw();
     for (const FormatRow& row : format_rows)
-      if (wants(formats_, row.format)) {
+      if (wants(formats_, row.format) && *row.file) {
         write_file(path(row.file), text(row.format));
         made_.files.push_back(path(row.file));
       }
+    write_tables();
     if (wants(formats_, Format::latex)) typeset();
     made_.files.insert(made_.files.end(), figures_.begin(), figures_.end());
     return std::move(made_);
@@ -77,6 +78,20 @@ private:
     if (format == Format::markdown) return document::to_markdown(report_.document);
     if (format == Format::latex) return document::to_latex(report_.document);
     return document::to_html(report_.document, [this](const std::string& name) { return svgs_.at(name); });
+  }
+
+  /// Each table by itself, with the number that it has in the report.
+  void write_tables() {
+    std::size_t number = 0;
+    for (const document::Block& block : report_.document.blocks) {
+      const auto* const table = std::get_if<document::Table>(&block);
+      if (!table) continue;
+      const std::string name = path(fmt::format("table-{}", ++number));
+      if (wants(formats_, Format::latex)) write_file(name + ".tex", document::latex_table(*table));
+      if (wants(formats_, Format::csv)) write_file(name + ".csv", document::csv_table(*table));
+      for (const auto& [format, suffix] : {std::pair{Format::latex, ".tex"}, {Format::csv, ".csv"}})
+        if (wants(formats_, format)) made_.files.push_back(name + suffix);
+    }
   }
 
   /// Each figure for all formats at once. If gnuplot is missing, this is reported once.
@@ -178,7 +193,7 @@ Format parse_format(const std::string& name) {
     names.emplace_back(row.name);
   }
   throw bad_input("--format " + name, "no such format",
-                  base::did_you_mean(name, names, "markdown, html or latex"));
+                  base::did_you_mean(name, names, "markdown, html, latex or csv"));
 }
 
 Published publish(Report report, const std::string& folder, const std::vector<Format>& formats) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 namespace recount::result {
 namespace {
@@ -46,11 +47,47 @@ void add(Series& series, double x, const result::Observation& o, const Measure& 
     return;
   }
   at.values.push_back(*measured);
-  if (!o.flags.empty()) ++at.flagged;
+  if (!disturbances(o).empty()) ++at.flagged;
   if (o.enabled_ns && o.running_ns && *o.enabled_ns > 0)
     at.least_running =
         std::min(at.least_running, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
 }
+
+/// The series of an observation and its x, looked up once for each point, witness and metric: the
+/// observations of a point share it (result::Shared).
+class SeriesIndex {
+public:
+  SeriesIndex(std::map<Key, Series>& all, const result::Results& results, const std::string& x)
+      : all_(all), results_(results), x_(x) {}
+
+  /// No series where x is absent or a word.
+  std::pair<Series*, double> find(const result::Observation& o) {
+    auto& points = by_name_[o.kernel][o.witness][o.metric];
+    const auto [at, fresh] = points.try_emplace({o.run.identity(), o.params.identity()});
+    if (fresh) {
+      result::Params params = o.params;
+      if (const auto value = take_x(params, x_))
+        at->second = {&all_[{machine_of(results_, o.run), o.kernel, o.metric, o.witness, std::move(params)}],
+                      *value};
+    }
+    return at->second;
+  }
+
+private:
+  using Pair = std::pair<const void*, const void*>;
+  struct HashOfPair {
+    std::size_t operator()(const Pair& pair) const {
+      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+    }
+  };
+  template <class Value>
+  using ByName = std::map<std::string, Value>;
+
+  std::map<Key, Series>& all_;
+  const result::Results& results_;
+  const std::string& x_;
+  ByName<ByName<ByName<std::unordered_map<Pair, std::pair<Series*, double>, HashOfPair>>>> by_name_;
+};
 
 /// A failed run leaves a gap in the curves that it would have been part of.
 void add_gaps(std::map<Key, Series>& all, const result::Results& results, const std::string& x) {
@@ -68,13 +105,13 @@ void add_gaps(std::map<Key, Series>& all, const result::Results& results, const 
   }
 }
 
-Curve finish(const Key& key, Series&& series) {
+Curve finish(const Key& key, Series&& series, statistics::Statistic statistic) {
   Curve curve;
   std::tie(curve.machine, curve.kernel, curve.metric, curve.witness, curve.params) = key;
   curve.reason = std::move(series.reason);
   for (const auto& [x, gathered] : series.points) {
     Point point{x, {}, gathered.flagged, gathered.least_running};
-    if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values);
+    if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values, statistic);
     curve.points.push_back(point);
   }
   return curve;
@@ -105,17 +142,15 @@ std::vector<Curve> curves(const result::Results& results, const std::string& x,
                           const std::function<bool(const result::Observation&)>& wanted,
                           const Measure& measure) {
   std::map<Key, Series> all;
+  SeriesIndex index(all, results, x);
   for (const auto& o : results.observations) {
     if (!wanted(o)) continue;
-    auto params = o.params;
-    const auto at = take_x(params, x);
-    if (!at) continue;
-    add(all[{machine_of(results, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o, measure);
+    if (const auto [series, at] = index.find(o); series) add(*series, at, o, measure);
   }
   add_gaps(all, results, x);
   std::vector<Curve> made;
   for (auto& [key, series] : all)
-    made.push_back(finish(key, std::move(series)));
+    made.push_back(finish(key, std::move(series), results.statistic));
   return made;
 }
 

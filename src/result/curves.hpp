@@ -25,7 +25,7 @@ using Measure = std::function<std::optional<double>(const result::Observation&)>
 struct Point {
   double x = 0;
   std::optional<statistics::Summary> y;
-  std::size_t flagged = 0;    ///< repetitions whose flags cast doubt on them (still part of the summary)
+  std::size_t flagged = 0;    ///< disturbed repetitions (still part of the summary)
   double least_running = 1.0; ///< smallest share of time that a counter ran; below 1: multiplexed
 };
 

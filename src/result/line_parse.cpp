@@ -37,6 +37,12 @@ Run parse_run(const Fields& fields, const std::string& where) {
     run.seed = seed->get<std::uint64_t>();
   }
   run.plan = fields.table("plan");
+  run.runs_planned = fields.whole_maybe("runs_planned").value_or(0);
+  if (const nlohmann::json* planned = fields.find("planned")) {
+    if (!planned->is_object()) fields.fail("\"planned\" is not an object");
+    for (const auto& [name, n] : planned->items())
+      run.planned.emplace(name, fields.whole(n, "planned"));
+  }
   run.presets = fields.table("presets");
   run.verdicts = fields.table("verdicts");
   run.skipped = fields.table("skipped");
@@ -66,8 +72,10 @@ Observation parse_observation(const Fields& fields) {
   observation.nesting = fields.text_or("nesting");
   if (const nlohmann::json* placement = fields.find("placement")) {
     if (!placement->is_object()) fields.fail("\"placement\" is not an object");
+    std::map<std::string, std::int64_t> stated;
     for (const auto& [name, v] : placement->items())
-      observation.placement.emplace(name, fields.whole(v, "placement"));
+      stated.emplace(name, fields.whole(v, "placement"));
+    observation.placement = std::move(stated);
   }
   observation.flags = fields.words("flags");
   return observation;

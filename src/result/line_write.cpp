@@ -24,7 +24,8 @@ Json json(const CacheNote& cache) {
 /// What observations, failures and sections share.
 template <class Line>
 Json start(const char* type, const Line& line) {
-  Json object{{"type", type}, {"run", line.run}, {"kernel", line.kernel}};
+  const std::string& run = line.run;
+  Json object{{"type", type}, {"run", run}, {"kernel", line.kernel}};
   object["params"] = json(line.params);
   object["repetition"] = line.repetition;
   if constexpr (requires { line.witness; }) object["witness"] = line.witness;
@@ -58,6 +59,8 @@ std::string to_line(const Run& run) {
   object["command"] = run.command;
   object["seed"] = run.seed;
   object["plan"] = run.plan;
+  if (run.runs_planned > 0) object["runs_planned"] = run.runs_planned;
+  if (!run.planned.empty()) object["planned"] = run.planned;
   if (!run.presets.empty()) object["presets"] = run.presets;
   if (!run.verdicts.empty()) object["verdicts"] = run.verdicts;
   if (!run.skipped.empty()) object["skipped"] = run.skipped;
@@ -79,14 +82,14 @@ std::string to_line(const Observation& observation) {
     if (reason.empty()) reason = "no reason given";
   }
   if (!reason.empty()) object["reason"] = reason;
-  if (!observation.unit.empty()) object["unit"] = observation.unit;
+  if (!observation.unit.empty()) object["unit"] = observation.unit.get();
   if (observation.accesses) object["accesses"] = *observation.accesses;
   if (observation.enabled_ns) object["enabled_ns"] = *observation.enabled_ns;
   if (observation.running_ns) object["running_ns"] = *observation.running_ns;
   if (observation.seconds && std::isfinite(*observation.seconds)) object["seconds"] = *observation.seconds;
   if (observation.bias) object["bias"] = *observation.bias;
-  if (!observation.nesting.empty()) object["nesting"] = observation.nesting;
-  if (!observation.placement.empty()) object["placement"] = observation.placement;
+  if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
+  if (!observation.placement.empty()) object["placement"] = observation.placement.get();
   if (!observation.flags.empty()) object["flags"] = observation.flags;
   return text(object);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "result/run.hpp"
+#include "result/shared.hpp"
 
 #include <cstdint>
 #include <map>
@@ -30,27 +31,36 @@ using Number = std::variant<std::monostate, std::int64_t, double>;
 
 /// One line of a results file; see recount-results(5).
 struct Observation {
-  std::string run;                        ///< id of the run (the header line) that made it
+  Shared<std::string> run;                ///< id of the run (the header line) that made it
   std::string kernel;                     ///< "stride"
-  Params params;                          ///< the point
+  Shared<Params> params;                  ///< the point
   int repetition = 0;                     ///< 0-based
   std::string witness;                    ///< "perf", "papi", "clock", "model", "model:i7-9700"
   std::string metric;                     ///< preset or event name, or "seconds", "tsc_cycles"
   Number value;                           ///< monostate: not counted, and `reason` says why
-  std::string reason;                     ///< why there is no value; empty when there is one
+  Shared<std::string> reason;             ///< why there is no value; empty when there is one
   std::optional<std::int64_t> accesses;   ///< element accesses of the measured region
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
-  std::string unit;              ///< of a metric, or "ns" of an event that counts time; empty: a plain count
+  Shared<std::string> unit;      ///< of a metric, or "ns" of an event that counts time; empty: a plain count
   std::optional<double> seconds; ///< wall time of the region, if measured with the count
   std::optional<std::int64_t> bias; ///< count of an empty region, already subtracted from `value`
   /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
   /// execution, "apart" over one of their own; empty: nobody else was there.
-  std::string nesting;
+  Shared<std::string> nesting;
   /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
-  std::map<std::string, std::int64_t> placement;
-  std::vector<std::string> flags; ///< disturbances of the repetition: "steal 3 ms", "migrated", ...
+  Shared<std::map<std::string, std::int64_t>> placement;
+  /// What happened during the repetition: "steal 3 ms (0.4 %)", "migrated", ... See disturbances().
+  std::vector<std::string> flags;
 };
+
+/// A repetition is disturbed if one cause took more than this share of its time.
+inline constexpr double disturbed_percent = 1;
+
+/// The causes that took more than `disturbed_percent` of the time of a repetition, each with its share
+/// ("preempted 4.2 %"): time stolen by the hypervisor, preemption, throttling, a changed frequency. Empty:
+/// the repetition is not disturbed. A flag without a known share is none, except thermal throttling.
+[[nodiscard]] std::vector<std::string> disturbances(const Observation& observation);
 
 /// Whether an observation of a cache inference is a reading that it took on its way, not a point of a grid of
 /// sizes and strides: a visit, or a chase whose passes are no multiple of the stride.

@@ -3,6 +3,7 @@
 
 #include "result/observation.hpp"
 #include "result/run.hpp"
+#include "statistics/statistics.hpp"
 
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct Results {
   std::vector<Failure> failures;
   std::vector<Section> sections;
   std::vector<std::string> warnings; ///< "FILE: the last line is torn, ignored", repeated observations
+  /// What stands for the repetitions of a point, in everything that is made of these results.
+  statistics::Statistic statistic = statistics::Statistic::median;
 
   /// The run of that id, or nullptr.
   [[nodiscard]] const Run* run(const std::string& id) const;

@@ -37,6 +37,10 @@ struct Run {
   /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
   /// "repeat", ...): a sweep resumes only a file whose plan is its own.
   std::map<std::string, std::string> plan;
+  /// Runs of the whole plan, and where they are not too many their repetitions by name (planned_name()), so
+  /// that an incomplete file can tell what is missing.
+  std::int64_t runs_planned = 0; ///< 0: not stated
+  std::map<std::string, std::int64_t> planned;
   /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
   std::map<std::string, std::string> presets;
   /// Presets and events that did not agree in recount check on this machine, and why: "dead on this machine".

@@ -1,8 +1,14 @@
 #include "statistics/statistics.hpp"
 
+#include "base/nearest.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/math/special_functions/beta.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
@@ -26,7 +32,41 @@ double quantile_of_sorted(const std::vector<double>& sorted, double p) {
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
+
+constexpr double interval_tail = 0.025; // on either side
+
+constexpr std::array statistic_names{"median", "minimum", "mean"}; // in the order of Statistic
+
+/// The rank, from 1, of the value that the median of a resample of n exceeds in all but `interval_tail` of
+/// the cases: the least k with P(Binomial(n, k / n) >= (n + 1) / 2) >= interval_tail.
+std::size_t lower_rank(std::size_t n) {
+  thread_local std::size_t last_n = 0, last_rank = 0; // points have equally many repetitions
+  if (n == last_n) return last_rank;
+  const std::size_t half = (n + 1) / 2;
+  const double share =
+      boost::math::ibeta_inv(static_cast<double>(half), static_cast<double>(n - half + 1), interval_tail);
+  last_n = n;
+  last_rank = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
+  return last_rank;
+}
 } // namespace
+
+const char* name_of(Statistic statistic) noexcept {
+  return statistic_names[static_cast<std::size_t>(statistic)];
+}
+
+Statistic parse_statistic(std::string_view name) {
+  const auto* const at = std::ranges::find(statistic_names, name);
+  if (at == statistic_names.end())
+    throw bad_input("--statistic " + std::string(name), "no such statistic",
+                    base::did_you_mean(name, statistic_names, "--statistic median, minimum or mean"));
+  return static_cast<Statistic>(at - statistic_names.begin());
+}
+
+Interval median_interval(std::span<const double> sorted) {
+  const std::size_t rank = lower_rank(sorted.size());
+  return {sorted[rank - 1], sorted[sorted.size() - rank]};
+}
 
 double quantile(std::span<const double> values, double p) {
   auto sorted = checked(values);
@@ -52,7 +92,7 @@ double median_absolute_deviation(std::span<const double> values) {
   return stats::median(deviations);
 }
 
-Summary summarise(std::span<const double> values) {
+Summary summarise(std::span<const double> values, Statistic statistic) {
   auto sorted = checked(values);
   std::sort(sorted.begin(), sorted.end());
   Summary s;
@@ -64,6 +104,14 @@ Summary summarise(std::span<const double> values) {
   s.p90 = quantile_of_sorted(sorted, 0.9);
   s.median = quantile_of_sorted(sorted, 0.5);
   s.mad = median_absolute_deviation(sorted);
+  const std::array by_statistic{s.median, s.min, s.mean}; // in the order of Statistic
+  s.statistic = statistic;
+  s.value = s.low = s.high = by_statistic[static_cast<std::size_t>(statistic)];
+  if (statistic == Statistic::median) {
+    const auto [low, high] = median_interval(sorted);
+    s.low = low;
+    s.high = high;
+  }
   return s;
 }
 

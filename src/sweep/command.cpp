@@ -4,6 +4,7 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
+#include "command/statistic.hpp"
 #include "command/table_export.hpp"
 #include "command/verdicts.hpp"
 #include "kernel/kernel.hpp"
@@ -110,6 +111,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
   SweepPlot plot(o.plot, o.figure, figures);
+  const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
   if (!o.quiet) {
@@ -118,7 +120,8 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   }
   if (o.dry_run) return 0;
   command::catch_stop_signals();
-  const sweep::Ended ended = conduct(session, o, plot);
+  sweep::Ended ended = conduct(session, o, plot);
+  ended.results.statistic = statistic;
   report(session, ended, o);
   tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended)});
   if (ended.outcome.stopped)
@@ -155,6 +158,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .flag("--resume", o->resume, "resume FILE: run only what is missing")
                 .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
+                .text("--statistic", o->statistic, "NAME", command::statistic_help)
                 .text("--export", o->export_to, "FILE", command::export_help)
                 .text("--plot", o->plot, "FILE",
                       "plot the curves at the end; - plots on the terminal and updates")

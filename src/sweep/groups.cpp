@@ -7,18 +7,18 @@ namespace recount::sweep {
 
 std::optional<double> SweepGroup::per_access() const {
   if (!summary || !accesses || *accesses <= 0) return std::nullopt;
-  return summary->median / static_cast<double>(*accesses);
+  return summary->value / static_cast<double>(*accesses);
 }
 
-std::vector<SweepGroup> sweep_groups(const std::vector<result::Observation>& observations) {
+std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::map<std::tuple<result::Params, std::string, std::string>, SweepGroup> groups;
-  for (const auto& o : observations) {
+  for (const auto& o : results.observations) {
     auto& group = groups[{o.params, o.metric, o.witness}];
     group.params = o.params;
     group.witness = o.witness;
     group.metric = o.metric;
     if (o.accesses) group.accesses = o.accesses;
-    if (!o.flags.empty()) ++group.flagged;
+    if (!result::disturbances(o).empty()) ++group.flagged;
     if (const auto value = result::as_double(o.value)) {
       group.values.push_back(*value);
     } else {
@@ -28,7 +28,7 @@ std::vector<SweepGroup> sweep_groups(const std::vector<result::Observation>& obs
   }
   std::vector<SweepGroup> all;
   for (auto& [key, group] : groups) {
-    if (!group.values.empty()) group.summary = statistics::summarise(group.values);
+    if (!group.values.empty()) group.summary = statistics::summarise(group.values, results.statistic);
     all.push_back(std::move(group));
   }
   return all;

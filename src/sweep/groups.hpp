@@ -18,14 +18,14 @@ struct SweepGroup {
   std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
   std::size_t missing = 0; ///< repetitions without a value
-  std::size_t flagged = 0; ///< repetitions with a flag
+  std::size_t flagged = 0; ///< disturbed repetitions
   std::optional<std::int64_t> accesses;
-  /// Median divided by the accesses; none where either is not known.
+  /// The statistic divided by the accesses; none where either is not known.
   [[nodiscard]] std::optional<double> per_access() const;
 };
 
 /// By point, metric and witness, points in their natural order.
-[[nodiscard]] std::vector<SweepGroup> sweep_groups(const std::vector<result::Observation>& observations);
+[[nodiscard]] std::vector<SweepGroup> sweep_groups(const result::Results& results);
 
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);

@@ -1,4 +1,5 @@
 #include "sweep/session.hpp"
+#include "result/completeness.hpp"
 #include "result/write.hpp"
 #include "witness/witness.hpp"
 
@@ -43,6 +44,20 @@ std::unique_ptr<result::Writer> open(const Batch& batch, result::Results& there)
   return writer;
 }
 
+/// What is planned, for files that are read while they are incomplete. A witness that speaks for others
+/// ("both") leaves no observations of its own name: such a plan is not stated.
+void state_plan(result::Run& header, const std::vector<Job>& jobs) {
+  std::map<std::string, std::int64_t> planned;
+  for (const Job& job : jobs) {
+    const auto& witness = witness::find(job.witness);
+    if (witness.passes != 1 || witness.names(job.witness) != std::vector{job.witness}) return;
+    ++planned[result::planned_name(job.witness, job.kernel, job.point)];
+  }
+  if (planned.size() > result::most_planned_names) return;
+  header.runs_planned = static_cast<std::int64_t>(jobs.size());
+  header.planned = std::move(planned);
+}
+
 } // namespace
 
 Ended conduct(const Session& session, const Listener& listener) {
@@ -61,6 +76,7 @@ Ended conduct(const Batch& batch, const Listener& listener) {
   if (left.empty()) return ended;
 
   result::Run header = batch.header;
+  state_plan(header, jobs);
   if (!ended.results.runs.empty()) header.resumes = ended.results.runs.front().id;
   if (writer) writer->write(header);
   ended.results.runs.push_back(header);

@@ -54,7 +54,7 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
 
 /// A row for each point, witness and metric.
 [[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended);
-/// Median, minimum and spread of each point, metric and witness; what was not counted, with its reasons.
+/// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
 /// The same as one JSON object, documented in recount-sweep(1).
 [[nodiscard]] std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended);

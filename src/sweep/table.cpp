@@ -31,10 +31,8 @@ std::string show_per_access(const SweepGroup& group) {
   return group.metric == "seconds" ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
 }
 
-/// From the tenth to the ninetieth percentile, as a share of the median.
-std::string show_spread(const statistics::Summary& s) {
-  if (s.n < 2 || s.median == 0) return s.n < 2 ? "-" : show(s.p90 - s.p10);
-  return fmt::format("{:.1f} %", 100 * (s.p90 - s.p10) / std::abs(s.median));
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
 }
 
 Json json(const result::Params& params) {
@@ -61,10 +59,12 @@ std::string mark_of(const SweepGroup& group, const std::map<std::string, std::st
 Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
-  for (const char* name : {"median", "min", "max", "mean", "p10", "p90"})
+  for (const char* name : {"median", "low", "high", "min", "max", "mean", "p10", "p90"})
     object[name] = nullptr;
   if (const auto& s = group.summary) {
     object["median"] = s->median;
+    object["low"] = s->low;
+    object["high"] = s->high;
     object["min"] = s->min;
     object["max"] = s->max;
     object["mean"] = s->mean;
@@ -94,7 +94,7 @@ std::string kind(const std::string& reason) {
 } // namespace
 
 command::Table sweep_summary(const sweep::Ended& ended) {
-  const auto groups = sweep_groups(ended.results.observations);
+  const auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   const auto marks = marks_of(ended);
   using Align = command::Table::Align;
@@ -103,8 +103,13 @@ command::Table sweep_summary(const sweep::Ended& ended) {
     columns.push_back({name, Align::right});
   for (const char* head : {"metric", "witness"})
     columns.push_back({head, Align::left});
-  for (const char* head : {"n", "median", "min", "spread", "per access", "flagged"})
-    columns.push_back({head, Align::right});
+  const statistics::Statistic statistic = ended.results.statistic;
+  const bool intervals = statistic == statistics::Statistic::median;
+  columns.push_back({"n", Align::right});
+  columns.push_back({statistics::name_of(statistic), Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right});
+  columns.push_back({"per access", Align::right});
+  columns.push_back({"disturbed", Align::right});
   const bool marked =
       std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
   if (marked) columns.push_back({"verdict", Align::left});
@@ -114,11 +119,14 @@ command::Table sweep_summary(const sweep::Ended& ended) {
     for (const auto& name : names)
       row.push_back(show(group.params.at(name)));
     row.insert(row.end(), {group.metric, group.witness, std::to_string(group.values.size())});
-    if (const auto& s = group.summary)
-      row.insert(row.end(), {show(s->median), show(s->min), show_spread(*s), show_per_access(group),
-                             group.flagged > 0 ? std::to_string(group.flagged) : "-"});
-    else
+    if (const auto& s = group.summary) {
+      row.push_back(show(s->value));
+      if (intervals) row.push_back(show_interval(*s));
+      row.push_back(show_per_access(group));
+      row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+    } else {
       row.push_back("not counted");
+    }
     if (group.summary && marked) row.push_back(command::in_parentheses(mark_of(group, marks)));
     table.add(row);
   }
@@ -129,7 +137,7 @@ std::string sweep_table(const sweep::Ended& ended) {
   const command::Table table = sweep_summary(ended);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
-  for (const auto& group : sweep_groups(ended.results.observations))
+  for (const auto& group : sweep_groups(ended.results))
     if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
     text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
@@ -145,7 +153,7 @@ std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended)
   object["stopped"] = ended.outcome.stopped;
   const auto marks = marks_of(ended);
   object["summary"] = object["failures"] = object["skipped"] = Json::array();
-  for (const auto& group : sweep_groups(ended.results.observations))
+  for (const auto& group : sweep_groups(ended.results))
     object["summary"].push_back(json(group, marks));
   for (const auto& f : ended.results.failures)
     object["failures"].push_back({{"params", json(f.params)},

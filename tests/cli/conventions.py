@@ -20,7 +20,7 @@ import tempfile
 # command only is checked against itself.
 KINDS = {
     '--event': 'LIST ...', '--witness': 'LIST ...', '--repeat': 'N', '--pid': 'LIST ...', '--cpu': 'N', '--pmu': 'NAME',
-    '--domain': 'DOMAIN', '--output': 'FILE', '--seed': 'N', '--timeout': 'SECONDS', '--export': 'FILE', '--plot': 'FILE',
+    '--domain': 'DOMAIN', '--output': 'FILE', '--seed': 'N', '--timeout': 'SECONDS', '--export': 'FILE', '--plot': 'FILE', '--statistic': 'NAME',
     '--resume': '', '--quiet': '', '--verbose': '', '--dry-run': '', '--json': '', '--all': '', '--help': '',
 }
 SHORT_NAMES = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o', '--quiet': '-q', '--verbose': '-v',

@@ -62,7 +62,8 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output", "--plot", "--script", "--folded", "--export"};
+const std::set<std::string> written{"--output", "--plot",   "--script",
+                                    "--folded", "--export", "--caption-file"};
 const std::set<std::string> read_only{"--metrics",        "--table",      "--published",
                                       "--from",           "--identities", "--baseline",
                                       "--write-baseline", "--libpfm",     "--catalogue"};
@@ -152,6 +153,7 @@ void check_files(const Place& place, const std::string& command, const Example& 
   static const std::map<std::string, std::string> full{{"--plot", "full.svg"},
 
                                                        {"--script", "full.gp"},
+                                                       {"--caption-file", "full-caption.txt"},
                                                        {"--folded", "full.txt"},
                                                        {"--export", "full.md"}};
   const std::string file = option == "--output" ? example.output : full.at(option);

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
   const Made made = make(plan("1:4:1", "0", "segv", {"clock", "model:i7-9700"}, 3));
   std::set<std::string> seen;
   for (const auto& o : made.observations) {
-    BOOST_TEST(o.run == "R");
+    BOOST_TEST(o.run.get() == "R");
     seen.insert(result::params_json(o.params) + o.witness + o.metric + std::to_string(o.repetition));
   }
   BOOST_TEST(seen.size() == made.observations.size());

@@ -31,7 +31,7 @@ std::vector<result::Observation> observe(const std::string& witness, kernel::Ins
 
 std::int64_t whole(const result::Observation& o) {
   const auto* value = std::get_if<std::int64_t>(&o.value);
-  BOOST_TEST(value, o.metric << ": " << o.reason);
+  BOOST_TEST(value, o.metric << ": " << o.reason.get());
   return value ? *value : -1;
 }
 
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(the_clock_takes_its_own_cost_off_and_never_says_zero) {
 BOOST_AUTO_TEST_CASE(the_clock_says_what_it_does_not_tell) {
   Nothing nothing;
   const auto all = observe("clock", &nothing, {"PAPI_L1_DCM"});
-  BOOST_TEST(all[0].reason == "the clock measures only seconds and tsc_cycles");
+  BOOST_TEST(all[0].reason.get() == "the clock measures only seconds and tsc_cycles");
 }
 
 BOOST_AUTO_TEST_CASE(the_model_is_exact_and_repeats_itself) {

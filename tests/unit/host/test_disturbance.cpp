@@ -29,8 +29,9 @@ BOOST_AUTO_TEST_CASE(each_disturbance_is_named) {
     const auto all = change(make);
     return all.size() == 1 ? all[0] : std::to_string(all.size()) + " flags";
   };
-  BOOST_TEST(only([](recount::host::Disturbance& d) { d.steal_ns = 20'000'000; }) == "steal 20 ms");
-  BOOST_TEST(only([](recount::host::Disturbance& d) { d.throttled_ns = 1'500'000; }) == "throttled 1.5 ms");
+  BOOST_TEST(only([](recount::host::Disturbance& d) { d.steal_ns = 20'000'000; }) == "steal 20 ms (20 %)");
+  BOOST_TEST(only([](recount::host::Disturbance& d) { d.throttled_ns = 1'500'000; }) ==
+             "throttled 1.5 ms (1.5 %)");
   BOOST_TEST(only([](recount::host::Disturbance& d) { d.sibling_busy_ns = 40'000'000; }) ==
              "sibling busy 40 %");
   BOOST_TEST(only([](recount::host::Disturbance& d) { d.thermal_events = 1; }) == "thermal throttling");
@@ -38,6 +39,20 @@ BOOST_AUTO_TEST_CASE(each_disturbance_is_named) {
              "frequency 3000 to 2400 MHz");
   BOOST_TEST(only([](recount::host::Disturbance& d) { d.involuntary_switches = 1; }) == "preempted 1 time");
   BOOST_TEST(only([](recount::host::Disturbance& d) { d.involuntary_switches = 3; }) == "preempted 3 times");
+  BOOST_TEST(only([](recount::host::Disturbance& d) {
+               d.involuntary_switches = 3;
+               d.waiting_ns = 4'200'000; // not known before: no share
+             }) == "preempted 3 times");
+}
+
+BOOST_AUTO_TEST_CASE(a_preemption_has_the_time_in_the_run_queue) {
+  recount::host::Disturbance before, after;
+  before.waiting_ns = 1'000'000;
+  after.waiting_ns = 5'200'000;
+  after.involuntary_switches = 3;
+  after.monotonic_ns = 100'000'000;
+  BOOST_TEST(recount::host::flags(before, after) == std::vector<std::string>{"preempted 3 times (4.2 %)"},
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(totals_of_two_cpus_are_not_compared) {

@@ -83,11 +83,11 @@ BOOST_AUTO_TEST_CASE(counted_values_come_before_modelled_ones) {
   const auto groups = matmul::products(results);
   BOOST_REQUIRE(groups.size() == 1U);
   const matmul::Metrics& metrics = groups[0].of.begin()->second;
-  BOOST_TEST(matmul::mean(metrics, "PAPI_L1_DCM")->witness == "perf");
-  BOOST_TEST(matmul::mean(metrics, "PAPI_L1_DCM", "model")->value == 1);
+  BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM")->witness == "perf");
+  BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM", "model")->value == 1);
   BOOST_TEST(
       (matmul::witnesses(metrics, "PAPI_L1_DCM") == std::vector<std::string>{"perf", "papi", "model"}));
-  BOOST_TEST(!matmul::mean(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
+  BOOST_TEST(!matmul::central(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
 }
 
 BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {

@@ -6,7 +6,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
+#include <regex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace recount::plot;
 
@@ -80,6 +84,130 @@ BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_stand_on_a_logarithmic_axis) {
   for (auto& o : results.observations)
     o.value = 0.0; // no logarithm: linear again
   BOOST_TEST(!axis().log2);
+}
+
+BOOST_AUTO_TEST_CASE(names_of_levels_close_to_one_another_do_not_overlap) {
+  for (const double inches : {3.33, 7.0})
+    for (const double gap : {0.0, 0.01, 0.1, 1.0}) {
+      plot::Sheet sheet;
+      plot::Panel panel;
+      panel.x_along = plot::Panel::Along::settings;
+      panel.y_title = "GFLOP/s";
+      for (int k = 0; k < 3; ++k) {
+        plot::Series curve, level;
+        curve.label = curve.compact = "block, n = " + std::to_string(4096 + 2048 * k);
+        level.label = level.compact = "line, n = " + std::to_string(4096 + 2048 * k);
+        level.look = plot::Series::Look::level;
+        for (const double x : {128.0, 256.0, 512.0}) {
+          const double y = 2 + 3 * k + 0.001 * x, flat = 4 + gap * k;
+          curve.samples.push_back({x, y, y, y});
+          if (x != 256) level.samples.push_back({x, flat, flat, flat});
+        }
+        panel.series.push_back(curve);
+        panel.series.push_back(level);
+      }
+      sheet.panels = {panel};
+      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Layout l = plot::lay_out(sheet, canvas);
+      const auto& notes = l.panels.at(0).notes;
+      BOOST_TEST_REQUIRE(notes.size() == 3U);
+      const auto box = [&](const plot::Note& note) {
+        return plot::box_around(note.at, canvas.wide(note.text), canvas.tall() - 0.5);
+      };
+      for (std::size_t i = 0; i < notes.size(); ++i) {
+        BOOST_TEST(plot::inside(box(notes[i]), plot::Box{0, 0, l.width, l.height}));
+        for (std::size_t j = 0; j < i; ++j)
+          BOOST_TEST(!plot::overlap(box(notes[i]), box(notes[j])),
+                     "gap " << gap << " at " << inches << " in");
+      }
+    }
+}
+
+/// Relative luminance of sRGB (IEC 61966-2-1), "#RRGGBB": what is left of a colour in greyscale.
+double luminance(std::string_view colour) {
+  const auto channel = [&](std::size_t at) {
+    const double c = std::stoi(std::string(colour.substr(at, 2)), nullptr, 16) / 255.0;
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+}
+
+BOOST_AUTO_TEST_CASE(colours_of_equal_grey_differ_in_their_markers) {
+  const std::string style = plot::style_script().text();
+  const std::regex line(R"(set linetype (\d+) lc rgb '(#[0-9A-F]{6})' pt (\d+))");
+  struct Seen {
+    int linetype, marker;
+    double luminance;
+  };
+  std::vector<Seen> all;
+  for (std::sregex_iterator it(style.begin(), style.end(), line), end; it != end; ++it)
+    all.push_back({std::stoi((*it)[1]), std::stoi((*it)[3]), luminance(std::string((*it)[2]))});
+  BOOST_TEST_REQUIRE(all.size() == 2U * static_cast<std::size_t>(plot::categories + plot::steps));
+  for (const Seen& a : all) {
+    // Against white paper, contrast 1.8 or more: lines and markers, not text (WCAG 2.1 asks 3 of graphics).
+    BOOST_TEST(1.05 / (a.luminance + 0.05) >= 1.8, "linetype " << a.linetype);
+    for (const Seen& b : all)
+      if (a.linetype < b.linetype && a.linetype / 20 == b.linetype / 20)
+        BOOST_TEST(a.marker != b.marker, a.linetype << " and " << b.linetype);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(extreme_data_stay_on_the_page) {
+  const auto sweep = [](std::size_t curves, std::size_t points, auto y) {
+    plot::Sheet sheet;
+    plot::Panel panel;
+    panel.title = "kernel stride, witness clock; by size";
+    panel.x_title = "stride";
+    panel.y_title = "time per access (ns)";
+    panel.y_is_time = true;
+    for (std::size_t c = 0; c < curves; ++c) {
+      plot::Series series;
+      series.label = series.compact = std::to_string(c + 1) + " KiB";
+      for (std::size_t p = 0; p < points; ++p) {
+        const double x = std::pow(2.0, static_cast<double>(p)), value = y(c, p);
+        series.samples.push_back({x, value, value * 0.9, value * 1.1});
+      }
+      panel.series.push_back(series);
+    }
+    sheet.panels = {panel};
+    sheet.caption = {"A CPU with a rather long name @ 2.50 GHz (virtual machine: KVM)",
+                     "median of 5 repetitions",
+                     "3 of 60 repetitions disturbed (more than 1 % of their time lost)"};
+    return sheet;
+  };
+  const std::vector<plot::Sheet> sheets{
+      sweep(1, 1, [](auto, auto) { return 3.0; }),
+      sweep(1, 2, [](auto, auto p) { return 1.0 + static_cast<double>(p); }),
+      sweep(12, 8, [](auto c, auto p) { return static_cast<double>(1 + c * p); }),
+      sweep(4, 6, [](auto, auto) { return 5.0; }), sweep(3, 7, [](auto c, auto p) {
+        return std::pow(10.0, static_cast<double>(p) - 3) * (1.0 + static_cast<double>(c));
+      })};
+  for (const auto& sheet : sheets)
+    for (const double inches : {3.33, 7.0}) {
+      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Layout l = plot::lay_out(sheet, canvas);
+      const plot::Box page{0, 0, l.width, l.height};
+      BOOST_TEST(l.caption.size() == 1U);
+      BOOST_TEST(canvas.wide(l.caption.front()) <= l.width);
+      for (const auto& panel : l.panels) {
+        BOOST_TEST(plot::inside(panel.plot, page));
+        std::vector<plot::Box> texts;
+        for (const auto& tic : panel.x.tics) {
+          const double x = panel.plot.left + panel.x.place(tic.at) * panel.plot.width();
+          if (!tic.text.empty())
+            texts.push_back(
+                plot::box_around({x, panel.plot.bottom - canvas.tall()}, canvas.wide(tic.text), 7));
+        }
+        if (panel.labelled)
+          for (const auto& curve : panel.curves)
+            if (!curve.label.empty()) texts.push_back(curve.place.box);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+          BOOST_TEST(plot::inside(texts[i], page));
+          for (std::size_t j = 0; j < i; ++j)
+            BOOST_TEST(!plot::overlap(texts[i], texts[j]));
+        }
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_style_defines_every_linetype_that_is_used) {

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
   BOOST_TEST(simple->samples[0].low < simple->samples[0].y);
   BOOST_TEST(simple->band);
   BOOST_TEST(!simple->modelled);
-  BOOST_TEST(said(sheet, "median of 3 repetitions, band p10–p90"));
+  BOOST_TEST(said(sheet, "median of 3 repetitions, band: range"));
   BOOST_TEST(sheet.panels[0].title == "products of doubles, by the clock");
 }
 
@@ -173,6 +173,11 @@ BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
   BOOST_TEST(labels(both) == (std::vector<std::string>{"simple", "", "simple without TLB"}),
              boost::test_tools::per_element());
   BOOST_TEST(said(both, "solid: published"));
+  BOOST_TEST_REQUIRE(both.panels.size() == 2U);
+  BOOST_TEST(both.panels[1].y_title == "model / published");
+  for (const plot::Series& s : both.panels[1].series)
+    for (const plot::Sample& sample : s.samples)
+      BOOST_TEST(sample.y == 1);       // the model has the published values here
   BOOST_TEST(!said(both, "Some CPU")); // nothing of it came from this machine
   // A table of other columns: the model's curve has the name to itself.
   for (auto& o : results.observations)
@@ -181,6 +186,7 @@ BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
   BOOST_TEST(labels(alone) == (std::vector<std::string>{"simple", "simple without TLB"}),
              boost::test_tools::per_element());
   BOOST_TEST(!said(alone, "solid"));
+  BOOST_TEST(alone.panels.size() == 1U); // nothing to divide by
 }
 
 BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {

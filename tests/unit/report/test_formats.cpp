@@ -109,6 +109,19 @@ BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
   BOOST_TEST(holds(tex, "\\author{\\parbox{")); // names of many files: alone, an author's line does not break
 }
 
+BOOST_AUTO_TEST_CASE(a_table_is_there_by_itself) {
+  const recount::document::Table table{
+      "Times %\nof 2", {{"n"}, {"a, \"b\"", false}}, {{"1", "x_y"}, {"2", "line\nbreak"}}, {"by\rthe clock"}};
+  const std::string tex = recount::document::latex_table(table), csv = recount::document::csv_table(table);
+  BOOST_TEST(tex.starts_with("% Times % of 2\n% by the clock\n"));
+  for (const char* part :
+       {"\\begin{tabular}{@{}rl@{}}\n\\toprule", "\\midrule", "1 & x\\_", "\\bottomrule\n\\end{tabular}\n"})
+    BOOST_TEST(holds(tex, part), part);
+  for (const char* part : {"\\begin{document}", "\\tablecaption", "minipage"}) // nothing of a whole document
+    BOOST_TEST(!holds(tex, part), part);
+  BOOST_TEST(csv == "n,\"a, \"\"b\"\"\"\n1,x_y\n2,\"line\nbreak\"\n");
+}
+
 BOOST_AUTO_TEST_CASE(powers_are_raised) {
   BOOST_TEST(
       holds(recount::document::to_html(with("units of 10^6, n^3"), no_svg), "10<sup>6</sup>, n<sup>3</sup>"));

@@ -67,10 +67,10 @@ BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
   o.reason = "no PMU";
   const recount::result::Observation back = again(o);
   BOOST_TEST(!recount::result::as_double(back.value).has_value());
-  BOOST_TEST(back.reason == "no PMU");
+  BOOST_TEST(back.reason.get() == "no PMU");
   o = sample();
   o.value = std::numeric_limits<double>::infinity();
-  BOOST_TEST(again(o).reason == "the value is not a finite number");
+  BOOST_TEST(again(o).reason.get() == "the value is not a finite number");
 }
 
 BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
@@ -101,6 +101,8 @@ BOOST_AUTO_TEST_CASE(a_run_survives) {
   run.seed = std::numeric_limits<std::uint64_t>::max();
   run.plan = {{"--size", "4096"}};
   run.resumes = "earlier";
+  run.runs_planned = 7;
+  run.planned = {{"clock stride size=4096", 7}};
   const recount::result::Run back =
       std::get<recount::result::Run>(recount::result::parse_line(recount::result::to_line(run), "f:1"));
   BOOST_TEST(back.id == run.id);
@@ -108,6 +110,7 @@ BOOST_AUTO_TEST_CASE(a_run_survives) {
   BOOST_TEST((back.caches == run.caches && back.versions == run.versions && back.command == run.command));
   BOOST_TEST(back.seed == run.seed);
   BOOST_TEST((back.plan == run.plan && back.resumes == run.resumes));
+  BOOST_TEST((back.planned == run.planned && back.runs_planned == 7));
   BOOST_TEST(recount::result::new_run().id != run.id);
 }
 

@@ -1,0 +1,83 @@
+#include "result/completeness.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+namespace recount::result {
+namespace {
+
+/// The run that begins the plan of each run.
+std::map<std::string, std::string> first_runs(const Results& results) {
+  std::map<std::string, std::string> first;
+  for (const Run& run : results.runs) {
+    const auto earlier = first.find(run.resumes);
+    first[run.id] = earlier == first.end() ? run.id : earlier->second;
+  }
+  return first;
+}
+
+} // namespace
+
+std::string planned_name(const std::string& witness, const std::string& kernel, const Params& params) {
+  return fmt::format("{} {} {}", witness, kernel, describe(params));
+}
+
+std::vector<Incomplete> incomplete(const Results& results) {
+  const auto first = first_runs(results);
+  std::map<std::string, const Run*> plans; // by first run
+  for (const Run& run : results.runs)
+    if (run.runs_planned > 0 && !run.planned.empty()) plans.emplace(first.at(run.id), &run);
+  if (plans.empty()) return {};
+  using Done = std::set<std::pair<std::string, int>>; // names with repetitions
+  std::map<std::string, Done> done;
+  // The metrics of one run follow one another.
+  std::tuple<const void*, const void*, int, std::string_view, std::string_view> last;
+  const auto take = [&](const std::string& run, const auto& line) {
+    const auto at = first.find(run);
+    if (at == first.end() || !plans.contains(at->second)) return;
+    done[at->second].emplace(planned_name(line.witness, line.kernel, line.params), line.repetition);
+  };
+  for (const Observation& o : results.observations) {
+    const std::tuple now{o.run.identity(), o.params.identity(), o.repetition, std::string_view(o.witness),
+                         std::string_view(o.kernel)};
+    if (now == last) continue;
+    last = now;
+    take(o.run, o);
+  }
+  for (const Failure& f : results.failures)
+    take(f.run, f);
+  std::vector<Incomplete> all;
+  for (const auto& [id, run] : plans) {
+    Incomplete study;
+    study.planned = static_cast<std::size_t>(run->runs_planned);
+    std::map<std::string, std::int64_t> there;
+    for (const auto& [name, repetition] : done[id])
+      ++there[name];
+    for (const auto& [name, repetitions] : run->planned) {
+      const std::int64_t have = std::min(there[name], repetitions);
+      study.done += static_cast<std::size_t>(have);
+      if (have < repetitions)
+        study.missing.push_back(fmt::format("{} ({} of {})", name, repetitions - have, repetitions));
+    }
+    if (!study.missing.empty()) all.push_back(std::move(study));
+  }
+  return all;
+}
+
+std::string describe(const Incomplete& study) {
+  constexpr std::size_t most = 8;
+  const std::size_t named = std::min(most, study.missing.size());
+  std::string text = fmt::format(
+      "Incomplete: {} of {} runs; missing: {}", study.done, study.planned,
+      fmt::join(study.missing.begin(), study.missing.begin() + static_cast<std::ptrdiff_t>(named), "; "));
+  if (study.missing.size() > named) text += fmt::format("; and {} more", study.missing.size() - named);
+  return text + ". What was not run allows no conclusion.";
+}
+
+} // namespace recount::result

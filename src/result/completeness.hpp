@@ -1,0 +1,31 @@
+// Which of the planned runs a results file holds.
+#pragma once
+
+#include "result/read.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace recount::result {
+
+/// "clock matmul n=600 variant=ijk": a planned run without its repetition, as in Run::planned.
+[[nodiscard]] std::string planned_name(const std::string& witness, const std::string& kernel,
+                                       const Params& params);
+
+/// A plan is stated name by name up to so many names.
+inline constexpr std::size_t most_planned_names = 2000;
+
+/// A study that is not complete: it was stopped, or is still running.
+struct Incomplete {
+  std::size_t done = 0, planned = 0; ///< runs; failed ones are done
+  std::vector<std::string> missing;  ///< names with the missing repetitions: "clock ... (2 of 5)"
+};
+
+/// One for each plan that lacks runs. Runs that continue another one (Run::resumes) belong to it.
+[[nodiscard]] std::vector<Incomplete> incomplete(const Results& results);
+
+/// "5 of 24 runs; missing: clock matmul n=600 (2 of 5), ... and 3 more. ...".
+[[nodiscard]] std::string describe(const Incomplete& study);
+
+} // namespace recount::result

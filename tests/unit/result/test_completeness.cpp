@@ -1,0 +1,81 @@
+// What an incomplete results file lacks.
+#include "result/completeness.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+
+namespace {
+
+const result::Params small{{"n", std::int64_t{600}}}, large{{"n", std::int64_t{1000}}};
+
+/// 5 of small and 5 of large are planned.
+result::Results planned() {
+  result::Results results;
+  result::Run run;
+  run.id = "R";
+  run.runs_planned = 10;
+  run.planned = {{"clock matmul n=600", 5}, {"clock matmul n=1000", 5}};
+  results.runs = {run};
+  return results;
+}
+
+void add(result::Results& results, const result::Params& params, int repetition, const char* run = "R") {
+  for (const char* metric : {"seconds", "tsc_cycles"}) { // two lines, one run
+    result::Observation o;
+    o.run = run;
+    o.kernel = "matmul";
+    o.params = params;
+    o.repetition = repetition;
+    o.witness = "clock";
+    o.metric = metric;
+    o.value = 1.0;
+    results.observations.push_back(o);
+  }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(completeness)
+
+BOOST_AUTO_TEST_CASE(missing_repetitions_are_named) {
+  auto results = planned();
+  for (const int i : {0, 1, 2})
+    add(results, small, i);
+  results.failures.push_back({"R", "matmul", small, 3, "clock", "killed"}); // tried: not missing
+  const auto found = result::incomplete(results);
+  BOOST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found[0].done == 4U);
+  BOOST_TEST(
+      result::describe(found[0]) ==
+      "Incomplete: 4 of 10 runs; missing: clock matmul n=1000 (5 of 5); clock matmul n=600 (1 of 5). What "
+      "was not run allows no conclusion.");
+}
+
+BOOST_AUTO_TEST_CASE(a_complete_file_lacks_nothing) {
+  auto results = planned();
+  for (int i = 0; i < 5; ++i) {
+    add(results, small, i);
+    add(results, large, i);
+  }
+  BOOST_TEST(result::incomplete(results).empty());
+  for (auto& run : results.runs)
+    run.planned.clear(); // of an older recount: nobody knows
+  results.observations.resize(2);
+  BOOST_TEST(result::incomplete(results).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_continued_run_completes_the_first_one) {
+  auto results = planned();
+  result::Run rest = results.runs[0];
+  rest.id = "S";
+  rest.resumes = "R";
+  results.runs.push_back(rest);
+  for (int i = 0; i < 5; ++i) {
+    add(results, small, i, i < 2 ? "R" : "S");
+    add(results, large, i, "S");
+  }
+  BOOST_TEST(result::incomplete(results).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
