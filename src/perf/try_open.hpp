@@ -37,9 +37,9 @@ struct Attempt {
 /// The errno is that of the first attempt, which is about the event and not about what was dropped.
 [[nodiscard]] Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
-/// read(2) of an event or a group, repeated for up to a second while Linux refuses it with ECHILD: a child that
-/// inherited the group has only some of its events while it is created or exits (__perf_read_group_add() in
-/// kernel/events/core.c, since Linux 6.6).
+/// read(2) of an event or a group, repeated for up to a second while Linux refuses it with ECHILD: a child
+/// that inherited the group has only some of its events while it is created or exits (__perf_read_group_add()
+/// in kernel/events/core.c, since Linux 6.6).
 [[nodiscard]] ssize_t read_again(int fd, void* to, std::size_t bytes);
 
 } // namespace recount::perf

@@ -163,12 +163,9 @@ private:
   /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
   [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
     const double tall = canvas_.tall();
-    const Box box = box_around(note.at, canvas_.wide(note.text), tall - 0.5);
-    return std::ranges::any_of(look_.notes,
-                               [&](const Note& other) {
-                                 return overlap(box,
-                                                box_around(other.at, canvas_.wide(other.text), tall - 0.5));
-                               }) ||
+    const auto around = [&](const Note& n) { return box_around(n.at, canvas_.wide(n.text), tall - 0.5); };
+    const Box box = around(note);
+    return std::ranges::any_of(look_.notes, [&](const Note& n) { return overlap(box, around(n)); }) ||
            std::ranges::any_of(panel_.series, [&](const Series& series) {
              if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
                return false;

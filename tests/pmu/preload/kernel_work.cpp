@@ -8,7 +8,6 @@
 #include "kernel/matmul/native_matmul.hpp"
 #include "kernel/native.hpp"
 #include "kernel/system/native_system.hpp"
-#include "kernel/system/native_system.hpp"
 
 #include <cstring>
 #include <string_view>

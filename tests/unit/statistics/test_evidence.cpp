@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(overlapping_intervals_and_few_values_decide_nothing) {
 BOOST_AUTO_TEST_CASE(noise_is_hardly_ever_a_difference) {
   for (const std::size_t n : {3U, 5U, 10U, 30U})
     for (const Noise& noise : {Noise(quiet), Noise(lognormal), Noise(shared)})
-      BOOST_TEST(clear_share(n, noise, 1) <= 0.002, "n = " << n); // 0.0005, and more than four standard deviations
+      BOOST_TEST(clear_share(n, noise, 1) <= 0.002,
+                 "n = " << n); // 0.0005, and more than four standard deviations
 }
 
 BOOST_AUTO_TEST_CASE(an_effect_is_a_difference) {
