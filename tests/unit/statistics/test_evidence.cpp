@@ -136,9 +136,12 @@ BOOST_AUTO_TEST_CASE(overlapping_intervals_and_few_values_decide_nothing) {
 
 BOOST_AUTO_TEST_CASE(noise_is_hardly_ever_a_difference) {
   for (const std::size_t n : {3U, 5U, 10U, 30U})
-    for (const Noise& noise : {Noise(quiet), Noise(lognormal), Noise(shared)})
-      BOOST_TEST(clear_share(n, noise, 1) <= 0.002,
-                 "n = " << n); // 0.0005, and more than four standard deviations
+    for (const Noise& noise : {Noise(quiet), Noise(lognormal)})
+      BOOST_TEST(clear_share(n, noise, 1) <= 0.002, "n = " << n); // 0.0005, and more than four deviations
+  // Three repetitions, all of them disturbed on one side and none on the other, are no rarity: 2 in 100. No
+  // test of three values finds that, so that of five is asked for here.
+  for (const std::size_t n : {5U, 10U, 30U})
+    BOOST_TEST(clear_share(n, shared, 1) <= 0.004, "n = " << n); // (2/3)^5 (1/3)^5 2 = 0.0011 of n = 5
 }
 
 BOOST_AUTO_TEST_CASE(an_effect_is_a_difference) {
