@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_made_merged_and_replaced) {
   BOOST_TEST(records[0].machine.microcode == "0x2");
   std::size_t files = 0;
   for (const auto& file : fs::directory_iterator(state.file().parent_path()))
-    files += file.exists() ? 1 : 0;
+    files += file.exists() ? 1U : 0U;
   BOOST_TEST(files == 1U); // no temporary file is left
 }
 
