@@ -151,9 +151,8 @@ void check_streams(const Place& place, const std::string& command, const Example
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
   static const std::map<std::string, std::string> full{{"--plot", "full.svg"},
-
                                                        {"--script", "full.gp"},
-                                                       {"--caption-file", "full-caption.txt"},
+                                                       {"--caption-file", "full.txt"},
                                                        {"--folded", "full.txt"},
                                                        {"--export", "full.md"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
