@@ -91,13 +91,13 @@ bool within(int number, const std::vector<Range>& ranges) {
 
 /// Event select and unit mask as Linux programs them. Sources: arch/x86/events/intel/core.c
 /// (intel_perfmon_event_map), arch/x86/events/amd/core.c (amd_zen1_perfmon_event_map and later) of Linux 6.1.
-std::optional<EventCode> code_of(const perf_event_attr& attr, bool amd) {
-  if (attr.type == PERF_TYPE_RAW) {
-    const std::uint64_t high = amd ? attr.config >> 24 & 0xf00 : 0;
-    return EventCode{(attr.config & 0xff) | high, attr.config >> 8 & 0xff};
+std::optional<EventCode> code_of(std::uint32_t type, std::uint64_t config, bool amd) {
+  if (type == PERF_TYPE_RAW) {
+    const std::uint64_t high = amd ? config >> 24 & 0xf00 : 0;
+    return EventCode{(config & 0xff) | high, config >> 8 & 0xff};
   }
-  if (attr.type != PERF_TYPE_HARDWARE) return {};
-  switch (attr.config & 0xffffffff) {
+  if (type != PERF_TYPE_HARDWARE) return {};
+  switch (config & 0xffffffff) {
   case PERF_COUNT_HW_INSTRUCTIONS: return EventCode{0xc0, 0};
   case PERF_COUNT_HW_BRANCH_INSTRUCTIONS: return EventCode{amd ? 0xc2U : 0xc4U, 0};
   case PERF_COUNT_HW_BRANCH_MISSES: return EventCode{amd ? 0xc3U : 0xc5U, 0};
@@ -154,11 +154,22 @@ std::vector<const Erratum*> of_cpu(const host::Cpu& cpu, const std::vector<Errat
 
 std::vector<const Erratum*> of_event(const Event& event, const host::Cpu& cpu,
                                      const std::vector<Erratum>& all) {
-  const auto code = code_of(event.attr, cpu.vendor == "AuthenticAMD");
+  const auto code = code_of(event.attr.type, event.attr.config, cpu.vendor == "AuthenticAMD");
   std::vector<const Erratum*> found;
   if (!code) return found;
   for (const Erratum* const erratum : of_cpu(cpu, all))
     if (concerns(*erratum, *code)) found.push_back(erratum);
+  return found;
+}
+
+std::vector<const Erratum*> of_pmu(std::string_view pmu, std::uint32_t type, std::uint64_t config,
+                                   const std::vector<Erratum>& all) {
+  std::vector<const Erratum*> found;
+  for (const Erratum& erratum : all) {
+    const auto code = code_of(type, config, erratum.vendor == "AuthenticAMD");
+    if (code && std::ranges::find(erratum.pmus, pmu) != erratum.pmus.end() && concerns(erratum, *code))
+      found.push_back(&erratum);
+  }
   return found;
 }
 

@@ -50,4 +50,9 @@ struct Erratum {
 [[nodiscard]] std::vector<const Erratum*> of_event(const Event& event, const host::Cpu& cpu,
                                                    const std::vector<Erratum>& all = known());
 
+/// Those of the CPUs that libpfm4 names `pmu`, for an event as perf_event_attr encodes it. Pure.
+[[nodiscard]] std::vector<const Erratum*> of_pmu(std::string_view pmu, std::uint32_t type,
+                                                 std::uint64_t config,
+                                                 const std::vector<Erratum>& all = known());
+
 } // namespace recount::errata

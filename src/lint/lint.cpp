@@ -123,6 +123,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
     check_formulas(one, document, findings);
     check_family(one, findings);
     check_meaning(one, findings);
+    check_errata(one, findings);
     check_identities(one, options.identities ? *options.identities : preset::identities(), findings);
   }
   check_obsolete(document, views, known_rows, findings);

@@ -44,6 +44,7 @@ void check_reading(const preset::CpuView& view, Findings& findings);
 void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings);
 void check_family(const preset::CpuView& view, Findings& findings);
 void check_meaning(const preset::CpuView& view, Findings& findings);
+void check_errata(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);

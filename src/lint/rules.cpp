@@ -65,6 +65,7 @@ constexpr Rule rule_table[] = {
     {"other-level", warning, 28, "the event is one of another cache level"},
     {"prefetches-as-demand", warning, 29, "the preset counts loads or stores, the event includes prefetches"},
     {"flop-weight", warning, 30, "the weight of the event is not its number of operations"},
+    {"erratum", note, 84, "the vendor published that the event may count wrongly on these CPUs"},
     // tables
     {"redefined", warning, 33, "the last row of a CPU takes effect, the earlier one is unused"},
     {"dead-row", warning, 34, "later rows replace it for every CPU of its block"},
