@@ -20,7 +20,7 @@ const kernel::Kernel& lookup(const std::string& name) {
 }
 
 int conduct_sweep(int argc, char** argv) {
-  const auto& kernel = lookup("steps");
+  const auto& kernel = test::steps_kernel();
   if (argc > 7) {
     const auto most = static_cast<rlim_t>(std::atoll(argv[7]));
     const struct rlimit limit { most, most };
