@@ -24,7 +24,7 @@ public:
   template <class U>
   requires(std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
            !std::same_as<std::remove_cvref_t<U>, Shared>)
-      Shared(U&& value) // NOLINT(google-explicit-constructor)
+      Shared(U&& value) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : Shared(T(std::forward<U>(value))) {}
   Shared(std::initializer_list<typename T::value_type> values) : Shared(T(values)) {}
 

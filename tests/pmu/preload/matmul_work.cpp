@@ -7,6 +7,7 @@
 #include "kernel/matmul/native_matmul.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace pmu {
@@ -68,7 +69,7 @@ Work cache_work(const Step& step, const Matmul& at, bool doubles) {
 Work matmul_work(const std::string& name, const void* context) {
   const auto& at = *static_cast<const Matmul*>(context);
   const bool doubles = name.ends_with("_f64");
-  const Step& step = step_of(name.substr(0, name.size() - 4));
+  const Step step = step_of(name.substr(0, name.size() - 4));
   const auto n = static_cast<double>(at.n);
   const double inner = step.variant == nullptr ? n * n : n * n * n,
                rows = step.variant == nullptr ? n : n * n;

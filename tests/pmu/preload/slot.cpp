@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <iterator>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
