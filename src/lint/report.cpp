@@ -199,7 +199,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
   }
   text += unchecked_section(result, options.strict, columns);
   if (hidden > 0)
-    text += fmt::format("\n{} not shown: list all with --all, or one rule with --rule RULE\n",
+    text += fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
                         plural(hidden, "finding"));
   return text;
 }

@@ -138,7 +138,7 @@ Shapes known_of(const std::vector<fs::path>& paths) {
 }
 
 void holds(const std::optional<std::string>& fault, const std::string& input) {
-  BOOST_REQUIRE_MESSAGE(!fault, *fault << "\nof input: " << input);
+  BOOST_REQUIRE_MESSAGE(!fault, fault.value_or("") << "\nof input: " << input);
 }
 
 } // namespace
