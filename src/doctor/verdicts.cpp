@@ -48,18 +48,20 @@ std::string differences(const Machine& then, const Machine& now) {
 }
 
 std::string summary(const verdict::Record& record) {
+  const auto is_preset = [](const auto& entry) { return entry.name.starts_with("PAPI_"); };
+  const bool only_events = std::ranges::none_of(record.entries, is_preset);
   std::map<std::string, int> numbers;
-  int presets = 0, agree = 0;
+  int all = 0, agree = 0;
   for (const auto& entry : record.entries) {
-    if (!entry.name.starts_with("PAPI_")) continue;
-    ++presets;
+    if (!only_events && !is_preset(entry)) continue;
+    ++all;
     if (entry.verdict == "agrees")
       ++agree;
     else
       ++numbers[entry.verdict];
   }
-  std::string text =
-      fmt::format("{} of {} {}", agree, presets, presets == 1 ? "preset agrees" : "presets agree");
+  std::string text = fmt::format("{} of {}{}", agree, plural(all, only_events ? "event" : "preset"),
+                                 all == 1 ? " agrees" : " agree");
   for (const auto& [verdict, number] : numbers)
     text += fmt::format(", {} {}", number, verdict);
   return text;

@@ -49,7 +49,7 @@ const std::vector<int>& siblings_of(int cpu) {
 std::string share_text(std::int64_t lost_ns, std::int64_t passed_ns) {
   if (passed_ns <= 0) return {};
   const double share = static_cast<double>(lost_ns) / static_cast<double>(passed_ns);
-  return fmt::format(" ({:.2g} %)", 100 * std::clamp(share, 0.0, 1.0));
+  return fmt::format(" ({:.3g} %)", 100 * std::clamp(share, 0.0, 1.0));
 }
 
 /// Time in the run queue: run_delay of the kernel's Documentation/scheduler/sched-stats.rst.

@@ -22,6 +22,9 @@ public:
     return groups_[at->second];
   }
 
+  /// By name: nothing of a text that is not shared is kept.
+  Products& group(const std::string& run_id) { return groups_[find_group(run_id)]; }
+
   /// Nothing where the observation is not of a product.
   Metrics* metrics(const result::Observation& o) {
     auto& points = by_point_[o.kernel];
@@ -46,17 +49,11 @@ private:
     return groups_.size() - 1;
   }
 
-  using Pair = std::pair<const void*, const void*>;
-  struct HashOfPair {
-    std::size_t operator()(const Pair& pair) const {
-      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
-    }
-  };
-
   std::vector<Products>& groups_;
   const result::Results& results_;
   std::unordered_map<const void*, std::size_t> by_run_;
-  std::unordered_map<std::string, std::unordered_map<Pair, Metrics*, HashOfPair>> by_point_;
+  std::unordered_map<std::string, std::unordered_map<result::Identities, Metrics*, result::HashOfIdentities>>
+      by_point_;
 };
 
 void take(Repetitions& into, const result::Observation& o) {

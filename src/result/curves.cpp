@@ -74,19 +74,14 @@ public:
   }
 
 private:
-  using Pair = std::pair<const void*, const void*>;
-  struct HashOfPair {
-    std::size_t operator()(const Pair& pair) const {
-      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
-    }
-  };
   template <class Value>
   using ByName = std::map<std::string, Value>;
 
   std::map<Key, Series>& all_;
   const result::Results& results_;
   const std::string& x_;
-  ByName<ByName<ByName<std::unordered_map<Pair, std::pair<Series*, double>, HashOfPair>>>> by_name_;
+  ByName<ByName<ByName<std::unordered_map<Identities, std::pair<Series*, double>, HashOfIdentities>>>>
+      by_name_;
 };
 
 /// A failed run leaves a gap in the curves that it would have been part of.

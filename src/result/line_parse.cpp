@@ -40,8 +40,11 @@ Run parse_run(const Fields& fields, const std::string& where) {
   run.runs_planned = fields.whole_maybe("runs_planned").value_or(0);
   if (const nlohmann::json* planned = fields.find("planned")) {
     if (!planned->is_object()) fields.fail("\"planned\" is not an object");
-    for (const auto& [name, n] : planned->items())
-      run.planned.emplace(name, fields.whole(n, "planned"));
+    for (const auto& [name, n] : planned->items()) {
+      const auto repetitions = fields.whole(n, "planned");
+      if (repetitions < 0) fields.fail("\"planned\" holds a negative number");
+      run.planned.emplace(name, repetitions);
+    }
   }
   run.presets = fields.table("presets");
   run.verdicts = fields.table("verdicts");

@@ -47,7 +47,7 @@ std::vector<std::string> disturbances(const Observation& observation) {
     if (flag == "thermal throttling") all.push_back(flag);
     if (std::ranges::find(losing, what) == losing.end()) continue;
     if (const auto lost = lost_percent(flag, observation); lost && *lost > disturbed_percent)
-      all.push_back(fmt::format("{} {:.2g} %", what, *lost));
+      all.push_back(fmt::format("{} {:.3g} %", what, *lost));
   }
   return all;
 }

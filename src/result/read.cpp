@@ -106,9 +106,10 @@ public:
   /// That many bytes hold about as many lines in each as the first ones.
   void expect(std::size_t bytes, std::size_t of_first, std::size_t first_lines) {
     constexpr std::size_t shortest = 100; // bytes of an observation: a file of empty lines reserves no memory
+    constexpr std::size_t most = 4'000'000; // nor does a sparse file
     if (first_lines == 0) return;
     into_.observations.reserve(into_.observations.size() +
-                               bytes / std::max(shortest, of_first / (first_lines + 1)));
+                               std::min(most, bytes / std::max(shortest, of_first / (first_lines + 1))));
   }
 
   void end() {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <fmt/format.h>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <ostream>
@@ -77,6 +79,15 @@ public:
 
 private:
   std::shared_ptr<const T> value_;
+};
+
+/// A key of two shared values, by identity: the point of a run. Both must outlive it.
+using Identities = std::pair<const void*, const void*>;
+
+struct HashOfIdentities {
+  std::size_t operator()(const Identities& pair) const {
+    return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+  }
 };
 
 inline std::string operator+(const Shared<std::string>& a, const std::string& b) {

@@ -156,6 +156,24 @@ BOOST_AUTO_TEST_CASE(one_run_apart_from_its_siblings_is_odd) {
   BOOST_TEST(odd({10, 10, 5, 5}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_failure_belongs_to_the_machine_it_happened_on) {
+  auto results = results_of({});
+  results.runs.push_back(results.runs[0]);
+  results.runs[0].id = "a run whose name is too long for a short string";
+  results.runs[1].id = "another run whose name is too long for one";
+  results.runs[1].host = "other";
+  for (const std::int64_t n : {600, 1000, 1800})
+    for (const auto& run : results.runs)
+      results.failures.push_back({run.id, "matmul", point("ijk", n), 0, "clock", "killed on " + run.host});
+  const auto groups = matmul::products(results);
+  BOOST_REQUIRE(groups.size() == 2U);
+  for (const auto& group : groups) {
+    BOOST_TEST(group.failed.size() == 3U);
+    for (const auto& [product, reason] : group.failed)
+      BOOST_TEST(reason == "killed on " + group.run->host);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(two_metrics_identical_in_one_run_are_odd) {
   std::vector<result::Observation> all;
   for (int i = 0; i < 5; ++i) {
