@@ -101,9 +101,8 @@ std::vector<plot::Series> ceilings_of(const Products& group, double from, double
       levels.push_back(level_of(fmt::format("{} {:.3g} GFLOP/s", ceiling.name, rate), {from, to},
                                 [=](double) { return rate; }));
     } else if (ceiling.name != "L1d" && ceiling.name != "L2" && top > 0 && top / rate > from) {
-      levels.push_back(
-          level_of(fmt::format("{} at {:.3g} GB/s", base::format_bytes(ceiling.size, true), rate),
-                   {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
+      levels.push_back(level_of(fmt::format("{} {:.3g} GB/s", ceiling.name, rate),
+                                {from, std::min(to, top / rate)}, [=](double x) { return rate * x; }));
     }
   }
   return levels;
@@ -212,7 +211,7 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   for (plot::Series& level : ceilings_of(*group, least, most))
     panel.series.push_back(std::move(level));
   sheet.remarks.push_back("intensity from L2 misses, " + base::format_witness(witness));
-  sheet.remarks.emplace_back("grey: measured peak rates, bandwidth by array size");
+  sheet.remarks.emplace_back("grey: measured peak rates");
   sheet.finish(std::move(panel), "products of doubles", 1);
 }
 

@@ -25,9 +25,7 @@ constexpr std::array colour_rows{ColourRow{"ijk", "", 1},           ColourRow{"i
 /// The CPU of a group, as in the caption.
 std::string machine_text(const Products& group) {
   if (!group.run) return group.machine;
-  std::string name = group.run->cpu.empty() ? "unknown CPU" : group.run->cpu;
-  if (!group.run->virtualised.empty()) name += " (virtual machine: " + group.run->virtualised + ")";
-  return group.published ? "published: " + group.run->host : name;
+  return group.published ? "published: " + group.run->host : plot::machine_name(*group.run);
 }
 
 std::optional<PlottedValue> plotted(const std::optional<Quantity>& quantity) {
@@ -138,7 +136,9 @@ plot::Sheet ProductSheet::made() {
   if (sheet_.panels.empty()) return std::move(sheet_);
   sheet_.caption.assign(machines_.begin(), machines_.end());
   if (most_ == 1) sheet_.caption.emplace_back("single values");
-  if (most_ > 1) sheet_.caption.push_back(plot::statistic_text(statistic_, least_, most_));
+  if (most_ > 1)
+    for (auto& text : plot::statistic_texts(statistic_, least_, most_))
+      sheet_.caption.push_back(std::move(text));
   if (modelled_)
     sheet_.caption.emplace_back(measured_ > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (flagged_ > 0) {

@@ -40,7 +40,9 @@ Axis decades_axis(double low, double high) {
     for (const double step : {1.0, 2.0, 5.0}) {
       const double at = step * std::pow(10.0, power);
       if (at < low || at > high || (step > 1 && !few)) continue;
-      axis.tics.push_back({at, fmt::format("{:g}", at)});
+      std::string text = fmt::format("{:g}", at);
+      if (const auto plus = text.find("e+0"); plus != text.npos) text.replace(plus, 3, "e"); // 1e6
+      axis.tics.push_back({at, std::move(text)});
     }
   return axis;
 }

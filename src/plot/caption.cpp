@@ -35,6 +35,12 @@ Tally tally(const Selected& selected) {
   return t;
 }
 
+std::string without(std::string text, std::string_view part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part))
+    text.erase(at, part.size());
+  return text;
+}
+
 /// Only the machines whose runs are drawn.
 std::vector<std::string> machines(const result::Results& results, const Selected& selected) {
   std::set<std::string> drawn;
@@ -44,6 +50,11 @@ std::vector<std::string> machines(const result::Results& results, const Selected
 }
 } // namespace
 
+std::string machine_name(const result::Run& run) {
+  const std::string name = run.cpu.empty() ? "unknown CPU" : without(without(run.cpu, "(R)"), "(TM)");
+  return run.virtualised.empty() ? name : name + " (virtual machine: " + run.virtualised + ")";
+}
+
 std::vector<std::string> machine_names(const result::Results& results,
                                        const std::function<bool(const std::string&)>& wanted) {
   std::set<std::string> seen;
@@ -51,21 +62,20 @@ std::vector<std::string> machine_names(const result::Results& results,
   for (const auto& run : results.runs) {
     const std::string machine = run.cpu + " on " + run.host;
     if (!wanted(machine) || !seen.insert(machine).second) continue;
-    std::string name = run.cpu.empty() ? "unknown CPU" : run.cpu;
-    if (!run.virtualised.empty()) name += " (virtual machine: " + run.virtualised + ")";
-    names.push_back(name);
+    names.push_back(machine_name(run));
   }
   return names;
 }
 
-std::string statistic_text(statistics::Statistic statistic, std::size_t least, std::size_t most) {
-  if (most <= 1) return "single runs";
+std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::size_t least,
+                                         std::size_t most) {
+  if (most <= 1) return {"single runs"};
   std::string n = fmt::format("{}", most);
-  if (least != most) n = fmt::format("{} to {}", least, most);
-  std::string text = fmt::format("{} of {} repetitions", statistics::name_of(statistic), n);
+  if (least != most) n = fmt::format("up to {}", most);
+  std::vector<std::string> texts{fmt::format("{} of {} repetitions", statistics::name_of(statistic), n)};
   if (statistic == statistics::Statistic::median)
-    text += most < statistics::least_for_interval ? ", band: range" : ", band: 95 % interval";
-  return text;
+    texts.emplace_back(most < statistics::least_for_interval ? "band: range" : "band: 95 % interval");
+  return texts;
 }
 
 std::string disturbed_text(std::size_t disturbed, std::size_t all) {
@@ -87,7 +97,9 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   const Tally t = tally(selected);
   sheet.warnings = selected.warnings;
   sheet.caption = machines(results, selected);
-  if (t.measured > 0) sheet.caption.push_back(statistic_text(results.statistic, t.least, t.most));
+  if (t.measured > 0)
+    for (auto& text : statistic_texts(results.statistic, t.least, t.most))
+      sheet.caption.push_back(std::move(text));
   if (t.modelled)
     sheet.caption.push_back(t.measured > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
   if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))

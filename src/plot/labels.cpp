@@ -47,9 +47,10 @@ public:
     }
     // What the label belongs to must be plain: its own line is the nearest by far enough, or a leader ends
     // where no other line is.
-    if (leader ? !alone(self, anchor) : other < own + clear) return {};
-    double cost = leader ? 25 + leader_cost(self, anchor, box) : 40 / (1 + other - own);
-    return cost;
+    if (!leader) return other < own + clear ? std::nullopt : std::optional(40 / (1 + other - own));
+    const double end = box.bottom > anchor.y ? box.bottom : box.top;
+    if (!alone(self, anchor) || leader_crosses_line(self, anchor, end)) return {};
+    return 25 + std::abs(end - anchor.y);
   }
 
 private:
@@ -65,14 +66,12 @@ private:
     return true;
   }
 
-  [[nodiscard]] double leader_cost(std::size_t self, Vec anchor, const Box& box) const {
-    const double end = box.bottom > anchor.y ? box.bottom : box.top;
-    double cost = std::abs(end - anchor.y);
+  /// The label would stand nearer to the line that is crossed than to its own.
+  [[nodiscard]] bool leader_crosses_line(std::size_t self, Vec anchor, double end) const {
     const Box stem{anchor.x - 0.5, std::min(anchor.y, end), anchor.x + 0.5, std::max(anchor.y, end)};
-    for (std::size_t i = 0; i < curves_.size(); ++i) {
-      if (i != self && to_line(curves_[i].line, stem) <= 0) cost += 20;
-    }
-    return cost;
+    for (std::size_t i = 0; i < curves_.size(); ++i)
+      if (!together(i, self) && to_line(curves_[i].line, stem) <= 0) return true;
+    return false;
   }
 
   const std::vector<Labelled>& curves_;

@@ -51,8 +51,8 @@ struct Placed {
 };
 
 /// A place for each label such that none overlaps another, a line, a marker or what is taken, no leader
-/// crosses a label, and nobody can take it for the label of another line. Prefers the ends of lines. Nothing
-/// when no such places were found (then a key is needed). Deterministic.
+/// crosses a label or another line, and nobody can take it for the label of another line. Prefers the ends of
+/// lines. Nothing when no such places were found (then a key is needed). Deterministic.
 [[nodiscard]] std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves,
                                                               const Field& field);
 

@@ -23,6 +23,8 @@ struct Range {
 /// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
 /// 100.
 constexpr double most_on_linear = 8;
+/// Over more than this factor, on one of decades: 1048576 ns says less than 1e6.
+constexpr double most_on_powers_of_2 = 1e4;
 
 /// Of the tics that are asked for, those that keep clear of the one before.
 Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
@@ -54,10 +56,12 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
     }
   }
   const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
+  if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
   if (middle.low > 0 && (wide || panel.y_halves))
     return log2_axis(
         middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
-        [](double v) { return fmt::format("{:g}", v); }, [&](const std::string&) { return canvas.tall(); });
+        [](double v) { return fmt::format("{:.7g}", v); }, [&](const std::string&) { return canvas.tall(); });
   if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.

@@ -46,7 +46,8 @@ public:
 
 private:
   /// Names right of the plot, in columns where they are many; a shade that several curves share is named
-  /// once.
+  /// once. Of names that would take more than half of the width every second one is left out, until they do
+  /// not: curves that many are ordered, and their shades with them.
   void use_key() {
     set_axes(8); // for the height of the plot and the linetypes
     std::vector<std::string> names;
@@ -65,15 +66,28 @@ private:
       wide = std::max(wide, canvas_.wide(names[i]));
       i = last;
     }
-    const auto shown = static_cast<double>(
+    auto shown = static_cast<double>(
         std::count_if(names.begin(), names.end(), [](const auto& n) { return !n.empty(); }));
     const double rows = std::max(1.0, std::floor(look_.plot.height() / (canvas_.tall() + 0.2)) -
                                           (panel_.series_title.empty() ? 0 : 1));
-    set_axes(std::ceil(shown / rows) * (wide + (canvas_.cells ? 24 : 29)));
+    const double column = wide + (canvas_.cells ? 24 : 29);
+    while (shown > rows && std::ceil(shown / rows) * column > cell_.width() / 2)
+      shown = thin_out(names);
+    set_axes(std::ceil(shown / rows) * column);
     look_.labelled = false;
     look_.key_rows = static_cast<int>(rows);
     for (std::size_t i = 0; i < names.size(); ++i)
       look_.curves[i].label = names[i];
+  }
+
+  /// Keeps every second name; returns how many are left.
+  static double thin_out(std::vector<std::string>& names) {
+    std::size_t named = 0, left = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!names[i].empty() && named++ % 2 != 0) names[i].clear();
+      left += names[i].empty() ? 0 : 1;
+    }
+    return static_cast<double>(left);
   }
 
   /// How far the last tic's text reaches out of the cell.
@@ -131,7 +145,7 @@ private:
       look_.curves.push_back({panel_.series[i].label, linetype(panel_, i), {}});
     set_marks();
     set_spans();
-    set_notes();
+    look_.notes = level_notes(panel_, look_, canvas_);
   }
 
   /// A label is in the middle of its stretch, unless it would touch the one before.
@@ -147,66 +161,6 @@ private:
       if (fits) right = x + half;
       const Vec at{x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1)};
       look_.spans.push_back({begin, end, fits ? span.label : "", at, span.dark});
-    }
-  }
-
-  /// Whether a curve passes so high between `left` and the right end.
-  [[nodiscard]] bool passed(double left, double low, double high) const {
-    return std::any_of(panel_.series.begin(), panel_.series.end(), [&](const Series& series) {
-      return std::any_of(series.samples.begin(), series.samples.end(), [&](const Sample& sample) {
-        const Vec here = at(sample);
-        return here.x >= left && here.y > low && here.y < high;
-      });
-    });
-  }
-
-  /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
-  [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
-    const double tall = canvas_.tall();
-    const auto around = [&](const Note& n) { return box_around(n.at, canvas_.wide(n.text), tall - 0.5); };
-    const Box box = around(note);
-    return std::ranges::any_of(look_.notes, [&](const Note& n) { return overlap(box, around(n)); }) ||
-           std::ranges::any_of(panel_.series, [&](const Series& series) {
-             if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
-               return false;
-             const double y = at(series.samples.back()).y;
-             return y > box.bottom && y < box.top && std::abs(at(series.samples.front()).y - y) < tall;
-           });
-  }
-
-  /// Above the right end of a flat level, or below where a curve is in the way; further left where levels are
-  /// so near one another that their names would overlap. On another level's line where nothing else is left.
-  [[nodiscard]] Note flat_note(const Series& series, double y) const {
-    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
-    const double right = look_.plot.right - half - 1;
-    for (const bool lines : {true, false})
-      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
-        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
-        for (const bool under : {below, !below}) {
-          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
-          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
-          if (!covered(note, series, lines)) return note;
-        }
-      }
-    return {series.label, {right, y + tall / 2}};
-  }
-
-  /// Names of levels: above the right end of flat ones, or below where a curve is in the way; left of the
-  /// first that slopes, right of others.
-  void set_notes() {
-    bool sloped = false;
-    for (const Series& series : panel_.series) {
-      if (series.look != Series::Look::level || series.samples.size() < 2) continue;
-      const Vec a = at(series.samples.front()), b = at(series.samples.back());
-      const double half = canvas_.wide(series.label) / 2;
-      if (b.y - a.y < canvas_.tall()) {
-        look_.notes.push_back(flat_note(series, b.y));
-        continue;
-      }
-      const double share = sloped ? 0.35 : 0.7, y = a.y + share * (b.y - a.y), x = a.x + share * (b.x - a.x);
-      const bool left = !sloped && x - 2 * half - 5 > look_.plot.left;
-      look_.notes.push_back({series.label, {left ? x - half - 4 : x + half + 4, y}});
-      sloped = true;
     }
   }
 
@@ -226,10 +180,7 @@ private:
     }
   }
 
-  [[nodiscard]] Vec at(const Sample& s) const {
-    const Box& p = look_.plot;
-    return {p.left + look_.x.place(s.x) * p.width(), p.bottom + look_.y.place(s.y) * p.height()};
-  }
+  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
 
   /// The first way in which every label touches its curve; else the first in which some are apart.
   bool try_labels() {

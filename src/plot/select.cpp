@@ -191,7 +191,7 @@ std::string inventory(const result::Results& results) {
   for (const auto& [kernel, names] : metrics) {
     text += fmt::format("{}kernel {} with {}", text.empty() ? "" : "; ", kernel, fmt::join(names, ", "));
     for (const auto& [name, settings] : params[kernel])
-      text += fmt::format(", {} {}{}", settings.size(), name, settings.size() == 1 ? "" : "s");
+      if (settings.size() > 1) text += fmt::format(", {}: {} values", name, settings.size());
   }
   return text;
 }

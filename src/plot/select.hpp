@@ -54,14 +54,16 @@ struct Selected {
 /// Whether a preset or event counts cache or TLB misses.
 [[nodiscard]] bool is_miss(const std::string& metric);
 
+/// "Intel Core i7-9700 CPU @ 3.00GHz (virtual machine: KVM)": without "(R)" and "(TM)".
+[[nodiscard]] std::string machine_name(const result::Run& run);
 /// The CPUs behind the results, each once, of those machines ("CPU on HOST") that are wanted.
 [[nodiscard]] std::vector<std::string> machine_names(
     const result::Results& results,
     const std::function<bool(const std::string&)>& wanted = [](const std::string&) { return true; });
 
-/// "median of 5 repetitions, band: range": for captions. `least` and `most` repetitions per point.
-[[nodiscard]] std::string statistic_text(statistics::Statistic statistic, std::size_t least,
-                                         std::size_t most);
+/// "median of 5 repetitions", "band: range": for captions. `least` and `most` repetitions per point.
+[[nodiscard]] std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::size_t least,
+                                                       std::size_t most);
 /// "2 of 24 repetitions disturbed (more than 1 % of their time lost)".
 [[nodiscard]] std::string disturbed_text(std::size_t disturbed, std::size_t all);
 

@@ -1,4 +1,5 @@
 #include "caches/view/panels.hpp"
+#include "plot/select.hpp"
 
 #include "caches/infer/record.hpp"
 
@@ -68,8 +69,7 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
     if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
       sheet.caption.push_back(piece);
   };
-  std::string machine = run.cpu.empty() ? "unknown CPU" : run.cpu;
-  if (!run.virtualised.empty()) machine += " (virtual machine: " + run.virtualised + ")";
+  std::string machine = plot::machine_name(run);
   if (f.cpu) machine += fmt::format(", CPU {}", *f.cpu);
   add(f.found.modelled ? "dashed: modelled, not measured" : machine);
   if (!f.found.modelled) add("minimum over rounds");

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
   BOOST_TEST(panel.series[0].band);
   BOOST_TEST(panel.title.find("clock") != std::string::npos);
   BOOST_TEST(said(sheet.caption, "Some CPU @ 3 GHz"));
-  BOOST_TEST(said(sheet.caption, "median of 3 repetitions, band: range"));
+  BOOST_TEST(said(sheet.caption, "band: range"));
   BOOST_TEST(!said(sheet.caption, "modelled"));
 }
 

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
   BOOST_TEST(simple->samples[0].low < simple->samples[0].y);
   BOOST_TEST(simple->band);
   BOOST_TEST(!simple->modelled);
-  BOOST_TEST(said(sheet, "median of 3 repetitions, band: range"));
+  BOOST_TEST(said(sheet, "median of 3 repetitions"));
   BOOST_TEST(sheet.panels[0].title == "products of doubles, by the clock");
 }
 
