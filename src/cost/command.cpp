@@ -53,6 +53,7 @@ CostOptions options_of(const CostArguments& asked) {
   options.domain = stat::parse_domain(asked.domain);
   options.visits = static_cast<int>(asked.repeat);
   options.events = words_of(asked.events);
+  options.derived = options.events.empty();
   if (options.events.empty()) options.events = cost::cost_events(options.domain);
   if (options.events.empty())
     throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
@@ -66,12 +67,23 @@ CostOptions options_of(const CostArguments& asked) {
 }
 
 using Value = std::function<std::optional<double>(const Cost&)>;
+using Text = std::function<std::optional<std::string>(const Cost&)>;
 
-std::optional<double> value_at(const Costs& costs, const std::string& operation, const std::string& route,
-                               std::size_t events, const Value& value) {
+/// Nothing where the operation was not measured.
+template <class T>
+std::optional<T> value_at(const Costs& costs, const std::string& operation, const std::string& route,
+                          std::size_t events, const std::function<std::optional<T>(const Cost&)>& value) {
   for (const Cost& row : costs.rows)
     if (row.operation == operation && row.route == route && row.events == events) return value(row);
   return {};
+}
+
+/// The numbers of events that were measured: derived presets are read one at a time.
+std::vector<std::size_t> columns_of(const Costs& costs, const CostOptions& options) {
+  auto sizes = options.sizes;
+  for (const Cost& row : costs.rows)
+    if (std::ranges::find(sizes, row.events) == sizes.end()) sizes.insert(sizes.begin(), row.events);
+  return sizes;
 }
 
 /// Operations and routes in the order of the rows, each once.
@@ -92,16 +104,16 @@ std::vector<command::Table::Column> columns(const std::vector<std::size_t>& size
 }
 
 command::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes,
-                            const std::string& title, const Value& value) {
+                            const std::string& title, const Text& text) {
   command::Table table(columns(sizes), title);
   std::string last;
   for (const auto& [operation, route] : lines_of(costs)) {
     std::vector<std::string> cells{operation == last ? "" : operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
-      const auto number = value_at(costs, operation, route, size, value);
-      cells.push_back(number ? fmt::format("{:.0f}", *number) : "-");
-      any = any || number;
+      const auto cell = value_at<std::string>(costs, operation, route, size, text);
+      cells.push_back(cell.value_or("-"));
+      any = any || cell;
     }
     if (!any) continue;
     last = operation;
@@ -118,8 +130,8 @@ command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& 
     std::vector<std::string> cells{operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
-      const auto ours = value_at(costs, operation, route, size, value);
-      const auto papi = value_at(costs, operation, cost::route_papi, size, value);
+      const auto ours = value_at<double>(costs, operation, route, size, value);
+      const auto papi = value_at<double>(costs, operation, cost::route_papi, size, value);
       cells.push_back(ours && papi && *papi > 0 ? fmt::format("{:.2f}", *ours / *papi) : "-");
       any = any || cells.back() != "-";
     }
@@ -140,22 +152,52 @@ void print_missing(const Costs& costs) {
   }
 }
 
+Text rounded(const Value& value) {
+  return [value](const Cost& c) -> std::optional<std::string> {
+    const auto number = value(c);
+    return number ? std::optional(fmt::format("{:.0f}", *number)) : std::nullopt;
+  };
+}
+
 std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& options) {
   const Value ns = [](const Cost& c) { return std::optional(c.ns); };
   const Value all = [](const Cost& c) { return c.instructions; };
   const Value user = [](const Cost& c) { return c.user_instructions; };
-  const bool exact = costs.ns_per_instruction.has_value();
-  const std::string title =
-      exact ? "Instructions, user mode and kernel; exact, since this machine's clock counts instructions"
-            : fmt::format("Nanoseconds, median of {} batches", options.visits * options.batches);
-  return {values_table(costs, options.sizes, title, exact ? all : ns),
-          values_table(costs, options.sizes, "Instructions, user mode only", user),
-          ratios_table(costs, options.sizes, exact ? all : ns)};
+  const Text quartiles = [](const Cost& c) {
+    return std::optional(fmt::format("{:.0f}-{:.0f}", c.p25_ns, c.p75_ns));
+  };
+  const auto sizes = columns_of(costs, options);
+  const int batches = options.visits * options.batches;
+  std::vector<command::Table> tables;
+  if (costs.ns_per_instruction)
+    tables.push_back(values_table(
+        costs, sizes,
+        "Instructions, user mode and kernel; exact, since this machine's clock counts instructions",
+        rounded(all)));
+  else
+    tables.push_back(
+        values_table(costs, sizes, fmt::format("Nanoseconds, median of {} batches", batches), rounded(ns)));
+  tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user)));
+  tables.push_back(ratios_table(costs, sizes, costs.ns_per_instruction ? all : ns));
+  if (!costs.ns_per_instruction)
+    tables.push_back(
+        values_table(costs, sizes, fmt::format("Nanoseconds, quartiles of {} batches", batches), quartiles));
+  return tables;
+}
+
+/// The events, and what the interfaces other than PAPI count for presets.
+void print_counted(const Costs& costs) {
+  command::print("{}\n", command::wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")),
+                                       command::line_width(), 8));
+  for (const DerivedPreset& preset : costs.presets)
+    command::print("{}\n", command::wrap(fmt::format("{} ({}): {}", preset.name, preset.type,
+                                                     fmt::join(preset.terms, ", ")),
+                                         command::line_width(), 8));
+  command::print("\n");
 }
 
 void print(const Costs& costs, const std::vector<command::Table>& tables) {
-  command::print("{}\n\n", command::wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")),
-                                         command::line_width(), 8));
+  print_counted(costs);
   for (const command::Table& table : tables)
     if (!table.empty())
       command::print(
@@ -169,20 +211,25 @@ void print(const Costs& costs, const std::vector<command::Table>& tables) {
 }
 
 void print_cost_json(const Costs& costs) {
-  Json rows = Json::array(), missing = Json::array();
+  Json rows = Json::array(), missing = Json::array(), presets = Json::array();
+  for (const auto& p : costs.presets)
+    presets.push_back({{"name", p.name}, {"type", p.type}, {"terms", p.terms}});
   for (const Cost& c : costs.rows)
-    rows.push_back({{"operation", c.operation},
-                    {"route", c.route},
-                    {"events", c.events},
-                    {"ns", {{"median", c.ns}, {"p10", c.low_ns}, {"p90", c.high_ns}}},
-                    {"instructions", or_null(c.instructions)},
-                    {"user_instructions", or_null(c.user_instructions)}});
+    rows.push_back(
+        {{"operation", c.operation},
+         {"route", c.route},
+         {"events", c.events},
+         {"ns",
+          {{"median", c.ns}, {"p10", c.p10_ns}, {"p25", c.p25_ns}, {"p75", c.p75_ns}, {"p90", c.p90_ns}}},
+         {"instructions", or_null(c.instructions)},
+         {"user_instructions", or_null(c.user_instructions)}});
   for (const auto& m : costs.missing)
     missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
   const Json all{{"events", costs.events},
                  {"ns_per_instruction", or_null(costs.ns_per_instruction)},
                  {"no_instructions", costs.no_instructions},
                  {"no_user_instructions", costs.no_user_instructions},
+                 {"presets", presets},
                  {"costs", rows},
                  {"missing", missing}};
   command::print("{}", json_text("cost", all));
@@ -191,28 +238,28 @@ void print_cost_json(const Costs& costs) {
 } // namespace
 
 command::Command cost_command() {
-  return {"cost", "measure the overhead of start, read and stop for each interface",
-          [](command::Options& options) {
-            const auto asked = std::make_shared<CostArguments>();
-            options.list("-e,--event", asked->events, "LIST",
-                         "count these events (default: the first four that can be counted)");
-            options.text("--at-once", asked->sizes, "LIST", "numbers of events per group (default 1,2,4)");
-            options.text("--domain", asked->domain, "DOMAIN",
-                         "count in user mode, kernel or all (default user)");
-            options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
-                           {1, 1000});
-            options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] {
-              const auto how = options_of(*asked);
-              const command::TableExport file(asked->export_to);
-              const Costs costs = cost::measure_costs(how);
-              const auto tables = cost_tables(costs, how);
-              asked->json ? print_cost_json(costs) : print(costs, tables);
-              file.write("recount cost", tables);
-              return 0;
-            };
-          }};
+  return {
+      "cost", "measure the overhead of start, read and stop for each interface",
+      [](command::Options& options) {
+        const auto asked = std::make_shared<CostArguments>();
+        options.list("-e,--event", asked->events, "LIST",
+                     "count these events and presets (default: the first four events that can be counted)");
+        options.text("--at-once", asked->sizes, "LIST", "numbers of events per group (default 1,2,4)");
+        options.text("--domain", asked->domain, "DOMAIN", "count in user mode, kernel or all (default user)");
+        options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
+                       {1, 1000});
+        options.flag("--json", asked->json, "print one JSON object");
+        options.text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] {
+          const auto how = options_of(*asked);
+          const command::TableExport file(asked->export_to);
+          const Costs costs = cost::measure_costs(how);
+          const auto tables = cost_tables(costs, how);
+          asked->json ? print_cost_json(costs) : print(costs, tables);
+          file.write("recount cost", tables);
+          return 0;
+        };
+      }};
 }
 
 } // namespace recount::cost

@@ -71,13 +71,21 @@ bool is_single(const std::string& operation) {
   return operation == op_start || operation == op_stop;
 }
 
+/// What is measured together: all operations on a number of events, or the reading of one derived preset.
+struct Task {
+  Subject subject;
+  std::string only_read; ///< as what a read is entered in the table; empty: all operations are measured
+};
+
 /// One visit to a route: each of its operations, batch after batch.
-void visit(Route& route, const char* name, std::size_t events, const CostOptions& options, const Probe& probe,
+void visit(Route& route, const char* name, const Task& task, const CostOptions& options, const Probe& probe,
            Samples& samples) {
   for (const Step& step : route.steps()) {
+    if (!task.only_read.empty() && step.operation != op_read) continue;
     const EmptyOperation empty(probe, options.batch);
     const double own = is_single(step.operation) ? empty.single : empty.repeated;
-    auto& values = samples[{step.operation, name, events}];
+    const std::string& operation = task.only_read.empty() ? step.operation : task.only_read;
+    auto& values = samples[{operation, name, task.subject.names.size()}];
     (void)step.measure(probe, options.batch); // binds symbols, touches pages, fills caches
     // Opening is slow and not done in loops.
     const int batch = step.operation == op_open ? std::max(1, options.batch / 16) : options.batch;
@@ -86,21 +94,27 @@ void visit(Route& route, const char* name, std::size_t events, const CostOptions
   }
 }
 
+std::unique_ptr<Route> open(const RouteEntry& entry, const Subject& subject, Domain domain) {
+  if (!subject.refused.empty() && entry.open != open_papi)
+    throw unavailable(entry.name, subject.refused, {}, {});
+  return entry.open(subject, domain);
+}
+
 /// Every route in turn, visit after visit. Missing interfaces are recorded on the first visit.
-void visit_all(const CostOptions& options, const std::vector<std::string>& names, const Probe& probe,
+void visit_all(const CostOptions& options, const std::vector<Task>& tasks, const Probe& probe,
                const std::function<bool()>& valid, Samples& samples, std::vector<MissingRoute>* missing) {
-  for (const std::size_t size : options.sizes) {
-    const std::vector<std::string> some(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(size));
+  for (const Task& task : tasks) {
     for (int round = 0; round < options.visits; ++round) {
       for (const RouteEntry& entry : routes()) {
         try {
           Samples of_visit;
-          visit(*entry.open(some, options.domain), entry.name, size, options, probe, of_visit);
+          visit(*open(entry, task.subject, options.domain), entry.name, task, options, probe, of_visit);
           if (!valid()) continue;
           for (auto& [key, values] : of_visit)
             samples[key].insert(samples[key].end(), values.begin(), values.end());
         } catch (const Error& e) {
-          if (missing != nullptr && round == 0) missing->push_back({entry.name, size, e.problem().cause});
+          if (missing != nullptr && round == 0)
+            missing->push_back({entry.name, task.subject.names.size(), e.problem().cause});
         }
       }
     }
@@ -117,18 +131,44 @@ std::vector<std::string> chosen(const CostOptions& options) {
   return events;
 }
 
+/// The groups of events, then the derived presets.
+std::vector<Task> tasks_of(const CostOptions& options, Costs& costs) {
+  std::vector<Task> tasks;
+  for (const std::size_t size : options.sizes)
+    tasks.push_back(
+        {subject_of({costs.events.begin(), costs.events.begin() + static_cast<std::ptrdiff_t>(size)},
+                    options.domain),
+         {}});
+  if (!options.derived) return tasks;
+  for (const auto& [type, operation] :
+       {std::pair{Derived::add, op_read_add}, {Derived::postfix, op_read_postfix}}) {
+    if (auto subject = derived_subject(type, options.domain))
+      tasks.push_back({std::move(*subject), operation});
+    else
+      costs.missing.push_back({operation, 1, "no preset of this type can be counted here"});
+  }
+  return tasks;
+}
+
 /// In the order of the routes within an operation.
-std::vector<Cost> table(const Samples& times, const Samples& user, std::optional<double> ns_per_instruction,
-                        const std::vector<std::size_t>& sizes) {
+std::vector<Cost> table(const Samples& times, const Samples& user, std::optional<double> ns_per_instruction) {
   std::vector<Cost> rows;
-  for (const char* operation : {op_open, op_start, op_read, op_stop, op_reset, op_read_reset, op_cycle}) {
+  for (const char* operation : {op_open, op_start, op_read, op_stop, op_reset, op_read_reset, op_cycle,
+                                op_read_add, op_read_postfix}) {
     for (const RouteEntry& route : routes()) {
-      for (const std::size_t size : sizes) {
-        const Key key{operation, route.name, size};
-        const auto found = times.find(key);
-        if (found == times.end() || found->second.empty()) continue;
-        const auto all = statistics::summarise(found->second);
-        Cost cost{operation, route.name, size, all.median, all.p10, all.p90, {}, {}};
+      for (const auto& [key, values] : times) {
+        if (key.operation != operation || key.route != route.name || values.empty()) continue;
+        const auto all = statistics::summarise(values);
+        Cost cost{operation,
+                  route.name,
+                  key.events,
+                  all.median,
+                  all.p10,
+                  statistics::quantile(values, 0.25),
+                  statistics::quantile(values, 0.75),
+                  all.p90,
+                  {},
+                  {}};
         if (ns_per_instruction) cost.instructions = all.median / *ns_per_instruction;
         if (const auto it = user.find(key); it != user.end() && !it->second.empty())
           cost.user_instructions = statistics::median(it->second);
@@ -168,15 +208,22 @@ Costs measure_costs(const CostOptions& options) {
   Costs costs;
   costs.events = chosen(options);
   {
-    const Group trial(costs.events, options.domain); // throws for events that cannot be counted
+    const Subject subject = subject_of(costs.events, options.domain);
+    costs.presets = subject.presets;
+    if (subject.presets.empty())
+      const Group trial(subject.events); // throws for events that cannot be counted
   }
+  const auto tasks = tasks_of(options, costs);
+  for (const Task& task : tasks)
+    if (!task.only_read.empty())
+      costs.presets.insert(costs.presets.end(), task.subject.presets.begin(), task.subject.presets.end());
   Samples times, user;
   costs.ns_per_instruction = clock_counts_instructions();
   if (!costs.ns_per_instruction)
     costs.no_instructions = "the clock of this machine does not count instructions, unlike that of an "
                             "emulator that counts them (qemu -icount)";
   visit_all(
-      options, costs.events, clock_probe(), [] { return true; }, times, &costs.missing);
+      options, tasks, clock_probe(), [] { return true; }, times, &costs.missing);
 
   InstructionCounter counter;
   costs.no_user_instructions = counter.reason();
@@ -184,10 +231,10 @@ Costs measure_costs(const CostOptions& options) {
     CostOptions fewer = options;
     fewer.visits = 1; // instructions do not vary as times do
     visit_all(
-        fewer, costs.events, counter.probe(), [&] { return counter.always_scheduled(); }, user, nullptr);
+        fewer, tasks, counter.probe(), [&] { return counter.always_scheduled(); }, user, nullptr);
     if (user.empty()) costs.no_user_instructions = "the events leave no counter free to count instructions";
   }
-  costs.rows = table(times, user, costs.ns_per_instruction, options.sizes);
+  costs.rows = table(times, user, costs.ns_per_instruction);
   return costs;
 }
 

@@ -13,8 +13,12 @@ namespace recount::cost {
 /// Repetitions. A visit reopens the events of an interface, so that state left by one does not favour
 /// another; a batch is timed as one.
 struct CostOptions {
-  std::vector<std::string> events;            ///< empty: those of cost_events()
+  /// Events and presets; of a preset PAPI counts it, the other interfaces its terms. Empty: those of
+  /// cost_events().
+  std::vector<std::string> events;
   std::vector<std::size_t> sizes = {1, 2, 4}; ///< how many of the events at once; none larger than the list
+  bool derived =
+      false; ///< also reads of one DERIVED_ADD and one DERIVED_POSTFIX preset, as papi_cost has them
   Domain domain = Domain::user;
   int visits = 5, batches = 20, batch = 32;
 };
@@ -23,9 +27,17 @@ struct CostOptions {
 struct Cost {
   std::string operation, route;
   std::size_t events = 0;
-  double ns = 0, low_ns = 0, high_ns = 0;  ///< median, 10 % and 90 % quantile over all batches
-  std::optional<double> instructions;      ///< user mode and kernel together
-  std::optional<double> user_instructions; ///< user mode alone
+  double ns = 0;                                         ///< median over all batches
+  double p10_ns = 0, p25_ns = 0, p75_ns = 0, p90_ns = 0; ///< quantiles over all batches
+  std::optional<double> instructions;                    ///< user mode and kernel together
+  std::optional<double> user_instructions;               ///< user mode alone
+};
+
+/// A preset and the events that the interfaces other than PAPI count for it.
+struct DerivedPreset {
+  std::string name;
+  std::string type; ///< "DERIVED_ADD"
+  std::vector<std::string> terms;
 };
 
 /// An interface that cannot count this number of events.
@@ -42,6 +54,7 @@ struct Costs {
   std::optional<double> ns_per_instruction;
   std::string no_instructions, no_user_instructions; ///< why there are none; empty: there are
   std::vector<Cost> rows;                            ///< by operation, then route, then number of events
+  std::vector<DerivedPreset> presets;                ///< those that were counted
   std::vector<MissingRoute> missing;
 };
 
@@ -49,7 +62,7 @@ struct Costs {
 [[nodiscard]] std::vector<std::string> cost_events(Domain domain);
 
 /// Measures in this thread and this process; initialises PAPI. Throws Error when an event cannot be counted
-/// at all.
+/// at all. Not thread-safe.
 [[nodiscard]] Costs measure_costs(const CostOptions& options);
 
 /// The routes' names, as Cost::route has them.

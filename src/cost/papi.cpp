@@ -64,8 +64,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Route> open_papi(const std::vector<std::string>& names, Domain domain) {
-  return std::make_unique<PapiRoute>(names, domain);
+std::unique_ptr<Route> open_papi(const Subject& subject, Domain domain) {
+  return std::make_unique<PapiRoute>(subject.names, domain);
 }
 
 } // namespace recount::cost

@@ -15,9 +15,7 @@ constexpr std::size_t most = 16; // events of a group here
 
 class RawRoute : public Route {
 public:
-  RawRoute(const std::vector<std::string>& names, Domain domain, bool flag) : flag_(flag ? 1UL : 0UL) {
-    for (const auto& name : names)
-      events_.push_back(encode(name, domain));
+  RawRoute(std::vector<Event> events, bool flag) : flag_(flag ? 1UL : 0UL), events_(std::move(events)) {
     open();
   }
 
@@ -91,20 +89,19 @@ private:
   std::array<std::uint64_t, most> base_{}, values_{};
 };
 
-void demand_few(const std::vector<std::string>& names) {
-  if (names.size() > most) throw bad_input("cost", "more than 16 events per group", "use fewer events");
+std::unique_ptr<Route> open_raw(const std::vector<Event>& events, bool flag) {
+  if (events.size() > most) throw bad_input("cost", "more than 16 events per group", "use fewer events");
+  return std::make_unique<RawRoute>(events, flag);
 }
 
 } // namespace
 
-std::unique_ptr<Route> open_perf(const std::vector<std::string>& names, Domain domain) {
-  demand_few(names);
-  return std::make_unique<RawRoute>(names, domain, false);
+std::unique_ptr<Route> open_perf(const Subject& subject, Domain /*domain*/) {
+  return open_raw(subject.events, false);
 }
 
-std::unique_ptr<Route> open_perf_flag(const std::vector<std::string>& names, Domain domain) {
-  demand_few(names);
-  return std::make_unique<RawRoute>(names, domain, true);
+std::unique_ptr<Route> open_perf_flag(const Subject& subject, Domain /*domain*/) {
+  return open_raw(subject.events, true);
 }
 
 } // namespace recount::cost

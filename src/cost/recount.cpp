@@ -4,21 +4,14 @@
 #include <recount/group.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace recount::cost {
 namespace {
 
-std::vector<Event> encoded(const std::vector<std::string>& names, Domain domain) {
-  std::vector<Event> events;
-  for (const auto& name : names)
-    events.push_back(encode(name, domain));
-  return events;
-}
-
 class GroupRoute : public Route {
 public:
-  GroupRoute(const std::vector<std::string>& names, Domain domain)
-      : events_(encoded(names, domain)), group_(events_) {}
+  explicit GroupRoute(std::vector<Event> events) : events_(std::move(events)), group_(events_) {}
 
   std::vector<Step> steps() override {
     const auto nothing = [] {};
@@ -57,8 +50,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Route> open_recount(const std::vector<std::string>& names, Domain domain) {
-  return std::make_unique<GroupRoute>(names, domain);
+std::unique_ptr<Route> open_recount(const Subject& subject, Domain /*domain*/) {
+  return std::make_unique<GroupRoute>(subject.events);
 }
 
 } // namespace recount::cost

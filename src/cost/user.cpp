@@ -10,13 +10,13 @@ namespace {
 /// class UserRead, one for each event.
 class UserReadRoute : public Route {
 public:
-  UserReadRoute(const std::vector<std::string>& names, Domain domain, bool times) : times_(times) {
-    for (const auto& name : names) {
-      auto& one = reads_.emplace_back(encode(name, domain));
+  UserReadRoute(const std::vector<Event>& events, bool times) : times_(times) {
+    for (const Event& event : events) {
+      auto& one = reads_.emplace_back(event);
       one.start();
       sink_ = one.read().value.value_or(0);
       if (one.direct() == 0)
-        throw unavailable(name, "cannot be read in user space here", {}, "recount doctor");
+        throw unavailable(event.name, "cannot be read in user space here", {}, "recount doctor");
       one.stop();
     }
   }
@@ -55,12 +55,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Route> open_user_reads(const std::vector<std::string>& names, Domain domain) {
-  return std::make_unique<UserReadRoute>(names, domain, true);
+std::unique_ptr<Route> open_user_reads(const Subject& subject, Domain /*domain*/) {
+  return std::make_unique<UserReadRoute>(subject.events, true);
 }
 
-std::unique_ptr<Route> open_user_values(const std::vector<std::string>& names, Domain domain) {
-  return std::make_unique<UserReadRoute>(names, domain, false);
+std::unique_ptr<Route> open_user_values(const Subject& subject, Domain /*domain*/) {
+  return std::make_unique<UserReadRoute>(subject.events, false);
 }
 
 } // namespace recount::cost

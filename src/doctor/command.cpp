@@ -87,7 +87,7 @@ command::Table findings_table(const std::vector<Area>& areas) {
 }
 
 /// One line and a status, for scripts.
-int answer_for(const std::string& command, bool json) {
+int answer_for(const std::string& command, bool json, const command::TableExport& file) {
   check_readiness_name(command);
   const Readiness got =
       readiness_of(command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
@@ -96,6 +96,9 @@ int answer_for(const std::string& command, bool json) {
                    json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
   else
     command::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
+  command::Table table({{"command"}, {"ready"}, {"text"}}, "Readiness");
+  table.add({command, got.ready ? "yes" : "no", got.text});
+  file.write("recount doctor", {table});
   return got.ready ? 0 : 3;
 }
 
@@ -105,8 +108,8 @@ struct DoctorArguments {
 };
 
 int execute_doctor(const DoctorArguments& asked) {
-  if (!asked.command.empty()) return answer_for(asked.command, asked.json);
   const command::TableExport file(asked.export_to);
+  if (!asked.command.empty()) return answer_for(asked.command, asked.json, file);
   // The trials fork, which is safest while nothing has started threads.
   const std::vector<Area> areas{examine_machine(),  examine_counting(), examine_permission(), examine_papi(),
                                 examine_verdicts(), examine_figures(),  examine_witnesses()};

@@ -105,7 +105,8 @@ void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result:
   if (!exit.usage) return;
   const process::Usage& usage = *exit.usage;
   // Linux keeps the peak of a process over exec: a value up to that of recount's own child is unknown.
-  constexpr double slack = 1 << 18; // what the child touched between the query and exec
+  // What the child touched between the query and exec, and pages that Linux counts per CPU and adds up later.
+  const double slack = (1 << 18) + 0.05 * exit.before_exec.max_rss;
   const bool hidden = usage.max_rss <= exit.before_exec.max_rss + slack;
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];

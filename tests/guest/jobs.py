@@ -29,6 +29,7 @@ BOOTS = [
     Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=180), cpu='neoverse-n1'),
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
          [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
+    Boot('a64fx', tables('a64fx', limit=180), cpu='a64fx'),
     Boot('a57-wrong', tables('check-wrong', limit=180)),
     # Two cycles per instruction: detects swapped counts.
     Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),
