@@ -3,7 +3,7 @@
 BUILD ?= build
 # Unity build without debug information: a third of the build time. For incremental builds, set MESON_FLAGS=.
 # Meson 1.0 expects one unit too many if the sources of a library linked whole are a multiple of the unit size.
-MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=15
+MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=40
 
 # Debian packages of the dependencies; README.md gives the purpose of each.
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \

@@ -40,13 +40,13 @@ std::string draw_live(const LiveCurve& curve, TextSize size) {
   std::string text = run_gnuplot([&](GnuplotWriter& gp) {
     gp << code("set terminal dumb noenhanced size {},{} {}\n", std::clamp(size.columns, 30L, 400L),
                std::clamp(size.rows, 8L, 200L), size.colour ? Literal("ansi256") : Literal("mono"));
-    gp << "set encoding utf8\nunset key\nset title " << quoted(curve.title) << "\n";
+    gp << "set encoding utf8\nunset key\nset title " << plot::quoted(curve.title) << "\n";
     gp << code("set xrange [{:.17g}:{:.17g}]\nset yrange [0:*]\nset tics nomirror out\nset border 3\n",
                curve.from, curve.to > curve.from ? curve.to : curve.from + 1);
     for (const LiveMark& mark : curve.marks) {
       gp << code("set arrow from {0:.17g}, graph 0 to {0:.17g}, graph 0.95 nohead lt 2\n", mark.time);
       if (!mark.label.empty())
-        gp << "set label " << quoted(mark.label)
+        gp << "set label " << plot::quoted(mark.label)
            << code(" at {:.17g}, graph 1 left offset 2,0 tc lt 2\n", mark.time);
     }
     if (has_values(curve))

@@ -85,7 +85,7 @@ private:
     std::size_t named = 0, left = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!names[i].empty() && named++ % 2 != 0) names[i].clear();
-      left += names[i].empty() ? 0 : 1;
+      left += names[i].empty() ? 0U : 1U;
     }
     return static_cast<double>(left);
   }

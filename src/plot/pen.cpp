@@ -15,7 +15,7 @@ GnuplotCode Pen::screen(Vec at) const {
 }
 
 void Pen::label(const std::string& text, Vec at, const GnuplotCode& how) {
-  gnuplot_ << "set label " << quoted(text, tex_) << " at " << screen(at) << " " << how << "\n";
+  gnuplot_ << "set label " << plot::quoted(text, tex_) << " at " << screen(at) << " " << how << "\n";
 }
 
 void Pen::tics(Literal axis, const Axis& of) {

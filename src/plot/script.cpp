@@ -130,7 +130,7 @@ private:
                   pen_.screen(corner), grey_text, look_.key_rows);
       // In LaTeX the title of a key lands on its first name; that of the panel is the same.
       if (!panel_.series_title.empty() && !tex_)
-        gp_ << " title " << quoted(panel_.series_title, tex_) << " left";
+        gp_ << " title " << plot::quoted(panel_.series_title, tex_) << " left";
       if (panel_.ordered) gp_ << " invert"; // the largest on top, as the curves mostly are
       gp_ << "\n";
     }
@@ -162,7 +162,7 @@ private:
                   look.linetype);
     const GnuplotCode named = look_.labelled || look.label.empty()
                                   ? GnuplotCode("notitle")
-                                  : Literal("title ") + quoted(look.label, tex_);
+                                  : Literal("title ") + plot::quoted(look.label, tex_);
     if (series.look == Series::Look::level)
       return code("{} using 1:2 with lines lt {} lw 1.2 {}", block(index_, i), look.linetype, named);
     const bool points = series.look == Series::Look::points;

@@ -140,7 +140,7 @@ private:
 
   void write_remarks() {
     for (std::size_t i = 0; i < panel_.rows.size(); ++i)
-      gp_ << "set label " << quoted(panel_.rows[i].remark, pen_.tex())
+      gp_ << "set label " << plot::quoted(panel_.rows[i].remark, pen_.tex())
           << code(" at screen {:.5f}, first {} left tc lt {}\n", rows_.remarks / drawing_.layout.width,
                   height(i), panel_.rows[i].good ? line_of_capacity : grey_text);
   }

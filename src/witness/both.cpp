@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 namespace recount::witness {
+namespace by_both {
 namespace {
 
 constexpr int empty_executions = 7; // odd: their median is one of them
@@ -190,8 +191,10 @@ std::string missing(const std::vector<std::string>& metrics) {
 }
 
 } // namespace
+} // namespace by_both
 
 Witness both_witness() {
+  using namespace by_both;
   return {"both",
           "perf and PAPI over the same executions, nested in alternating order",
           true,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 namespace recount::witness {
+namespace by_clock {
 namespace {
 
 bool gives(const std::string& metric) {
@@ -67,8 +68,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
+} // namespace by_clock
 
 Witness clock_witness() {
+  using namespace by_clock;
   if (!has_tsc()) return {"clock", "wall time", true, {"seconds"}, gives, missing, observe};
   return {"clock", "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, gives, missing,
           observe};

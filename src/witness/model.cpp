@@ -13,6 +13,7 @@
 #include <recount/error.hpp>
 
 namespace recount::witness {
+namespace by_model {
 namespace {
 
 /// Tolerance for counts of the measuring code in a closed form.
@@ -149,8 +150,10 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
 }
 
 } // namespace
+} // namespace by_model
 
 Witness model_witness() {
+  using namespace by_model;
   return {"model", "cache simulation of this machine or a described one",
           false,   {"PAPI_L1_DCM", "PAPI_L2_DCM"},
           gives,   missing,

@@ -11,6 +11,7 @@
 #include <recount/papi.hpp>
 
 namespace recount::witness {
+namespace by_papi {
 namespace {
 
 std::string missing_here(const std::vector<std::string>& metrics) {
@@ -103,6 +104,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
+} // namespace by_papi
 
 Refusal papi_refusal(const std::vector<std::string>& names) {
   try {
@@ -114,6 +116,7 @@ Refusal papi_refusal(const std::vector<std::string>& names) {
 }
 
 Witness papi_witness() {
+  using namespace by_papi;
   return {"papi", "PAPI event sets", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing, observe};
 }
 

@@ -10,6 +10,7 @@
 #include <recount/group.hpp>
 
 namespace recount::witness {
+namespace by_perf {
 namespace {
 
 std::string missing(const std::vector<std::string>& metrics) {
@@ -105,8 +106,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
+} // namespace by_perf
 
 Witness perf_witness() {
+  using namespace by_perf;
   return {
       "perf", "raw counters of the Linux kernel", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing,
       observe};
