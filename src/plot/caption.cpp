@@ -83,6 +83,16 @@ std::string disturbed_text(std::size_t disturbed, std::size_t all) {
                      result::disturbed_percent);
 }
 
+std::string modelled_text(const Sheet& sheet, bool measured) {
+  if (!measured) return "modelled, not measured";
+  const auto line = [](const Series& series) {
+    return series.modelled && series.look != Series::Look::points && series.samples.size() > 1;
+  };
+  const bool dashed = std::ranges::any_of(
+      sheet.panels, [&](const Panel& panel) { return std::ranges::any_of(panel.series, line); });
+  return dashed ? "dashed: modelled, not measured" : "open markers: modelled, not measured";
+}
+
 std::string caption_text(const Entry& entry, const Sheet& sheet) {
   std::vector<std::string> panels;
   for (const auto& panel : sheet.panels)
@@ -101,7 +111,7 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
     for (auto& text : statistic_texts(results.statistic, t.least, t.most))
       sheet.caption.push_back(std::move(text));
   if (t.modelled)
-    sheet.caption.push_back(t.measured > 0 ? "dashed: modelled, not measured" : "modelled, not measured");
+    sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
   if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
     sheet.caption.push_back("dotted lines: stated capacities");
   if (t.least_running < 0.9995) {

@@ -64,6 +64,9 @@ struct Selected {
 /// "median of 5 repetitions", "band: range": for captions. `least` and `most` repetitions per point.
 [[nodiscard]] std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::size_t least,
                                                        std::size_t most);
+/// "dashed: modelled, not measured", or by open markers where no modelled series has a line; without
+/// `measured` values nothing has to be told from them.
+[[nodiscard]] std::string modelled_text(const Sheet& sheet, bool measured);
 /// "2 of 24 repetitions disturbed (more than 1 % of their time lost)".
 [[nodiscard]] std::string disturbed_text(std::size_t disturbed, std::size_t all);
 

@@ -139,4 +139,17 @@ BOOST_AUTO_TEST_CASE(the_figure_that_suits_is_chosen) {
   BOOST_TEST(plot::suitable(figures, one_stride).entry.name == "working-set");
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_called_dashed_that_has_no_line) {
+  plot::Series series;
+  series.modelled = true;
+  series.samples = {{1, 1, 1, 1}, {2, 2, 2, 2}};
+  plot::Sheet sheet;
+  sheet.panels.resize(1);
+  sheet.panels[0].series = {series};
+  BOOST_TEST(plot::modelled_text(sheet, true) == "dashed: modelled, not measured");
+  BOOST_TEST(plot::modelled_text(sheet, false) == "modelled, not measured");
+  sheet.panels[0].series[0].look = plot::Series::Look::points;
+  BOOST_TEST(plot::modelled_text(sheet, true) == "open markers: modelled, not measured");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
