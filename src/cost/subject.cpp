@@ -15,9 +15,9 @@ namespace recount::cost {
 namespace {
 
 void add_once(std::vector<Event>& events, const Event& event) {
-  const bool known = std::ranges::any_of(
+  const bool there = std::ranges::any_of(
       events, [&](const Event& e) { return std::memcmp(&e.attr, &event.attr, sizeof e.attr) == 0; });
-  if (!known) events.push_back(event);
+  if (!there) events.push_back(event);
 }
 
 } // namespace

@@ -23,7 +23,7 @@ struct FirstInstruction {
 constexpr std::array<unsigned char, 8> push{0x55, 0x48, 0x83, 0xc4, 0x08}; // push rbp; add rsp, 8
 constexpr std::array<unsigned char, 8> sub{0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08}; // sub, add rsp, 8
 constexpr std::array<unsigned char, 8> nop{0x90}, jump{0xeb, 0x00}, endbr{0xf3, 0x0f, 0x1e, 0xfa};
-constexpr std::array<unsigned char, 8> other{0x89, 0xc0}; // mov eax, eax
+constexpr std::array<unsigned char, 8> other_no_op{0x89, 0xc0}; // mov eax, eax
 constexpr FirstInstruction first_instructions[] = {
     {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 1, endbr, 4}, // endbr64
     {{0x50}, 1, 8, push, 5},                    // push of rax...rdi
@@ -51,7 +51,7 @@ bool is(const FirstInstruction& kind, std::span<const unsigned char> code) {
 std::span<const unsigned char> calibration_body(std::span<const unsigned char> code) {
   for (const FirstInstruction& kind : first_instructions)
     if (is(kind, code)) return std::span(kind.body).first(kind.body_size);
-  return std::span(other).first(2);
+  return std::span(other_no_op).first(2);
 }
 
 Calibration::Calibration(const std::vector<Site>& sites) {

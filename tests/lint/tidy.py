@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tidy.py BUILD: runs the checks of .clang-tidy over the units of src/ in a configured and built unity build, in
-which one unit parses the headers for fifteen files. Exit 77, with the reason, without clang-tidy 16 or newer."""
+which one unit parses the headers for many files. Exit 77, with the reason, without clang-tidy 16 or newer."""
 import concurrent.futures
 import json
 import os

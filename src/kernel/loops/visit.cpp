@@ -59,9 +59,9 @@ private:
 
 std::vector<Parameter> visit_parameters() {
   using Unit = Parameter::Unit;
-  constexpr std::int64_t most = std::int64_t{1} << 44;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
   const auto bytes = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
-    return Parameter{name, prose, Unit::bytes, result::ParamValue{fallback}, least, most, {}};
+    return Parameter{name, prose, Unit::bytes, result::ParamValue{fallback}, least, most_bytes, {}};
   };
   const auto count = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
     return Parameter{name, prose, Unit::count, result::ParamValue{fallback}, least, most_elements, {}};
