@@ -15,6 +15,7 @@
 #include <charconv>
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace recount::cost {
 namespace {
@@ -80,10 +81,10 @@ std::optional<T> value_at(const Costs& costs, const std::string& operation, cons
 
 /// The numbers of events that were measured: derived presets are read one at a time.
 std::vector<std::size_t> columns_of(const Costs& costs, const CostOptions& options) {
-  auto sizes = options.sizes;
+  std::set<std::size_t> sizes(options.sizes.begin(), options.sizes.end());
   for (const Cost& row : costs.rows)
-    if (std::ranges::find(sizes, row.events) == sizes.end()) sizes.insert(sizes.begin(), row.events);
-  return sizes;
+    sizes.insert(row.events);
+  return {sizes.begin(), sizes.end()};
 }
 
 /// Operations and routes in the order of the rows, each once.
