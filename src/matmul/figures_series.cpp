@@ -139,8 +139,7 @@ plot::Sheet ProductSheet::made() {
   if (most_ > 1)
     for (auto& text : plot::statistic_texts(statistic_, least_, most_))
       sheet_.caption.push_back(std::move(text));
-  if (modelled_)
-    sheet_.caption.push_back(plot::modelled_text(sheet_, measured_ > 0));
+  if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, measured_ > 0));
   if (flagged_ > 0) {
     sheet_.caption.push_back(plot::disturbed_text(flagged_, measured_));
     sheet_.warnings.push_back(sheet_.caption.back());

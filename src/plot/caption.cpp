@@ -110,8 +110,7 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   if (t.measured > 0)
     for (auto& text : statistic_texts(results.statistic, t.least, t.most))
       sheet.caption.push_back(std::move(text));
-  if (t.modelled)
-    sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
+  if (t.modelled) sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
   if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
     sheet.caption.push_back("dotted lines: stated capacities");
   if (t.least_running < 0.9995) {
