@@ -20,6 +20,8 @@ using namespace recount;
 using recount::check::PresetVerdict, recount::check::Verdict;
 using test::obstacle;
 
+BOOST_AUTO_TEST_SUITE(study_check)
+
 namespace {
 
 const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS", cs = "perf::CONTEXT-SWITCHES";
@@ -100,8 +102,6 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(study_check)
 
 BOOST_AUTO_TEST_CASE(a_right_row_agrees_with_all_the_evidence) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);

@@ -19,6 +19,8 @@ using namespace recount;
 using namespace recount::hostile;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(hostile_figures)
+
 namespace {
 /// A folder of its own, in which the test runs.
 struct Place {
@@ -58,8 +60,6 @@ void run_script(const std::string& name) {
   BOOST_CHECK_MESSAGE(got.exit.ok(), process::describe(got.exit) << ": " << got.err);
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile_figures)
 
 BOOST_AUTO_TEST_CASE(nothing_in_results_is_executed) {
   if (!process::find_program("gnuplot")) return test::skip("gnuplot is not installed");

@@ -10,6 +10,8 @@
 
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(assembly)
+
 namespace {
 
 struct Loop {
@@ -22,8 +24,6 @@ std::ostream& operator<<(std::ostream& out, const Loop& loop) {
 const std::vector<Loop> loops = {{"recount_kernel_stride", 1, 1}, {"recount_kernel_chase", 1, 0}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(assembly)
 
 BOOST_DATA_TEST_CASE(a_step_loads_and_stores_what_the_manual_says, data::make(loops), loop) {
   if (skip()) return;

@@ -14,6 +14,8 @@ using namespace recount;
 using kernel::Kernel;
 using result::Params;
 
+BOOST_AUTO_TEST_SUITE(counts)
+
 namespace {
 
 /// Every combination of a kernel's choices, with so many turns.
@@ -110,8 +112,6 @@ void compare(const Kernel& kernel, const Params& point) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(counts)
 
 BOOST_AUTO_TEST_CASE(blocks_execute_what_their_closed_forms_say) {
   if (const std::string why = cannot_step(); !why.empty()) return test::skip(why);

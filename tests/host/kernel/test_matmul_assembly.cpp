@@ -8,6 +8,8 @@
 
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(matmul_assembly)
+
 namespace {
 
 struct Inner {
@@ -43,8 +45,6 @@ bool packed(const std::string& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(matmul_assembly)
 
 BOOST_DATA_TEST_CASE(a_step_loads_and_stores_what_the_manual_says, data::make(inners), inner) {
   if (skip()) return;

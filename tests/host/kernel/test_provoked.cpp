@@ -17,6 +17,8 @@
 using namespace recount;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(provoked)
+
 namespace {
 
 struct Case {
@@ -47,8 +49,6 @@ kernel::Expectation expectation(const Case& c) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(provoked)
 
 BOOST_DATA_TEST_CASE(counts_are_what_the_closed_form_says, data::make(cases), c) {
   try {

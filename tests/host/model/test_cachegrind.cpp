@@ -16,6 +16,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(cachegrind)
+
 namespace {
 
 /// What cachegrind counts in the function that multiplies: loads, their misses in both levels, stores,
@@ -86,8 +88,6 @@ model::Counts modelled(const std::string& variant, std::int64_t n, const Shape& 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(cachegrind)
 
 BOOST_AUTO_TEST_CASE(lru_caches_miss_as_often) {
   // The function's own accesses to its argument and the stack are none of the model's.

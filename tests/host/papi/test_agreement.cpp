@@ -14,6 +14,8 @@
 using namespace recount;
 using test::Pages;
 
+BOOST_AUTO_TEST_SUITE(agreement)
+
 namespace {
 const std::vector<std::string> faults{"perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS"};
 
@@ -67,8 +69,6 @@ void compare(Domain domain, Outer outer) {
   }
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(agreement)
 
 BOOST_AUTO_TEST_CASE(page_faults_with_raw_outside) {
   compare(Domain::user, Outer::raw);

@@ -19,6 +19,8 @@
 using namespace recount;
 using test::Pages;
 
+BOOST_AUTO_TEST_SUITE(overflow)
+
 namespace {
 
 /// What both handlers write to; everything is there beforehand.
@@ -103,8 +105,6 @@ std::vector<long long> both(const PapiOverflow& papi, Overflow& ours, const std:
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(overflow)
 
 BOOST_AUTO_TEST_CASE(a_hundred_handlers_for_a_thousand_and_one_faults) {
   for (const int threshold : {10, 100, 7}) {

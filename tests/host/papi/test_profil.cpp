@@ -18,6 +18,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(profiling)
+
 namespace {
 
 // Eight places in the code that touch pages, far enough from one another for buckets of their own.
@@ -180,8 +182,6 @@ HistogramRange whole(std::uint32_t scale) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(profiling)
 
 BOOST_AUTO_TEST_CASE(scales_and_bits) {
   HistogramOptions options;

@@ -21,6 +21,8 @@
 using namespace recount;
 using test::Pages;
 
+BOOST_AUTO_TEST_SUITE(set)
+
 namespace {
 const std::string faults = "perf::PAGE-FAULTS";
 const std::string switches = "perf::CONTEXT-SWITCHES";
@@ -50,8 +52,6 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(set)
 
 BOOST_AUTO_TEST_CASE(start_counts_from_zero_each_time) {
   PapiSet set({faults});

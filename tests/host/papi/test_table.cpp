@@ -23,6 +23,8 @@
 using namespace recount;
 using test::Pages;
 
+BOOST_AUTO_TEST_SUITE(table)
+
 namespace {
 
 const papi::Inventory& here() {
@@ -101,8 +103,6 @@ bool has(const std::string& text, const std::string& part) {
 const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS";
 const std::string good = "PRESET,PAPI_TLB_DM,NOT_DERIVED," + pf + "\n";
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(table)
 
 BOOST_AUTO_TEST_CASE(derived_presets_count_real_events) {
   if (no_core_pmu()) return;

@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(breakpoints)
+
 namespace {
 
 alignas(8) volatile std::uint64_t watched = 0;
@@ -36,8 +38,6 @@ bool breakpoints_work() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(breakpoints)
 
 BOOST_AUTO_TEST_CASE(writes_and_accesses) {
   if (!breakpoints_work()) return;

@@ -18,6 +18,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(errnos)
+
 namespace {
 
 alignas(8) volatile std::uint64_t watched[8];
@@ -53,8 +55,6 @@ std::string paranoid_line() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(errnos)
 
 BOOST_AUTO_TEST_CASE(eacces_in_the_kernel) {
   if (paranoid() < 2) return skip("kernel.perf_event_paranoid is below 2: everybody may count in the kernel");

@@ -11,13 +11,13 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(forked)
+
 namespace {
 
 constexpr auto told = "opened before fork(2)";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(forked)
 
 BOOST_AUTO_TEST_CASE(a_group_counts_on_when_a_child_stops_its_copy) {
   FreshPages memory(31);

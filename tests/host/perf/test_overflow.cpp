@@ -18,6 +18,8 @@
 using namespace recount;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(overflow)
+
 namespace {
 
 /// What a handler may fill: everything is there beforehand.
@@ -80,8 +82,6 @@ void spin(std::chrono::milliseconds how_long) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(overflow)
 
 BOOST_AUTO_TEST_CASE(a_call_every_ten_faults_by_signal_and_by_thread) {
   for (const auto& options : {OverflowOptions{}, by_thread()}) {

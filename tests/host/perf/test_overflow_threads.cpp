@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(overflow_threads)
+
 namespace {
 
 constexpr std::size_t pages = 500;
@@ -39,8 +41,6 @@ void make_and_destroy(const std::atomic<int>& running) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(overflow_threads)
 
 BOOST_AUTO_TEST_CASE(a_handler_never_meets_an_object_that_another_thread_destroys) {
   std::atomic<int> wrong = 0, calls = 0, running = 2;

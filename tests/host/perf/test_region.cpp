@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(regions)
+
 namespace {
 
 /// Of a region; 0 calls if there is none.
@@ -26,8 +28,6 @@ void enter(const char* name, std::size_t pages) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(regions)
 
 BOOST_AUTO_TEST_CASE(calls_and_threads_add_up) {
   region_events({"perf::PAGE-FAULTS:u", "perf::NO-SUCH-EVENT"});

@@ -17,6 +17,8 @@
 using namespace recount;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(sampling)
+
 namespace {
 
 struct Gathered {
@@ -88,8 +90,6 @@ void spin(std::chrono::nanoseconds how_long) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(sampling)
 
 BOOST_AUTO_TEST_CASE(page_faults_give_count_over_period_samples) {
   for (const std::uint64_t period : {1U, 7U, 10U, 100U}) {

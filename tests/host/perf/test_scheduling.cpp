@@ -13,6 +13,8 @@ using namespace recount;
 using perf::OpenGroup;
 using perf::Split;
 
+BOOST_AUTO_TEST_SUITE(scheduling)
+
 namespace {
 
 constexpr int counters = 2; // of the PMU that the next function plays
@@ -60,8 +62,6 @@ std::vector<Event> faults(std::size_t number) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(scheduling)
 
 BOOST_AUTO_TEST_CASE(an_oversize_group_is_refused_beside_an_enabled_leader) {
   OpenGroup group({}, narrow);

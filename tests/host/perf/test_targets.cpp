@@ -11,6 +11,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(targets)
+
 namespace {
 
 constexpr std::size_t pages = 100;
@@ -68,8 +70,6 @@ pid_t stopped_child(std::size_t amount) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(targets)
 
 BOOST_AUTO_TEST_CASE(threads_to_come_are_counted_when_inherited) {
   BOOST_TEST(added(in_thread, true) == pages);

@@ -26,6 +26,8 @@ using namespace recount;
 
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(drawing)
+
 namespace {
 
 /// A folder of its own, and PATH as it was.
@@ -89,8 +91,6 @@ std::size_t count(const std::string& text, const std::string& pattern) {
       std::distance(std::sregex_iterator(text.begin(), text.end(), expression), std::sregex_iterator()));
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(drawing)
 
 BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
   if (!have_gnuplot()) return;

@@ -17,6 +17,8 @@
 using namespace recount::process;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(child)
+
 namespace {
 Captured sh(const std::string& script, std::string_view input = {}) {
   return capture({.argv = {"sh", "-c", script}}, input, 20s);
@@ -25,8 +27,6 @@ bool alive(pid_t pid) {
   return ::kill(pid, 0) == 0;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(child)
 
 BOOST_AUTO_TEST_CASE(both_outputs_and_the_status_are_told_apart) {
   const auto got = sh("echo one; echo two >&2; exit 7");

@@ -19,6 +19,8 @@ using namespace recount;
 using namespace recount::profile;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(functions)
+
 namespace {
 
 struct Fifo {
@@ -92,8 +94,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(functions)
 
 BOOST_AUTO_TEST_CASE(a_function_called_so_often_shows_exactly_so_many_calls) {
   NEEDS_PROBES;

@@ -17,6 +17,8 @@ using namespace recount;
 using namespace recount::profile;
 using recount::test::line_of;
 
+BOOST_AUTO_TEST_SUITE(recording)
+
 namespace {
 
 int first_cpu() {
@@ -78,8 +80,6 @@ std::string cannot(const std::string& event) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(recording)
 
 BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
   const Seen seen = profiled("cpu-clock:freq=2000", {"spin", "300"});

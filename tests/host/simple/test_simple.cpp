@@ -14,6 +14,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(simple_calls)
+
 namespace {
 const std::string faults = "perf::PAGE-FAULTS";
 
@@ -36,8 +38,6 @@ bool core_counts() {
   return simple::counters().value.has_value();
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(simple_calls)
 
 BOOST_AUTO_TEST_CASE(a_meter_gives_counts_and_rates) {
   simple::Meter meter({faults, "perf::CONTEXT-SWITCHES"});

@@ -24,6 +24,8 @@ using namespace recount;
 using namespace recount::stat;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(stat_run)
+
 namespace {
 
 Plan plan(const std::string& list) {
@@ -108,8 +110,6 @@ std::map<std::string, std::uint64_t> parse_perf(const std::string& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(stat_run)
 
 BOOST_AUTO_TEST_CASE(the_same_counts_as_perf_stat_on_one_stopped_process) {
   if (!process::find_program("perf")) return skip("perf is not installed");

@@ -9,6 +9,8 @@
 using namespace recount;
 using namespace recount::sweep;
 
+BOOST_AUTO_TEST_SUITE(engine)
+
 namespace {
 
 struct Made {
@@ -63,8 +65,6 @@ void check_only_two_failed(const Made& made, const std::string& reason, std::siz
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(engine)
 
 BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
   const Made made = make(plan("1:4:1", "0", "segv", {"clock", "model:i7-9700"}, 3));

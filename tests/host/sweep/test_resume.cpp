@@ -19,6 +19,8 @@
 using namespace recount;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(resume)
+
 namespace {
 
 struct Folder {
@@ -81,8 +83,6 @@ std::size_t lines(const std::string& file) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(resume)
 
 BOOST_AUTO_TEST_CASE(killed_at_random_moments_and_resumed) {
   const Folder folder;

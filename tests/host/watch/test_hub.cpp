@@ -22,6 +22,8 @@ using namespace recount::test;
 using namespace recount::watch;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(hub)
+
 namespace {
 namespace fs = std::filesystem;
 
@@ -59,8 +61,6 @@ Hello hello() {
   return {"x", 100, {{"a", "/s", ""}}};
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hub)
 
 BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
   Hub hub(fresh_path());

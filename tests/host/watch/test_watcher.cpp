@@ -22,6 +22,8 @@ using namespace recount::test;
 using namespace recount::watch;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(watcher)
+
 namespace {
 struct Seen {
   std::vector<Message> messages;
@@ -73,8 +75,6 @@ double value(const stat::Slice& slice, std::size_t row = 0) {
   return result::as_double(slice.rows.at(row).value).value();
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(watcher)
 
 BOOST_AUTO_TEST_CASE(intervals_add_up_to_the_whole) {
   const auto seen = watched("perf::PAGE-FAULTS,perf::TASK-CLOCK", command({sectioned, "30", "50"}));

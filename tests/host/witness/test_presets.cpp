@@ -14,6 +14,8 @@
 using namespace recount;
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(presets)
+
 namespace {
 
 const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS", cs = "perf::CONTEXT-SWITCHES";
@@ -38,8 +40,6 @@ bool flagged(const result::Observation& o, const std::string& words) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(presets)
 
 BOOST_AUTO_TEST_CASE(every_derived_type_is_what_papi_counts) {
   if (const std::string why = obstacle(); !why.empty()) return skip(why);

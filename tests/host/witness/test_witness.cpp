@@ -12,6 +12,8 @@ using namespace recount;
 using namespace recount::witness;
 using test::Faults, test::Nothing;
 
+BOOST_AUTO_TEST_SUITE(witnesses)
+
 namespace {
 
 std::vector<result::Observation> observe(const std::string& witness, kernel::Instance* instance,
@@ -36,8 +38,6 @@ std::int64_t whole(const result::Observation& o) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(witnesses)
 
 BOOST_AUTO_TEST_CASE(they_are_found_by_name) {
   BOOST_TEST(find("clock").name == "clock");

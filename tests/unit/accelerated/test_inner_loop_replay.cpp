@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(turns)
+
 namespace {
 
 /// for i { for j { for k { a[i][k], b[k][j], perhaps one more } c[i][j] } }: rows of b begin alike in their
@@ -78,8 +80,6 @@ recount::model::MachineDescription lru_machine(Chance& chance) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(turns)
 
 BOOST_AUTO_TEST_CASE(turns_on_the_same_lines_count_as_access_by_access) {
   recount::model::Acceleration how;

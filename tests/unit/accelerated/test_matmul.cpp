@@ -16,6 +16,8 @@ using namespace recount;
 using namespace recount::kernel;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(matmul)
+
 namespace {
 
 struct Native {
@@ -75,8 +77,6 @@ void check(void (*code)(void*), bool adds, std::int64_t n, std::int64_t block) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(matmul)
 
 BOOST_DATA_TEST_CASE(the_product_is_right, data::make(natives), native) {
   for (const std::int64_t n : {1, 2, 3, 7, 8, 17, 31, 32, 45})

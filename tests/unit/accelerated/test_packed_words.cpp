@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(packed_words)
+
 namespace {
 
 /// A limit as often as a value between.
@@ -15,8 +17,6 @@ std::uint32_t number(Chance& chance, std::int64_t high) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(packed_words)
 
 BOOST_AUTO_TEST_CASE(unpack_inverts_pack) {
   constexpr std::int64_t any32 = 0xffffffff;

@@ -10,6 +10,8 @@
 
 using namespace recount::model;
 
+BOOST_AUTO_TEST_SUITE(setwise)
+
 namespace {
 
 /// A machine whose sets decide for themselves, or any.
@@ -53,8 +55,6 @@ bool same(const Hierarchy& fast, const Hierarchy& plain, std::uint64_t seed) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(setwise)
 
 BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
   std::int64_t set_by_set = 0;

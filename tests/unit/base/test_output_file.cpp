@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+BOOST_AUTO_TEST_SUITE(output_file)
+
 namespace {
 using namespace recount;
 
@@ -35,8 +37,6 @@ std::optional<Problem> refused(const fs::path& path, base::Output how) {
     return error.problem();
   }
 }
-
-BOOST_AUTO_TEST_SUITE(output_file)
 
 BOOST_AUTO_TEST_CASE(a_check_creates_and_changes_nothing) {
   const Place place;

@@ -6,6 +6,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(classic)
+
 namespace {
 
 /// The grid by a model, as a results file holds it.
@@ -35,8 +37,6 @@ std::vector<caches::GridRow> timed_grid() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(classic)
 
 BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
   const auto rows = modelled_grid("model:i7-9700");

@@ -11,6 +11,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(clock_rate)
+
 namespace {
 
 model::MachineDescription sunny_cove() {
@@ -120,8 +122,6 @@ caches::Caches replayed(const result::Results& record) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(clock_rate)
 
 BOOST_AUTO_TEST_CASE(a_changing_clock_rate_is_taken_out) {
   result::Results record;

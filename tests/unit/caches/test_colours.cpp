@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(page_colours)
+
 namespace {
 
 constexpr std::int64_t true_colours = 12, true_ways = 8, page = 4096;
@@ -86,8 +88,6 @@ void check_true(Placed& sampler, const recount::caches::PageColours& found) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(page_colours)
 
 BOOST_AUTO_TEST_CASE(every_colour_is_found_once) {
   for (const Disturbance& disturbance : {Disturbance{}, Disturbance{0.02}, Disturbance{0.1}}) {

@@ -11,6 +11,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(counters)
+
 namespace {
 
 model::MachineDescription skylake() {
@@ -132,8 +134,6 @@ void check_first_level(const caches::Caches& found) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(counters)
 
 BOOST_AUTO_TEST_CASE(recorded_counts_lead_to_the_same_findings) {
   for (const bool prefetch : {false, true}) {

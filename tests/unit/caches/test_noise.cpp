@@ -5,6 +5,8 @@
 
 #include <set>
 
+BOOST_AUTO_TEST_SUITE(noise)
+
 namespace {
 
 /// Fits up to this number of lines, with some disturbed counts.
@@ -33,8 +35,6 @@ private:
 const recount::caches::Family lines = [](std::int64_t n) { return recount::kernel::dense(n, 64); };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(noise)
 
 BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
   Disturbed gauge(768, {4, 32, 64, 128, 700}, true);

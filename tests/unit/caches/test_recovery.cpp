@@ -15,6 +15,8 @@
 using namespace recount;
 using caches::Property;
 
+BOOST_AUTO_TEST_SUITE(recovery)
+
 namespace {
 
 struct Tally {
@@ -74,8 +76,6 @@ double floor_of(double share, const std::string& kind) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(recovery)
 
 BOOST_AUTO_TEST_CASE(machines_are_recovered_exactly_or_called_unknown) {
   tallies.clear();

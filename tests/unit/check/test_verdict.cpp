@@ -5,6 +5,8 @@ using namespace recount;
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(invariants)
+
 namespace {
 
 using Pass = std::map<std::string, double>;
@@ -23,8 +25,6 @@ std::vector<std::string> broken_texts(const Pass& pass, preset::CpuKind kind = p
 using Texts = std::vector<std::string>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(invariants)
 
 BOOST_AUTO_TEST_CASE(what_holds_is_not_mentioned) {
   BOOST_TEST((broken_texts({{"PAPI_L1_DCM", 1000}, {"PAPI_L1_TCM", 1010}, {"PAPI_L1_ICM", 20}}).empty()));
@@ -77,8 +77,9 @@ check::Verdict verdict_of(const std::vector<check::PresetVerdict>& all, const st
   return check::Verdict::not_counted;
 }
 
-const std::vector<check::Broken> total_below_part = check::broken(
-    counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}}), preset::identities(), preset::CpuKind::any);
+const std::vector<check::Broken> total_below_part =
+    check::broken(invariants::counted({{"PAPI_L1_DCM", 2000}, {"PAPI_L1_TCM", 1000}}), preset::identities(),
+                  preset::CpuKind::any);
 
 } // namespace
 

@@ -10,6 +10,8 @@
 using namespace recount;
 using namespace recount::errata;
 
+BOOST_AUTO_TEST_SUITE(errata_table)
+
 namespace {
 
 host::Cpu cpu(const std::string& vendor, int family, int model, int stepping = 3) {
@@ -47,8 +49,6 @@ std::string subject_of(const std::string& text) {
 const std::string row = "V 6 1,3..5 2..3 | p q | c0.01 d0 | E1 | too much | 4.1 | S\n";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(errata_table)
 
 BOOST_AUTO_TEST_CASE(a_row_is_read) {
   const auto all = parse("# comment\n\n" + row, "f");

@@ -9,6 +9,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(encoding)
+
 namespace {
 
 std::string message(const std::string& name, const std::vector<host::Pmu>& pmus = {}) {
@@ -33,8 +35,6 @@ std::vector<host::Pmu> hybrid() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(encoding)
 
 BOOST_AUTO_TEST_CASE(software_events) {
   const Event event = encode("perf::PAGE-FAULTS");

@@ -4,6 +4,8 @@
 
 using namespace recount::formula;
 
+BOOST_AUTO_TEST_SUITE(named)
+
 namespace {
 
 /// The value with every name standing for its number in order: 2, 3, 5, 7, 11.
@@ -31,8 +33,6 @@ bool says(const std::string& text, std::string_view part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(named)
 
 BOOST_AUTO_TEST_CASE(school_arithmetic) {
   BOOST_TEST(value("a") == 2);

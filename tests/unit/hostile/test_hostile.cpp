@@ -24,6 +24,8 @@ using namespace recount;
 using namespace recount::hostile;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(hostile_text)
+
 namespace {
 const fs::path source = RECOUNT_SOURCE;
 
@@ -142,8 +144,6 @@ void holds(const std::optional<std::string>& fault, const std::string& input) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile_text)
 
 // What leaves a string is found: without this, a reader that finds nothing would pass everything.
 BOOST_AUTO_TEST_CASE(the_readers_find_what_leaves_its_place) {

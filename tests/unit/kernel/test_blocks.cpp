@@ -8,6 +8,8 @@
 using namespace recount;
 using namespace std::string_literals;
 
+BOOST_AUTO_TEST_SUITE(blocks)
+
 namespace {
 
 /// Whether the point could be executed; else the error is the right one.
@@ -28,8 +30,6 @@ bool executes(const kernel::Kernel& k, const result::Params& point) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(blocks)
 
 BOOST_AUTO_TEST_CASE(every_width_is_executed_or_refused_with_its_reason) {
   const kernel::Kernel& k = kernel::find("float");

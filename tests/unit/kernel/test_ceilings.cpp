@@ -20,6 +20,8 @@ using namespace recount::kernel;
 using recount::test::skip;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(ceilings)
+
 namespace {
 
 using Loop = native::MatmulLoops::Code native::MatmulLoops::*;
@@ -66,8 +68,6 @@ bool vectors() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ceilings)
 
 /// The plain loops are held against a reference of their own in test_matmul.cpp.
 BOOST_DATA_TEST_CASE(the_vectorised_loops_compute_what_the_plain_ones_do, data::make(variants), variant) {

@@ -9,13 +9,13 @@ using namespace recount;
 using namespace recount::kernel;
 using Words = std::vector<std::string>;
 
+BOOST_AUTO_TEST_SUITE(command_line)
+
 namespace {
 bool names(const Error& error, const std::string& part) {
   return error.kind() == ErrorKind::bad_input && std::string(error.what()).find(part) != std::string::npos;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(command_line)
 
 BOOST_AUTO_TEST_CASE(a_line_becomes_words_without_a_shell) {
   BOOST_TEST((words_of("java -cp a/b  MatMul", "c") == Words{"java", "-cp", "a/b", "MatMul"}));

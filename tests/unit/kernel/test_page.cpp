@@ -17,6 +17,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(page)
+
 namespace {
 
 std::string read_page() {
@@ -103,8 +105,6 @@ std::string with(std::string page, const std::string& mark, const std::string& t
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(page)
 
 BOOST_AUTO_TEST_CASE(the_manual_tells_the_table_of_proofs) {
   const std::string page = read_page();

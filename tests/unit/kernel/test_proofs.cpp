@@ -14,6 +14,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(proofs)
+
 namespace {
 
 const kernel::Expectation* find(const std::vector<kernel::Expectation>& all, const std::string& metric) {
@@ -28,8 +30,6 @@ bool without(const std::string& preset) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(proofs)
 
 BOOST_AUTO_TEST_CASE(every_row_is_answered_by_its_kernel) {
   const auto machine = model::machine("i7-9700-l3");

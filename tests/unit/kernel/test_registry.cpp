@@ -12,6 +12,8 @@ using namespace recount;
 using result::Params;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(registry)
+
 namespace {
 
 struct Wrong {
@@ -56,8 +58,6 @@ bool is_bad_input(const Error& e) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(registry)
 
 BOOST_AUTO_TEST_CASE(kernels_are_found_by_name) {
   std::set<std::string> names;

@@ -8,6 +8,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(simulate)
+
 namespace {
 
 model::MachineDescription small_machine(std::mt19937_64& engine) {
@@ -42,8 +44,6 @@ std::int64_t of(const result::Params& p, const char* name) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(simulate)
 
 BOOST_AUTO_TEST_CASE(stride_is_its_loop) {
   std::mt19937_64 engine(1);

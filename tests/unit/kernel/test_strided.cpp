@@ -16,6 +16,8 @@ using namespace recount;
 using result::Params;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(strided)
+
 namespace {
 
 Params point(std::int64_t size, std::int64_t stride, std::int64_t rounds = 0, std::int64_t passes = 1) {
@@ -60,8 +62,6 @@ const std::vector<Row> rows = {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(strided)
 
 BOOST_DATA_TEST_CASE(stride_misses_as_computed_by_hand, data::make(rows), row) {
   const auto m = modelled("stride", point(row.size, row.stride, 0, row.passes));

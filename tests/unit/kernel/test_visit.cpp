@@ -13,6 +13,8 @@
 using namespace recount;
 using kernel::Pattern;
 
+BOOST_AUTO_TEST_SUITE(visit)
+
 namespace {
 
 std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> all) {
@@ -50,8 +52,6 @@ std::int64_t l1_misses(const Pattern& pattern, std::int64_t passes) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(visit)
 
 BOOST_AUTO_TEST_CASE(places_are_where_the_parameters_say) {
   Pattern p = kernel::dense(4, 100);

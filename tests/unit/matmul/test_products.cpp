@@ -8,6 +8,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(products_of_matrices)
+
 namespace {
 
 result::Params point(const std::string& variant, std::int64_t n, std::int64_t block = 128) {
@@ -53,8 +55,6 @@ std::vector<matmul::OddRepetition> odd(const std::vector<double>& values) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(products_of_matrices)
 
 BOOST_AUTO_TEST_CASE(products_are_known_by_kernel_and_point) {
   BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("ijk", 600))) == "simple");

@@ -13,6 +13,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(published_tables)
+
 namespace {
 
 const std::string head =
@@ -29,8 +31,6 @@ void refused(const std::string& text, const std::string& part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(published_tables)
 
 BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
   const auto table = matmul::parse_published(

@@ -6,6 +6,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(remarks)
+
 namespace {
 
 result::Params at(const std::string& variant, std::int64_t n, std::int64_t block = 128,
@@ -63,8 +65,6 @@ bool holds(const matmul::Remark& remark, const std::string& part) {
 const matmul::Capacities i7 = {"i7", {{"L1d", 32768}, {"L2", 262144}, {"L3", 12582912}}, 64, 4096, 1536};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(remarks)
 
 BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
   Book book;

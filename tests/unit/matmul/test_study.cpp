@@ -11,6 +11,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(matmul_study)
+
 namespace {
 
 matmul::MatmulRequest request(std::vector<std::string> studies, bool quick = false) {
@@ -36,8 +38,6 @@ std::size_t count(const std::vector<matmul::MatmulStop>& stops, const std::strin
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(matmul_study)
 
 BOOST_AUTO_TEST_CASE(the_laboratory_is_whole) {
   matmul::MatmulChoice choice;

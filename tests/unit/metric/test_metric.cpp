@@ -15,6 +15,8 @@
 using namespace recount;
 using namespace recount::metric;
 
+BOOST_AUTO_TEST_SUITE(metrics)
+
 namespace {
 
 constexpr auto one =
@@ -42,8 +44,6 @@ std::string with(const std::string& line) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(metrics)
 
 BOOST_AUTO_TEST_CASE(a_metric) {
   const Metrics all = parse(one, "f");

@@ -8,6 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(family)
+
 namespace {
 
 recount::model::MachineDescription cache(std::int64_t line) {
@@ -33,8 +35,6 @@ void refused(const std::string& sizes) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(family)
 
 BOOST_AUTO_TEST_CASE(every_member_counts_as_it_does_alone) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 8; ++seed) {

@@ -11,6 +11,8 @@
 using namespace recount::model;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(hand)
+
 namespace {
 
 /// What one level must have counted; what a row does not name must be 0.
@@ -233,8 +235,6 @@ void check(const LevelCounts& counts, const Expected& e) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(hand)
 
 BOOST_DATA_TEST_CASE(counts_of, data::make(rows), row) {
   Hierarchy caches(row.machine);

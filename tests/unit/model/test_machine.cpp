@@ -13,6 +13,8 @@
 using namespace recount::model;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(machine_description)
+
 namespace {
 
 std::string one_level(const std::string& fields) {
@@ -119,8 +121,6 @@ bool is_bad_input(const recount::Error& e) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(machine_description)
 
 BOOST_DATA_TEST_CASE(mistakes_are_named, data::make(wrongs), wrong) {
   BOOST_CHECK_EXCEPTION(

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(property)
+
 namespace {
 
 template <class Simulator>
@@ -72,8 +74,6 @@ void run_cases(bool plain) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(property)
 
 BOOST_AUTO_TEST_CASE(write_back_lru_hierarchies_count_as_the_reference) {
   run_cases(true);

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+BOOST_AUTO_TEST_SUITE(recurrence)
+
 namespace {
 
 void replay(recount::model::Hierarchy& caches, const std::vector<Access>& trace) {
@@ -12,8 +14,6 @@ void replay(recount::model::Hierarchy& caches, const std::vector<Access>& trace)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(recurrence)
 
 BOOST_AUTO_TEST_CASE(repeated_passes_count_as_plain_ones) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {

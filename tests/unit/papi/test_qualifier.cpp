@@ -11,6 +11,8 @@ using recount::Domain;
 using recount::papi::join_domain;
 using recount::papi::split_domain;
 
+BOOST_AUTO_TEST_SUITE(qualifier)
+
 namespace {
 struct Case {
   const char *given, *name;
@@ -37,8 +39,6 @@ const Case cases[] = {
     {"perf_event:::perf::PAGE-FAULTS:u", "perf_event:::perf::PAGE-FAULTS", Domain::user},
 };
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(qualifier)
 
 BOOST_DATA_TEST_CASE(a_name_is_taken_apart, boost::unit_test::data::make(cases), c) {
   const auto split = split_domain(c.given);

@@ -9,6 +9,8 @@
 using namespace recount;
 using namespace recount::perf;
 
+BOOST_AUTO_TEST_SUITE(errno_hints)
+
 namespace {
 
 bool holds(const Error& error, const std::string& part) {
@@ -24,8 +26,6 @@ Event event(std::uint32_t type = PERF_TYPE_SOFTWARE) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(errno_hints)
 
 BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
   for (const int error : {EACCES, EPERM, ENOENT, EOPNOTSUPP, EINVAL, EMFILE, ENFILE, ENOSPC, EBUSY, ENODEV,

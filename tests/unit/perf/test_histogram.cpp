@@ -7,6 +7,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(histogram)
+
 namespace {
 
 Histogram one(std::uint64_t start, std::size_t buckets, std::uint32_t scale,
@@ -23,8 +25,6 @@ std::uint64_t sum(const Histogram& h) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(histogram)
 
 BOOST_AUTO_TEST_CASE(scales) {
   // Bytes a bucket: 131072 / scale (profil(3)).

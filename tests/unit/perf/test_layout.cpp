@@ -7,14 +7,14 @@
 
 using namespace recount::perf;
 
+BOOST_AUTO_TEST_SUITE(layout)
+
 namespace {
 constexpr std::uint64_t times =
     PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 constexpr std::uint64_t full = times | PERF_FORMAT_ID | PERF_FORMAT_LOST;
 using Words = std::vector<std::uint64_t>;
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(layout)
 
 BOOST_AUTO_TEST_CASE(everything_in_the_documented_order) {
   const Layout layout(full);

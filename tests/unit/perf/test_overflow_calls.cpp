@@ -6,6 +6,8 @@ using namespace recount;
 using perf::OverflowCalls;
 using perf::Ticks;
 
+BOOST_AUTO_TEST_SUITE(overflow_calls)
+
 namespace {
 
 struct Heard {
@@ -28,8 +30,6 @@ struct Heard {
 using Numbers = std::vector<std::uint64_t>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(overflow_calls)
 
 BOOST_AUTO_TEST_CASE(ticks_tell_every_threshold_once) {
   Ticks ticks(10);

@@ -12,6 +12,8 @@ using test::pair;
 using test::record;
 using test::Words;
 
+BOOST_AUTO_TEST_SUITE(records)
+
 namespace {
 
 constexpr std::uint64_t plain = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -45,8 +47,6 @@ struct Full {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(records)
 
 BOOST_AUTO_TEST_CASE(a_plain_sample) {
   Decoded into;

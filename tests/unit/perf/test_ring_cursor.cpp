@@ -10,6 +10,8 @@ using namespace recount::perf;
 using recount::test::record;
 using recount::test::Words;
 
+BOOST_AUTO_TEST_SUITE(ring_cursor)
+
 namespace {
 
 /// A ring and who writes to it, as the kernel does: never beyond the tail.
@@ -40,8 +42,6 @@ Words numbered(std::uint64_t number, std::size_t size) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ring_cursor)
 
 BOOST_AUTO_TEST_CASE(nothing_is_nothing) {
   Written ring(8);

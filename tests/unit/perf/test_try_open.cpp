@@ -8,6 +8,8 @@
 
 using namespace recount::perf;
 
+BOOST_AUTO_TEST_SUITE(try_open)
+
 namespace {
 
 std::vector<perf_event_attr> seen;
@@ -54,8 +56,6 @@ int forbids(perf_event_attr* a, pid_t, int, int, unsigned long) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(try_open)
 
 BOOST_AUTO_TEST_CASE(lost_is_dropped_where_it_is_unknown) {
   perf_event_attr sampling = attr();

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
+BOOST_AUTO_TEST_SUITE(caches)
+
 namespace {
 
 recount::result::Results recorded(bool grid) {
@@ -85,8 +87,6 @@ std::string refusal(const std::string& name, const recount::result::Results& res
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(caches)
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
   const recount::plot::Sheet sheet = recount::caches::compose_caches("caches", with_grid());

@@ -13,6 +13,8 @@ using namespace recount::plot;
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(composition)
+
 namespace {
 bool said(const std::vector<std::string>& lines, const std::string& text) {
   return std::any_of(lines.begin(), lines.end(),
@@ -30,8 +32,6 @@ std::string problem(const std::string& name, const result::Results& results,
   return {};
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(composition)
 
 BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
   const plot::Sheet sheet = plot::compose("access-time", timed_sweep(), {});

@@ -7,6 +7,8 @@
 
 using namespace recount::plot;
 
+BOOST_AUTO_TEST_SUITE(labels)
+
 namespace {
 const recount::plot::Field page{{0, 0, 200, 120}, {}, 1.6, 1.3};
 
@@ -41,8 +43,6 @@ double nearest(const recount::plot::Labelled& curve, const recount::plot::Box& b
   return least;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(labels)
 
 BOOST_AUTO_TEST_CASE(geometry_by_hand) {
   const recount::plot::Box box{10, 10, 20, 15};

@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(figures_of_products)
+
 namespace {
 
 result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
@@ -72,8 +74,6 @@ bool said(const plot::Sheet& sheet, const std::string& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(figures_of_products)
 
 BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
   const plot::Sheet sheet = matmul::compose_products("matmul-time", study(), {});

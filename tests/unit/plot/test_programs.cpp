@@ -12,6 +12,8 @@ using namespace recount;
 
 using boost::test_tools::tolerance;
 
+BOOST_AUTO_TEST_SUITE(programs)
+
 namespace {
 result::Results with_run() {
   result::Results results;
@@ -73,8 +75,6 @@ double area(const plot::Panel& panel) {
   return sum;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(programs)
 
 BOOST_AUTO_TEST_CASE(counts_become_rates_and_metrics_stay) {
   auto results = with_run();

@@ -14,6 +14,8 @@ using namespace recount::plot;
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(rows)
+
 namespace {
 
 check::PresetVerdict counts(const std::string& preset, double perf, std::optional<double> papi,
@@ -47,8 +49,6 @@ plot::Sheet sheet() {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(rows)
 
 BOOST_AUTO_TEST_CASE(a_row_is_a_share_of_what_is_stated) {
   const plot::Sheet s = sheet();

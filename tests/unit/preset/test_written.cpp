@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(written_rows)
+
 namespace {
 
 const NativeLookup letters = [](const std::string& name) {
@@ -41,8 +43,6 @@ Both both(const std::string& rows, const std::string& name = "PAPI_TOT_INS", con
 constexpr auto has = PresetValue::Ending::value;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(written_rows)
 
 BOOST_AUTO_TEST_CASE(where_papi_is_right_the_values_are_equal) {
   const std::map<std::string, long long> rows{

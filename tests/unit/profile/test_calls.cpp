@@ -7,6 +7,8 @@
 
 using namespace recount::profile;
 
+BOOST_AUTO_TEST_SUITE(calls)
+
 namespace {
 
 /// Hits of one thread with one counter, in order of time.
@@ -47,8 +49,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(calls)
 
 BOOST_AUTO_TEST_CASE(plain_calls_have_their_counts) {
   Story s;

@@ -10,6 +10,8 @@
 using namespace recount;
 using namespace recount::profile;
 
+BOOST_AUTO_TEST_SUITE(places)
+
 namespace {
 
 Mapping mapped(std::uint32_t pid, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
@@ -41,8 +43,6 @@ Located named(const std::string& module, const std::string& function, const std:
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(places)
 
 BOOST_AUTO_TEST_CASE(samples_of_one_place_in_several_processes_come_together) {
   Places p({false}, false);

@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(whole_report)
+
 namespace {
 const report::Tables tables{cli::figures(), cli::sections()};
 
@@ -99,8 +101,6 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(whole_report)
 
 BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
   const auto report = report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+BOOST_AUTO_TEST_SUITE(formats)
+
 namespace {
 
 recount::document::Document with(const std::string& text) {
@@ -90,8 +92,6 @@ bool is_escape(const std::string& name) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(formats)
 
 BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
   const recount::document::Document document = with("words");

@@ -10,6 +10,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(reports_of_noise)
+
 namespace {
 
 constexpr int repetitions = 5;
@@ -138,8 +140,6 @@ document::Document report_of(const result::Results& results) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(reports_of_noise)
 
 BOOST_AUTO_TEST_CASE(shuffled_noise_has_no_effect_in_95_of_100_reports) {
   std::mt19937_64 random(16);

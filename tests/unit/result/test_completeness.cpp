@@ -5,6 +5,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(completeness)
+
 namespace {
 
 const result::Params small{{"n", std::int64_t{600}}}, large{{"n", std::int64_t{1000}}};
@@ -35,8 +37,6 @@ void add(result::Results& results, const result::Params& params, int repetition,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(completeness)
 
 BOOST_AUTO_TEST_CASE(missing_repetitions_are_named) {
   auto results = planned();

@@ -4,6 +4,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(curve_grouping)
+
 namespace {
 result::Observation observation(std::int64_t size, std::int64_t stride, double seconds, int repetition = 0) {
   result::Observation o;
@@ -22,8 +24,6 @@ bool all(const result::Observation&) {
   return true;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(curve_grouping)
 
 BOOST_AUTO_TEST_CASE(repetitions_become_a_point_and_sizes_curves_in_order_of_number) {
   result::Results results;

@@ -5,6 +5,8 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(disturbed_repetitions)
+
 namespace {
 
 /// A repetition of 2 seconds with one flag; the causes as text.
@@ -20,8 +22,6 @@ std::string causes(const std::string& flag, bool timed = true) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(disturbed_repetitions)
 
 BOOST_AUTO_TEST_CASE(more_than_one_per_cent_of_the_time_is_a_disturbance) {
   BOOST_TEST(causes("preempted 3 times (4.2 %)") == "preempted 4.2 %");

@@ -14,6 +14,8 @@
 using namespace recount::result;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(file)
+
 namespace {
 struct Folder {
   fs::path path = fs::temp_directory_path() / ("recount-result-" + std::to_string(::getpid()));
@@ -62,8 +64,6 @@ bool holds(const std::string& text, const char* part) {
   return text.find(part) != text.npos;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(file)
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_there_at_once) {
   const Folder folder;

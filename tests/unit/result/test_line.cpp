@@ -8,6 +8,8 @@
 
 using namespace recount::result;
 
+BOOST_AUTO_TEST_SUITE(line)
+
 namespace {
 recount::result::Observation sample() {
   recount::result::Observation o;
@@ -35,8 +37,6 @@ std::string complaint(const std::string& text) {
   return "";
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(line)
 
 BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
   BOOST_TEST(recount::result::to_line(sample()) ==

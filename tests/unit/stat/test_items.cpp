@@ -7,6 +7,8 @@
 using namespace recount;
 using namespace recount::stat;
 
+BOOST_AUTO_TEST_SUITE(items)
+
 namespace {
 
 /// "a b {c d}": what was understood.
@@ -32,8 +34,6 @@ std::string refused(const std::string& list) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(items)
 
 BOOST_AUTO_TEST_CASE(lists_and_groups) {
   BOOST_TEST(understood({"a"}) == "a");

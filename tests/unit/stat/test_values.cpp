@@ -8,6 +8,8 @@
 using namespace recount;
 using namespace recount::stat;
 
+BOOST_AUTO_TEST_SUITE(values)
+
 namespace {
 
 /// Events 0 and 1, and a metric over them.
@@ -48,8 +50,6 @@ double number(const result::Observation& o) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(values)
 
 BOOST_AUTO_TEST_CASE(events_and_a_ratio_of_them) {
   const Plan plan = plan_of("A / B");

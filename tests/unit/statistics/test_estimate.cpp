@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+BOOST_AUTO_TEST_SUITE(estimates)
+
 namespace {
 
 /// Roughly normal numbers of mean 0 and deviation 1.
@@ -17,8 +19,6 @@ double bell(std::uint64_t& state) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(estimates)
 
 BOOST_AUTO_TEST_CASE(equal_values_have_no_interval) {
   const auto e = recount::statistics::estimate({{5, 5}, {5}}).value();

@@ -15,6 +15,8 @@
 using namespace recount;
 using statistics::Evidence;
 
+BOOST_AUTO_TEST_SUITE(evidence_of_differences)
+
 namespace {
 
 /// The bootstrap distribution of the median of 1 ... n, n odd, by going through all n^n resamples.
@@ -81,8 +83,6 @@ double shared(std::mt19937_64& random) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(evidence_of_differences)
 
 BOOST_AUTO_TEST_CASE(the_interval_is_that_of_all_resamples) {
   for (const std::size_t n : {1U, 3U, 5U, 7U}) {

@@ -11,6 +11,8 @@
 using namespace recount;
 using namespace recount::sweep;
 
+BOOST_AUTO_TEST_SUITE(planning)
+
 namespace {
 const kernel::Kernel& steps() {
   return test::steps_kernel();
@@ -46,8 +48,6 @@ std::string text(const Job& job) {
   return result::describe(job.point) + ' ' + std::to_string(job.repetition) + ' ' + job.witness;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(planning)
 
 BOOST_AUTO_TEST_CASE(a_grid_has_every_combination_once_and_says_what_it_skips) {
   const Grid grid = expand(plan(), steps());

@@ -8,6 +8,8 @@ using recount::sweep::parse_range;
 using recount::sweep::parse_size;
 using Values = std::vector<std::int64_t>;
 
+BOOST_AUTO_TEST_SUITE(range)
+
 namespace {
 std::string complaint(const std::string& text) {
   try {
@@ -20,8 +22,6 @@ std::string complaint(const std::string& text) {
   return "";
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(range)
 
 BOOST_AUTO_TEST_CASE(ranges_read_as_documented) {
   const std::pair<const char*, Values> table[] = {

@@ -9,6 +9,8 @@
 using namespace recount;
 using namespace recount::sweep;
 
+BOOST_AUTO_TEST_SUITE(left_over)
+
 namespace {
 Job job(std::int64_t n, int repetition) {
   return {"k", {{"n", n}}, repetition, "clock", {"seconds", "tsc_cycles"}};
@@ -24,8 +26,6 @@ result::Observation seen(const Job& job, const std::string& metric) {
   return o;
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(left_over)
 
 BOOST_AUTO_TEST_CASE(what_is_there_is_left_out_metric_by_metric) {
   const std::vector<Job> jobs{job(1, 0), job(1, 1), job(2, 0), job(2, 1)};

@@ -20,6 +20,8 @@ using namespace recount;
 using recount::test::line_of;
 using symbol::Module;
 
+BOOST_AUTO_TEST_SUITE(module)
+
 namespace {
 
 Module open_module(const std::string& name, const std::string& debug_path = {}) {
@@ -50,8 +52,6 @@ std::string contents(const std::string& path) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(module)
 
 BOOST_AUTO_TEST_CASE(a_function_is_found_by_name_and_its_lines_by_address) {
   Module m = open_module("profiled");

@@ -6,6 +6,8 @@
 using namespace recount;
 using symbol::Spaces;
 
+BOOST_AUTO_TEST_SUITE(spaces)
+
 namespace {
 
 Mapping mapped(std::uint32_t pid, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
@@ -25,8 +27,6 @@ std::string where(const Spaces& spaces, std::uint32_t pid, std::uint64_t address
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(spaces)
 
 BOOST_AUTO_TEST_CASE(an_address_is_an_offset_in_a_file) {
   Spaces s;

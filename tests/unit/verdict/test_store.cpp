@@ -15,6 +15,8 @@ using namespace recount;
 using namespace recount::verdict;
 namespace fs = std::filesystem;
 
+BOOST_AUTO_TEST_SUITE(verdict_store)
+
 namespace {
 
 Machine machine(const std::string& microcode = "0x1") {
@@ -63,8 +65,6 @@ std::string cause_of(const std::string& text) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(verdict_store)
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
   Records records;

@@ -9,6 +9,8 @@
 
 using namespace recount::watch;
 
+BOOST_AUTO_TEST_SUITE(message)
+
 namespace {
 Hello hello() {
   return {"./solver", 500, {{"ipc", "instructions/cycle", "no PMU"}, {"faults", "/s", ""}}};
@@ -21,8 +23,6 @@ M again(const M& message) {
   return std::get<M>(*parsed);
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(message)
 
 BOOST_AUTO_TEST_CASE(every_message_comes_back_as_it_was) {
   const auto h = again(hello());

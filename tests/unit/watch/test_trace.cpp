@@ -7,6 +7,8 @@
 using namespace recount::watch;
 using Edge = Section::Edge;
 
+BOOST_AUTO_TEST_SUITE(trace)
+
 namespace {
 Trace trace_of_one(std::size_t most = 100) {
   Trace trace(most);
@@ -26,8 +28,6 @@ Section section(std::string_view text) {
   return std::get<Section>(all[0]);
 }
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(trace)
 
 BOOST_AUTO_TEST_CASE(the_mean_is_over_time_and_not_over_intervals) {
   auto trace = trace_of_one();
