@@ -27,9 +27,7 @@ std::string word(const result::Params& point, const std::string& name) {
 }
 
 double whole(const result::Params& point, const std::string& name) {
-  const auto found = point.find(name);
-  const auto* const number = found == point.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-  return number ? static_cast<double>(*number) : 0;
+  return static_cast<double>(result::integer(point, name).value_or(0));
 }
 
 double steps(const result::Params& point) {

@@ -33,13 +33,6 @@ std::string text_of(const result::Params& point, const std::string& name, const 
   return word ? *word : otherwise;
 }
 
-std::int64_t whole_of(const result::Params& point, const std::string& name) {
-  const auto found = point.find(name);
-  if (found == point.end()) return 0;
-  const auto* const whole = std::get_if<std::int64_t>(&found->second);
-  return whole ? *whole : 0;
-}
-
 } // namespace
 
 double Product::operations() const {
@@ -49,7 +42,7 @@ double Product::operations() const {
 
 std::optional<Product> product_of(const std::string& kernel, const result::Params& point) {
   Product product;
-  product.n = whole_of(point, "n");
+  product.n = result::integer(point, "n").value_or(0);
   if (product.n <= 0) return {};
   product.element = text_of(point, "element", "f64");
   if (kernel == "dgemm") {
@@ -63,7 +56,8 @@ std::optional<Product> product_of(const std::string& kernel, const result::Param
     product.build = text_of(point, "language", "another program");
   else if (kernel != "matmul")
     return {};
-  if (product.variant == "blocked") product.block = std::min(whole_of(point, "block"), product.n);
+  if (product.variant == "blocked")
+    product.block = std::min(result::integer(point, "block").value_or(0), product.n);
   product.transposes =
       product.variant == "transposed" && text_of(point, "transpose", "included") == "included";
   return product;

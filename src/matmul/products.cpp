@@ -93,12 +93,6 @@ void mark_for_comparison(Products& group) {
       all.for_comparison = lacks_a_part(who.first, witnesses);
 }
 
-std::int64_t whole_param(const result::Observation& o, const std::string& name) {
-  const auto found = o.params.find(name);
-  const auto* const whole = found == o.params.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-  return whole ? *whole : 0;
-}
-
 /// A point of `peak` or `bandwidth`: its best time, and what it did in it.
 struct Best {
   double seconds = 0, amount = 0;
@@ -123,7 +117,7 @@ void add_ceilings(std::vector<Products>& groups, const result::Results& results)
     const auto width = o.params.find("width");
     const auto* const word = width == o.params.end() ? nullptr : std::get_if<std::string>(&width->second);
     const std::string name = word ? *word : "";
-    auto& at = best[{&index.group(o.run), {name, whole_param(o, "size")}}];
+    auto& at = best[{&index.group(o.run), {name, result::integer(o.params, "size").value_or(0)}}];
     if (o.metric == "seconds" && (at.seconds == 0 || *value < at.seconds)) at.seconds = *value;
     if (peak && o.metric == "PAPI_DP_OPS") at.amount = *value;
     if (bandwidth && o.accesses) at.amount = 8 * static_cast<double>(*o.accesses);

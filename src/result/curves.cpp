@@ -24,13 +24,10 @@ struct Series {
 
 /// Takes the x parameter out of the params; nothing when it is absent or a word.
 std::optional<double> take_x(result::Params& params, const std::string& x) {
-  const auto found = params.find(x);
-  if (found == params.end()) return {};
-  const auto* number = std::get_if<std::int64_t>(&found->second);
+  const auto number = integer(params, x);
   if (!number) return {};
-  const auto value = static_cast<double>(*number);
-  params.erase(found);
-  return value;
+  params.erase(x);
+  return static_cast<double>(*number);
 }
 
 std::string machine_of(const result::Results& results, const std::string& run) {
@@ -149,6 +146,20 @@ std::vector<Curve> curves(const result::Results& results, const std::string& x,
   return made;
 }
 
+namespace {
+/// The number of different settings of these parameters.
+std::size_t settings_of(const std::vector<Curve>& curves, const std::vector<std::string>& names) {
+  std::set<Params> different;
+  for (const Curve& curve : curves) {
+    Params some;
+    for (const auto& name : names)
+      if (const auto found = curve.params.find(name); found != curve.params.end()) some.insert(*found);
+    different.insert(std::move(some));
+  }
+  return different.size();
+}
+} // namespace
+
 std::vector<std::string> varying(const std::vector<Curve>& curves) {
   std::map<std::string, std::set<result::ParamValue>> seen;
   std::map<std::string, std::size_t> present;
@@ -161,6 +172,11 @@ std::vector<std::string> varying(const std::vector<Curve>& curves) {
   std::vector<std::string> names;
   for (const auto& [name, settings] : seen) {
     if (settings.size() > 1 || present[name] != curves.size()) names.push_back(name);
+  }
+  for (const char* how_often : {"passes", "rounds"}) {
+    std::vector<std::string> others = names;
+    if (std::erase(others, how_often) > 0 && settings_of(curves, others) == settings_of(curves, names))
+      names = std::move(others);
   }
   return names;
 }

@@ -45,7 +45,8 @@ struct Curve {
                                         const std::function<bool(const result::Observation&)>& wanted,
                                         const Measure& measure);
 
-/// Names of the parameters whose values differ between the curves, in alphabetical order.
+/// Names of the parameters whose values differ between the curves, in alphabetical order; not how often the
+/// kernel passed over its data ("rounds", "passes") where the others tell the curves apart.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<Curve>& curves);
 
 } // namespace recount::result

@@ -58,25 +58,28 @@ std::optional<double> as_double(const Number& number) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> integer(const Params& params, const std::string& name) {
+  const auto found = params.find(name);
+  if (found == params.end()) return {};
+  const auto* const number = std::get_if<std::int64_t>(&found->second);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+std::string text(const ParamValue& value) {
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  return number ? std::to_string(*number) : std::get<std::string>(value);
+}
+
 std::string describe(const Params& params) {
-  std::string text;
-  for (const auto& [name, value] : params) {
-    if (!text.empty()) text += ' ';
-    text += name + '=';
-    if (const auto* whole = std::get_if<std::int64_t>(&value))
-      text += std::to_string(*whole);
-    else
-      text += std::get<std::string>(value);
-  }
-  return text;
+  std::string all;
+  for (const auto& [name, value] : params)
+    all += (all.empty() ? "" : " ") + name + '=' + text(value);
+  return all;
 }
 
 bool is_reading(const Observation& observation) {
   if (observation.kernel == "visit") return true;
-  const auto rounds = observation.params.find("rounds");
-  const auto* number =
-      rounds == observation.params.end() ? nullptr : std::get_if<std::int64_t>(&rounds->second);
-  return observation.kernel == "chase" && (!number || *number == 0);
+  return observation.kernel == "chase" && integer(observation.params, "rounds").value_or(0) == 0;
 }
 
 } // namespace recount::result

@@ -20,6 +20,11 @@ using ParamValue = std::variant<std::int64_t, std::string>;
 /// A parameter point, by parameter name ("size", "stride", "n", ...).
 using Params = std::map<std::string, ParamValue>;
 
+/// The parameter's number; nothing where it is absent or a word.
+[[nodiscard]] std::optional<std::int64_t> integer(const Params& params, const std::string& name);
+/// A number in digits, or the word.
+[[nodiscard]] std::string text(const ParamValue& value);
+
 /// A value that may be absent: counts are exact integers, times and ratios are doubles.
 using Number = std::variant<std::monostate, std::int64_t, double>;
 

@@ -30,8 +30,7 @@ constexpr std::array visit_times{VisitTime{"stride", 25, 25}, VisitTime{"scatter
 constexpr double passes_to_recur = 3;
 
 double whole(const result::Params& point, const std::string& name, double otherwise) {
-  const auto found = point.find(name);
-  const auto* const number = found == point.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  const auto number = result::integer(point, name);
   return number ? static_cast<double>(*number) : otherwise;
 }
 

@@ -11,10 +11,7 @@ std::string text(const Axis& axis) {
   std::string all;
   for (const auto& value : axis.values) {
     if (!all.empty()) all += ',';
-    if (const auto* whole = std::get_if<std::int64_t>(&value))
-      all += std::to_string(*whole);
-    else
-      all += std::get<std::string>(value);
+    all += result::text(value);
   }
   return all;
 }

@@ -14,11 +14,6 @@
 namespace recount::sweep {
 namespace {
 
-std::string show(const result::ParamValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  return std::get<std::string>(value);
-}
-
 /// Counts whole, times with six digits.
 std::string show(double value) {
   if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
@@ -117,7 +112,7 @@ command::Table sweep_summary(const sweep::Ended& ended) {
   for (const auto& group : groups) {
     std::vector<std::string> row;
     for (const auto& name : names)
-      row.push_back(show(group.params.at(name)));
+      row.push_back(result::text(group.params.at(name)));
     row.insert(row.end(), {group.metric, group.witness, std::to_string(group.values.size())});
     if (const auto& s = group.summary) {
       row.push_back(show(s->value));

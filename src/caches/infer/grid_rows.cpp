@@ -23,12 +23,8 @@ struct GridCell {
 };
 
 std::int64_t power_of_two(const result::Observation& o, const std::string& name) {
-  const auto found = o.params.find(name);
-  if (found == o.params.end()) return 0;
-  const auto* number = std::get_if<std::int64_t>(&found->second);
-  return number != nullptr && *number > 0 && std::has_single_bit(static_cast<std::uint64_t>(*number))
-             ? *number
-             : 0;
+  const std::int64_t number = result::integer(o.params, name).value_or(0);
+  return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number)) ? number : 0;
 }
 
 bool is_cycles(const std::string& metric) {

@@ -33,13 +33,6 @@ kernel::Pattern of_any_round(kernel::Pattern pattern) {
   return pattern;
 }
 
-std::optional<std::int64_t> parameter(const result::Observation& o, const std::string& name) {
-  const auto found = o.params.find(name);
-  if (found == o.params.end()) return {};
-  const auto* number = std::get_if<std::int64_t>(&found->second);
-  return number != nullptr ? std::optional(*number) : std::nullopt;
-}
-
 void add(std::vector<std::vector<double>>& all, std::size_t at, double value) {
   if (all.size() <= at) all.resize(at + 1);
   all[at].push_back(value);
@@ -163,8 +156,8 @@ void RecordSampler::take_colours(const result::Observation& o) {
     colours_->smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else {
     colours_->left_over = static_cast<std::int64_t>(*value);
-    colours_->pages = parameter(o, "count").value_or(0);
-    colours_->offset = parameter(o, "offset").value_or(0);
+    colours_->pages = result::integer(o.params, "count").value_or(0);
+    colours_->offset = result::integer(o.params, "offset").value_or(0);
   }
 }
 

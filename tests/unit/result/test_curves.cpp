@@ -113,4 +113,16 @@ BOOST_AUTO_TEST_CASE(only_what_differs_varies) {
   BOOST_CHECK(result::varying(one).empty());
 }
 
+BOOST_AUTO_TEST_CASE(how_often_is_no_difference_where_the_rest_tells_curves_apart) {
+  result::Results results;
+  results.observations = {observation(4096, 1, 1), observation(8192, 1, 1)};
+  results.observations[0].params = {{"size", 4096}, {"stride", 1}, {"rounds", 10}};
+  results.observations[1].params = {{"size", 8192}, {"stride", 1}, {"rounds", 1}};
+  BOOST_CHECK(result::varying(result::curves(results, "stride", all, result::value)) ==
+              std::vector<std::string>{"size"});
+  results.observations[1].params = {{"size", 4096}, {"stride", 1}, {"rounds", 1}};
+  BOOST_CHECK(result::varying(result::curves(results, "stride", all, result::value)) ==
+              std::vector<std::string>{"rounds"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
