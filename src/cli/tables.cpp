@@ -6,6 +6,7 @@
 #include "matmul/figures.hpp"
 #include "matmul/sections.hpp"
 #include "profile/figure.hpp"
+#include "sweep/section.hpp"
 #include "watch/figure.hpp"
 
 namespace recount::cli {
@@ -27,6 +28,7 @@ const std::vector<document::Section>& sections() {
                                         caches::sweeps_section()};
     for (auto&& section : matmul::product_sections())
       list.push_back(section);
+    list.push_back(sweep::values_section());
     return list;
   }();
   return all;

@@ -98,7 +98,7 @@ Report build_report(const result::Results& results, const Origin& origin, const 
     blocks.emplace_back(document::List{std::move(lines)});
   }
   document::append(blocks, machines_section(material.parts));
-  document::append(blocks, method_section(results, tables.sections));
+  document::append(blocks, method_section(results, tables.sections, !body.appendix.empty()));
   document::append(blocks, std::move(verdicts));
   document::append(blocks, std::move(body.sections));
   document::append(blocks, warnings_section(results, gallery.warnings()));

@@ -30,8 +30,8 @@ struct Report {
 
 // The general sections; each is empty where there is nothing to report.
 [[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts);
-[[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
-                                                          const std::vector<document::Section>& sections);
+[[nodiscard]] std::vector<document::Block>
+method_section(const result::Results& results, const std::vector<document::Section>& sections, bool appendix);
 [[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results,
                                                             const std::vector<std::string>& of_figures);
 /// Presets and events of the results that did not agree in recount check, with their counts in programs.

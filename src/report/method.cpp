@@ -81,14 +81,15 @@ std::vector<std::string> not_counted(const result::Results& results) {
 }
 
 std::vector<document::Block> method_section(const result::Results& results,
-                                            const std::vector<document::Section>& sections) {
+                                            const std::vector<document::Section>& sections, bool appendix) {
   std::vector<document::Block> blocks;
   blocks.emplace_back(document::Heading{"Method", 1});
   if (any_runs(results, false))
     blocks.emplace_back(document::Paragraph{
-        "Each repetition ran in a new process, in random order, with its memory written before the "
-        "measurement. All values are in the appendix. " +
-        statistic_prose(results.statistic)});
+        std::string(
+            "Each repetition ran in a new process, in random order, with its memory written before the "
+            "measurement. ") +
+        (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
   const auto names = witnesses_of(results);
   std::vector<std::string> who;
   for (const WitnessRow& row : witness_rows)

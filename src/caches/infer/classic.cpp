@@ -5,6 +5,7 @@
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -201,7 +202,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   if (!curves.enough()) return;
   ClassicReading reading;
   reading.level = "L1d";
-  reading.curves = fmt::format("Times per access (kernel {}, ns)", kernel);
+  reading.curves = fmt::format("Times per access (kernel {}, ns, minimum of the repetitions)", kernel);
   std::vector<double> smallest;
   for (const auto& [stride, ns] : curves.by_size().begin()->second)
     smallest.push_back(ns);
@@ -210,7 +211,10 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
   read_capacity(reading, curves, {flat, flat});
   const auto beyond = curves.by_size().find(2 * reading.capacity.below);
   if (!reading.capacity.value || beyond == curves.by_size().end()) {
-    reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
+    reading.line.unknown = reading.ways.unknown =
+        reading.capacity.value
+            ? fmt::format("{} were not measured", base::format_bytes(2 * reading.capacity.below))
+            : "the capacity is unknown";
     all.push_back(std::move(reading));
     return;
   }
@@ -223,9 +227,10 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
         "prefetching and overlap hide the miss penalty in this loop";
   } else {
     reading.penalty = top - floor;
-    reading.words.push_back(fmt::format(
-        "An access takes {:.3g} ns at miss rate 0 and {:.3g} ns at miss rate 1: penalty {:.3g} ns.", floor,
-        top, top - floor));
+    reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns at "
+                                        "miss rate 0, {:.3g} ns at miss rate 1, "
+                                        "so the penalty is {:.3g} ns.",
+                                        floor, top, top - floor));
     if (waits)
       reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
     else
@@ -261,6 +266,22 @@ std::string classic_line_text(const ClassicReading& reading) {
 std::string classic_ways_text(const ClassicReading& reading) {
   if (!reading.ways.value) return "unknown";
   return fmt::format("{} (fewer than {})", *reading.ways.value, reading.ways.below);
+}
+std::string classic_values_text(const ClassicReading& reading) {
+  return fmt::format("capacity {}, line {}, ways {}", classic_capacity_text(reading),
+                     classic_line_text(reading), classic_ways_text(reading));
+}
+
+std::string classic_text(const ClassicReading& reading) {
+  std::vector<std::string> sentences = reading.words;
+  std::map<std::string, std::vector<std::string>> unknown; // by reason
+  for (const auto& [name, value] :
+       {std::pair("capacity", &reading.capacity), std::pair("line", &reading.line),
+        std::pair("number of ways", &reading.ways)})
+    if (!value->unknown.empty()) unknown[value->unknown].push_back(name);
+  for (const auto& [reason, names] : unknown)
+    sentences.push_back(fmt::format("Unknown: {}, because {}.", fmt::join(names, ", "), reason));
+  return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 } // namespace recount::caches

@@ -10,7 +10,8 @@
 
 namespace recount::caches {
 
-/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum.
+/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum, since disturbances
+/// only add time.
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;
@@ -49,5 +50,9 @@ struct ClassicReading {
 [[nodiscard]] std::string classic_capacity_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_line_text(const ClassicReading& reading);
+/// "capacity 32 KiB (less than 64 KiB), line 64 B, ways unknown".
+[[nodiscard]] std::string classic_values_text(const ClassicReading& reading);
+/// The argument, and why the rest is unknown.
+[[nodiscard]] std::string classic_text(const ClassicReading& reading);
 
 } // namespace recount::caches

@@ -20,7 +20,7 @@ std::string in_unit(const Property& p, double value, bool rough) {
     return about + base::format_bytes(std::round(value / unit) * unit);
   }
   if (p.unit == "bytes") return fmt::format("{:.0f} B", value);
-  if (p.unit == "ns") return fmt::format("{:.3g} ns", value);
+  if (p.unit == "ns") return fmt::format("{:.{}f} ns", value, value < 10 ? 2 : value < 100 ? 1 : 0);
   return about + fmt::format("{:.0f}", value);
 }
 
@@ -88,6 +88,24 @@ void add_paragraph(std::vector<Paragraph>& all, const std::string& level, const 
   all.push_back({fmt::format("{} {}: {}", level, p.name, value_text(p)), text_of(p)});
 }
 
+/// Properties that are unknown for one reason, in one paragraph; then there are none.
+void add_unknown(std::vector<Paragraph>& all, const std::string& level,
+                 std::vector<const Property*>& unknown) {
+  if (unknown.size() == 1) add_paragraph(all, level, *unknown.front());
+  if (unknown.size() > 1) {
+    std::vector<std::string> names, stated;
+    for (const Property* p : unknown) {
+      names.push_back(p->name);
+      if (p->stated) stated.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
+    }
+    std::string text = fmt::format("Unknown: {}.", unknown.front()->unknown);
+    if (!stated.empty())
+      text += fmt::format(" {} states {}.", unknown.front()->stated_by, fmt::join(stated, ", "));
+    all.push_back({fmt::format("{} {}: unknown", level, fmt::join(names, ", ")), text});
+  }
+  unknown.clear();
+}
+
 } // namespace
 
 std::string value_text(const Property& p) {
@@ -112,9 +130,20 @@ void compare(Caches& found, const StatedCaches& by) {
 
 std::vector<Paragraph> justification(const Caches& found) {
   std::vector<Paragraph> all;
-  for (const LevelFinding& level : found.levels)
-    for (const Property* p : {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty})
-      if (p->value || p->unit != "ns") add_paragraph(all, level.name, *p);
+  for (const LevelFinding& level : found.levels) {
+    std::vector<const Property*> unknown; // for one reason
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      if (p->value || (!unknown.empty() && unknown.front()->unknown != p->unknown))
+        add_unknown(all, level.name, unknown);
+      if (p->value)
+        add_paragraph(all, level.name, *p);
+      else
+        unknown.push_back(p);
+    }
+    add_unknown(all, level.name, unknown);
+    for (const Property* p : {&level.latency, &level.penalty})
+      if (p->value) add_paragraph(all, level.name, *p);
+  }
   for (const TlbFinding& tlb : found.tlbs)
     for (const Property* p : {&tlb.entries, &tlb.cost})
       if (p->value) add_paragraph(all, tlb.name, *p);

@@ -36,20 +36,6 @@ StatedCaches stated_by_machine(const std::string& name) {
   return stated;
 }
 
-std::string classic_title(const ClassicReading& reading) {
-  return fmt::format("{} from the grid of sizes and strides: capacity {}, line {}, ways {}", reading.level,
-                     classic_capacity_text(reading), classic_line_text(reading), classic_ways_text(reading));
-}
-
-std::string classic_text(const ClassicReading& reading) {
-  std::vector<std::string> sentences = reading.words;
-  for (const auto& [name, unknown] :
-       {std::pair("capacity", reading.capacity.unknown), std::pair("line", reading.line.unknown),
-        std::pair("number of ways", reading.ways.unknown)})
-    if (!unknown.empty()) sentences.push_back(fmt::format("The {} is unknown: {}.", name, unknown));
-  return fmt::format("{}", fmt::join(sentences, " "));
-}
-
 } // namespace
 
 void note_stated(result::Run& run, const StatedNotes& notes) {
@@ -88,7 +74,9 @@ CachesFindings findings_on_record(const result::Results& results, const result::
 std::vector<Paragraph> justification(const CachesFindings& findings) {
   std::vector<Paragraph> all = justification(findings.found);
   for (const ClassicReading& reading : findings.classic)
-    all.push_back({classic_title(reading), classic_text(reading)});
+    all.push_back({fmt::format("{} from the grid of sizes and strides: {}", reading.level,
+                               classic_values_text(reading)),
+                   classic_text(reading)});
   if (!findings.stated.otherwise.empty())
     all.push_back({"Sources of the stated values",
                    fmt::format("{} agree; {} differs.", findings.stated.source, findings.stated.otherwise)});

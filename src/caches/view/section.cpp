@@ -9,8 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace recount::caches {
 namespace {
@@ -55,6 +53,12 @@ document::Table findings_table(const CachesFindings& found) {
   return table;
 }
 
+/// Whether the stated caches are those that were simulated.
+bool by_the_model(const CachesFindings& found) {
+  const std::string& witness = found.found.witness;
+  return !witness.starts_with("model:") || found.stated.source == "machine " + witness.substr(6);
+}
+
 /// Every difference once, or that there is none.
 document::Paragraph comparison_text(const CachesFindings& found) {
   std::vector<std::string> differences;
@@ -66,6 +70,12 @@ document::Paragraph comparison_text(const CachesFindings& found) {
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
+  if (found.found.modelled && agree > 0 && by_the_model(found))
+    return {fmt::format(
+                "The model simulates the stated caches ({}): that {} properties agree with them tests the "
+                "inference, and cannot contradict the statement.",
+                found.stated.source, agree) +
+            (differences.empty() ? "" : fmt::format(" Different: {}.", fmt::join(differences, ". ")))};
   std::string text =
       fmt::format("Compared with the specification ({}): {} properties agree", found.stated.source, agree);
   text += differences.empty()
@@ -74,32 +84,22 @@ document::Paragraph comparison_text(const CachesFindings& found) {
   return {text};
 }
 
-/// The readings of a record that make a curve of time against size: chases over adjacent lines, all
-/// rounds of a size together.
-document::Part dense_chases(const document::Part& part, const std::string& run) {
+/// The part of one run.
+document::Part of_run(const document::Part& part, const result::Run& run) {
   auto own = std::make_shared<result::Results>();
-  own->runs = part.results->runs;
-  std::map<std::int64_t, int> rounds;
-  const auto whole = [](const result::Observation& o, const char* name) {
-    const auto found = o.params.find(name);
-    const auto* number = found == o.params.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-    return number ? *number : std::int64_t{0};
-  };
-  constexpr std::int64_t side_by_side = 64;
-  for (const auto& o : part.results->observations) {
-    if (o.run != run || o.kernel != "chase" || whole(o, "stride") != side_by_side || o.metric != "seconds")
-      continue;
-    auto& kept = own->observations.emplace_back(o);
-    kept.params = {{"size", whole(o, "size")}, {"stride", side_by_side}};
-    kept.repetition = rounds[whole(o, "size")]++;
-  }
+  own->runs = {run};
+  own->statistic = part.results->statistic;
+  std::ranges::copy_if(part.results->observations, std::back_inserter(own->observations),
+                       [&](const auto& o) { return o.run == run.id; });
   return {part.machine, part.published, own};
 }
 
-void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found) {
+void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found,
+                  std::vector<document::Block> figures) {
   blocks.emplace_back(findings_table(found));
   blocks.emplace_back(comparison_text(found));
-  for (const auto& argument : justification(found)) {
+  document::append(blocks, std::move(figures));
+  for (const auto& argument : justification(found.found)) { // the grid has a section of its own
     blocks.emplace_back(document::Heading{argument.title, 2});
     blocks.emplace_back(document::Paragraph{argument.text});
   }
@@ -114,59 +114,32 @@ std::vector<document::Block> write_caches(const document::Material& material) {
   for (const document::Part& part : material.parts) {
     for (const auto& run : part.results->runs) {
       if (!result::is_inference(run)) continue;
-      add_findings(blocks, found_in(*part.results, run, material.machine));
-      const document::Part readings = dense_chases(part, run.id);
-      if (auto picture = material.gallery.add("working-set", readings))
-        blocks.emplace_back(std::move(*picture));
+      const document::Part own = of_run(part, run);
+      std::vector<document::Block> figures;
+      for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
+        if (auto picture = material.gallery.add(figure, own)) figures.emplace_back(std::move(*picture));
+      add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
     }
   }
   return document::under("Caches", std::move(blocks));
 }
 
-std::vector<document::Block> write_sweeps(const document::Material& material) {
-  std::vector<document::Block> blocks;
-  for (const document::Part& part : material.parts) {
-    if (part.published) continue;
-    const auto recorded = [&](const std::string& id) {
-      const auto run = std::ranges::find(part.results->runs, id, &result::Run::id);
-      return run != part.results->runs.end() && result::is_inference(*run);
-    };
-    // Of the readings of recount caches only its grid is a sweep. A kernel at a time: each has parameters of
-    // its own, and the parameter with more values is on the x axis.
-    for (const char* kernel : {"chase", "stride"}) {
-      std::set<result::ParamValue> strides;
-      const document::Part sweep = document::only(part, [&](const auto& o) {
-        return o.kernel == kernel && !(recorded(o.run) && result::is_reading(o));
-      });
-      for (const auto& o : sweep.results->observations) {
-        if (const auto stride = o.params.find("stride"); stride != o.params.end())
-          strides.insert(stride->second);
-      }
-      const bool by_size = strides.size() < 3;
-      for (const char* figure :
-           {by_size ? "working-set" : "access-time", by_size ? "working-set-misses" : "misses"})
-        if (auto picture = material.gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
-    }
+std::vector<std::string> summarise(const document::Part& part) {
+  std::vector<std::string> lines;
+  for (const auto& run : part.results->runs) {
+    if (!result::is_inference(run)) continue;
+    const CachesFindings found = found_in(*part.results, run, {});
+    for (const auto& line : summary_lines(found.found))
+      lines.push_back(fmt::format("{} ({})", line, witness_text(found.found)));
+    lines.push_back(comparison_text(found).text);
   }
-  if (blocks.empty()) return blocks;
-  std::vector<document::Block> all;
-  all.emplace_back(document::Paragraph{
-      "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
-      "stride, misses rise up to the line size, from which each access touches its own line. "
-      "They drop again once the remaining lines fit the ways of their sets. Prefetching "
-      "hides part of this in a sequential walk, but not in a chain of dependent loads."});
-  document::append(all, std::move(blocks));
-  return document::under("Cache curves", std::move(all));
+  return lines;
 }
 
 } // namespace
 
 document::Section caches_section() {
-  return {"caches", write_caches};
-}
-
-document::Section sweeps_section() {
-  return {"caches", write_sweeps};
+  return {"caches", write_caches, summarise};
 }
 
 } // namespace recount::caches

@@ -1,0 +1,206 @@
+// Sweeps over size and stride: time and misses per access as tables and figures, and what they say of the
+// caches.
+#include "base/format.hpp"
+#include "caches/infer/classic.hpp"
+#include "caches/infer/record.hpp"
+#include "caches/view/panels.hpp"
+#include "sweep/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace recount::caches {
+namespace {
+
+constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
+constexpr std::size_t levels = 3;
+
+/// The points of one kernel, of sweeps and of the grid of recount caches.
+document::Part points_of(const document::Part& part, const std::string& kernel) {
+  std::set<std::string> inferences;
+  for (const auto& run : part.results->runs)
+    if (result::is_inference(run)) inferences.insert(run.id);
+  return document::only(part, [&](const auto& o) {
+    return o.kernel == kernel && !(inferences.contains(o.run) && result::is_reading(o));
+  });
+}
+
+/// A quantity per access, in a table of its own.
+struct Quantity {
+  std::string title;  ///< "Mean access time in ns"
+  std::string metric; ///< "seconds"
+  double unit = 1;    ///< in which it is shown
+};
+
+std::string cell_text(const Quantity& quantity, double each) {
+  const double shown = each / quantity.unit;
+  return quantity.metric == "seconds" ? fmt::format("{:.{}f}", shown,
+                                                    shown < 10    ? 2
+                                                    : shown < 100 ? 1
+                                                                  : 0)
+                                      : fmt::format("{:.3f}", shown);
+}
+
+/// Strides down, sizes across. Nothing with fewer than two of each, with more sizes than fit, or where other
+/// parameters vary as well: the appendix has these values.
+std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
+                                          const std::string& caption, const Quantity& quantity) {
+  std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride and size
+  std::set<std::int64_t> sizes;
+  for (const auto& group : groups) {
+    const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
+    const auto each = group.per_access();
+    if (!size || !stride || !each) continue;
+    sizes.insert(*size);
+    if (!rows[*stride].emplace(*size, cell_text(quantity, *each)).second) return {};
+  }
+  if (sizes.size() < 2 || sizes.size() > most_columns || rows.size() < 2) return {};
+  document::Table table{caption, {{"stride"}}, {}};
+  for (const auto size : sizes)
+    table.columns.push_back({base::format_bytes(size)});
+  for (const auto& [stride, cells] : rows) {
+    std::vector<std::string> row{base::format_bytes(stride)};
+    for (const auto size : sizes) {
+      const auto cell = cells.find(size);
+      row.push_back(cell == cells.end() ? "-" : cell->second);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.notes.push_back(
+      "Sizes across, strides down; -: not measured (the stride exceeds half of the array, or the "
+      "point was left out).");
+  return table;
+}
+
+/// Tables of a quantity, one for each witness.
+void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep, const std::string& kernel,
+                const Quantity& quantity) {
+  std::map<std::string, std::vector<sweep::SweepGroup>> by_witness;
+  for (auto& group : sweep::sweep_groups(*sweep.results))
+    if (group.metric == quantity.metric && group.summary)
+      by_witness[group.witness].push_back(std::move(group));
+  for (const auto& [witness, groups] : by_witness) {
+    const std::string caption =
+        fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
+                    base::format_witness(witness), statistics::name_of(sweep.results->statistic));
+    if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
+  }
+}
+
+std::vector<ClassicReading> readings_of(const document::Part& sweep) {
+  std::vector<ClassicReading> all;
+  for (const auto& run : sweep.results->runs)
+    for (auto& reading : classic_readings(grid_rows(*sweep.results, run)))
+      all.push_back(std::move(reading));
+  return all;
+}
+
+void add_readings(std::vector<document::Block>& blocks, const std::vector<ClassicReading>& readings,
+                  bool misses) {
+  for (const ClassicReading& reading : readings)
+    if (reading.misses == misses)
+      blocks.emplace_back(document::Paragraph{
+          fmt::format("{}: {}. {}", reading.level, classic_values_text(reading), classic_text(reading))});
+}
+
+/// What counted misses would answer, and why they were not counted.
+std::string uncounted(const document::Part& part) {
+  std::string reason;
+  bool counted = false, modelled = false;
+  for (const auto& o : part.results->observations)
+    for (std::size_t level = 0; level < levels; ++level) {
+      if (o.metric != miss_metric(level)) continue;
+      const bool by_model = o.witness.starts_with("model");
+      (by_model ? modelled : counted) |= o.value.index() != 0;
+      if (!by_model && reason.empty()) reason = o.reason;
+    }
+  if (counted) return {};
+  for (const auto& run : part.results->runs)
+    if (const auto skipped = run.skipped.find("perf"); reason.empty() && skipped != run.skipped.end())
+      reason = skipped->second;
+  return fmt::format(
+      "Misses were not counted here{}. Size, line and ways by counted misses are not answerable "
+      "without a core PMU.{}",
+      reason.empty() ? "" : " (" + reason + ")",
+      modelled ? " The values below are modelled, of the stated caches: they show what the counters "
+                 "should count, and cannot contradict the statement."
+               : "");
+}
+
+void add_figure(std::vector<document::Block>& blocks, const document::Material& material, const char* figure,
+                const document::Part& sweep) {
+  if (auto picture = material.gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
+}
+
+/// Time and cycles per access, then misses.
+std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
+                                          const std::string& kernel) {
+  std::set<std::int64_t> strides;
+  for (const auto& o : sweep.results->observations)
+    if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
+  const bool by_size = strides.size() < 3;
+  const auto readings = readings_of(sweep);
+  std::vector<document::Block> times, misses;
+  add_tables(times, sweep, kernel, {"Mean access time in ns", "seconds", 1e-9});
+  add_tables(times, sweep, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
+  add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
+  add_readings(times, readings, false);
+  for (std::size_t level = 0; level < levels; ++level)
+    add_tables(misses, sweep, kernel,
+               {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
+                            level == 0 ? "L1d" : fmt::format("L{}", level + 1)),
+                miss_metric(level)});
+  add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
+  add_readings(misses, readings, true);
+  std::vector<document::Block> all;
+  if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
+  document::append(all, std::move(times));
+  if (misses.empty()) return all;
+  all.emplace_back(document::Heading{"Misses of the kernel " + kernel, 2});
+  document::append(all, std::move(misses));
+  return all;
+}
+
+constexpr const char* kernels[] = {"stride", "chase"};
+
+std::vector<document::Block> write_sweeps(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    if (part.published) continue;
+    std::vector<document::Block> of_part;
+    for (const char* kernel : kernels)
+      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel));
+    if (of_part.empty()) continue;
+    if (const std::string why = uncounted(part); !why.empty()) blocks.emplace_back(document::Paragraph{why});
+    document::append(blocks, std::move(of_part));
+  }
+  if (blocks.empty()) return blocks;
+  std::vector<document::Block> all;
+  all.emplace_back(document::Paragraph{
+      "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
+      "stride, misses rise up to the line size, from which each access touches its own line. "
+      "They drop again once the remaining lines fit the ways of their sets. Prefetching "
+      "hides part of this in a sequential walk, but not in a chain of dependent loads."});
+  document::append(all, std::move(blocks));
+  return document::under("Cache curves", std::move(all));
+}
+
+std::vector<std::string> summarise(const document::Part& part) {
+  std::vector<std::string> lines;
+  for (const char* kernel : kernels)
+    for (const ClassicReading& reading : readings_of(points_of(part, kernel)))
+      lines.push_back(fmt::format("{} from the {} of the kernel {}: {}.", reading.level,
+                                  reading.misses ? "misses" : "times", kernel, classic_values_text(reading)));
+  return lines;
+}
+
+} // namespace
+
+document::Section sweeps_section() {
+  return {"caches", write_sweeps, summarise};
+}
+
+} // namespace recount::caches

@@ -1,0 +1,102 @@
+// The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
+#include "cli/tables.hpp"
+#include "report/build_report.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+using namespace recount;
+
+BOOST_AUTO_TEST_SUITE(sweeps_in_a_report)
+
+namespace {
+
+/// Lines of 64 bytes in 8 ways of 32 KiB, walked with a stride: worked out by hand, not by the model.
+double misses_by_hand(std::int64_t size, std::int64_t stride) {
+  if (size <= 32768 || size / stride <= 8) return 0;
+  return stride >= 64 ? 1 : static_cast<double>(stride) / 64;
+}
+
+result::Results walk(bool counted) {
+  result::Results results;
+  result::Run run;
+  run.id = "R";
+  run.cpu = "Some CPU";
+  run.host = "box";
+  run.plan = {{"kernel", "stride"}, {"repeat", "1"}};
+  run.skipped = {{"perf", "no PMU"}};
+  results.runs = {run};
+  for (std::int64_t size = 8192; size <= 1 << 19; size *= 2)
+    for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
+      result::Observation o;
+      o.run = "R";
+      o.kernel = "stride";
+      o.params = {{"size", size}, {"stride", stride}, {"rounds", std::int64_t{10}}};
+      o.accesses = 1000000;
+      const double misses = 1e6 * misses_by_hand(size, stride);
+      o.witness = counted ? "perf" : "model";
+      o.metric = "PAPI_L1_DCM";
+      o.value = misses;
+      results.observations.push_back(o);
+      o.witness = "clock";
+      o.metric = "seconds";
+      o.value = 1e-3 + 4e-9 * misses;
+      results.observations.push_back(o);
+    }
+  return results;
+}
+
+std::string text_of(const result::Results& results) {
+  const report::Tables tables{cli::figures(), cli::sections()};
+  return document::to_markdown(report::build_report(results, {{"walk.jsonl"}, "1", {}}, tables).document);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return true;
+  BOOST_TEST_MESSAGE("missing: " << part << "\n" << text);
+  return false;
+}
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++n;
+  return n;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(tables_have_strides_down_and_sizes_across) {
+  const std::string text = text_of(walk(true));
+  BOOST_TEST(has(text, "Mean access time in ns: kernel stride, by the clock, median of the repetitions"));
+  BOOST_TEST(has(text, "| 16 B | 1.00 | 1.00 | 1.00 | 2.00 | 2.00 | 2.00 | 2.00 |"));
+  BOOST_TEST(has(text, "| 16 B | 0.000 | 0.000 | 0.000 | 0.250 | 0.250 | 0.250 | 0.250 |"));
+  BOOST_TEST(has(text, "| 32 KiB | - | - | - | 0.000 | 0.000 | 0.000 | 1.000 |"));
+}
+
+BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
+  const std::string text = text_of(walk(true));
+  const std::string values = "capacity 32 KiB (less than 64 KiB), line 64 B, ways 8 (fewer than 16)";
+  BOOST_TEST(has(text, "L1d from the misses of the kernel stride: " + values));
+  BOOST_TEST(text.find(values) < text.find("## Machine"));
+  BOOST_TEST(times(text, "while several accesses share a line") == 2U); // of misses, and of times
+  BOOST_TEST(has(text, "so the penalty is 4 ns"));
+  BOOST_TEST(times(text, "not answerable") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(modelled_misses_answer_nothing_and_say_so_once) {
+  const std::string text = text_of(walk(false));
+  BOOST_TEST(times(text, "not answerable without a core PMU") == 1U);
+  BOOST_TEST(has(text, "Misses were not counted here (no PMU)"));
+  BOOST_TEST(has(text, "cannot contradict the statement"));
+}
+
+BOOST_AUTO_TEST_CASE(every_value_is_in_the_appendix) {
+  const std::string text = text_of(walk(true));
+  BOOST_TEST(has(text, "All values are in the appendix."));
+  BOOST_TEST(has(text, "| 65536 | 16 | seconds | clock | 1 | 0.002000 | - | 1000000 | 2.000 ns | - |"));
+  BOOST_TEST(has(text, "| 65536 | 16 | PAPI_L1_DCM | perf | 1 | 250000 | - | 1000000 | 0.2500 | - |"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
