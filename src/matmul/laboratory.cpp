@@ -21,6 +21,7 @@ std::vector<Measure> counts(const Products& group) {
       derived_measure(group, "loads + stores (10^6)", "LST", base::format_millions),
       {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, base::format_millions},
       {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
+      metric_measure(group, "CPU time (s)", "cpu_seconds", base::format_seconds),
       derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
       derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
       metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", base::format_millions)};

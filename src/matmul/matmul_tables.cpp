@@ -158,6 +158,7 @@ std::vector<document::Block> matmul_tables(const Products& group) {
             return Measure{label, [&group](const Product& p) { return seconds(group, p); },
                            base::format_seconds};
           }}});
+  table("CPU time of the product (s)", all.loops, {{"", of_metric("cpu_seconds", base::format_seconds)}});
   table("GFLOP/s, of 2 n^3 operations", all.loops, {{"", of_derived("GFLOPS", base::format_number)}});
   table("Data-cache misses (10^6)", all.plain,
         {{": L1", of_metric("PAPI_L1_DCM", base::format_millions)},

@@ -13,7 +13,7 @@ namespace recount::matmul {
 namespace {
 
 std::string one_value(const std::string& metric, double value) {
-  return metric == "seconds" ? base::format_seconds(value) : fmt::format("{:.0f}", value);
+  return metric.ends_with("seconds") ? base::format_seconds(value) : fmt::format("{:.0f}", value);
 }
 
 bool modelled(const std::string& witness) {

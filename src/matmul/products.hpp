@@ -48,8 +48,8 @@ struct Quantity {
   [[nodiscard]] bool clear() const { return evidence == statistics::Evidence::clear; }
 };
 
-/// Whether two quantities differ. Modelled values and those of a published table are exact: the model is
-/// deterministic, and a table is compared as it was published.
+/// Whether two quantities differ. Modelled values and those of a published table of averages are exact: the
+/// model is deterministic, and an average is compared as it was published.
 [[nodiscard]] statistics::Evidence evidence(const Quantity& a, const Quantity& b);
 /// The quantity in another unit; `factor` is positive.
 [[nodiscard]] Quantity scaled(Quantity quantity, double factor);

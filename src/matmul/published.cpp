@@ -35,7 +35,7 @@ constexpr std::array preset_columns{"l1_dcm",  "l2_dcm",  "l3_dcm",  "l2_dca", "
                                     "lst_ins", "tot_cyc", "tot_ins", "fp_ops", "dp_ops", "tlb_dm"};
 
 struct Column {
-  enum class Kind { variant, n, block, seconds, count } kind;
+  enum class Kind { variant, n, block, repetition, seconds, count } kind;
   std::string metric;   ///< of a count
   std::string language; ///< of a time; empty: C++
 };
@@ -97,6 +97,7 @@ private:
     if (name == "variant") return {Column::Kind::variant, "", ""};
     if (name == "n") return {Column::Kind::n, "", ""};
     if (name == "block") return {Column::Kind::block, "", ""};
+    if (name == "repetition") return {Column::Kind::repetition, "", ""};
     if (name == "seconds" || name == "seconds_cpp") return {Column::Kind::seconds, "", ""};
     if (name.starts_with("seconds_") && name.size() > 8)
       return {Column::Kind::seconds, "", capital(name.substr(8))};
@@ -106,7 +107,8 @@ private:
                              [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       return {Column::Kind::count, metric, ""};
     }
-    std::vector<std::string> known{"variant", "n", "block", "seconds", "seconds_cpp", "seconds_java"};
+    std::vector<std::string> known{"variant", "n",           "block",       "repetition",
+                                   "seconds", "seconds_cpp", "seconds_java"};
     known.insert(known.end(), preset_columns.begin(), preset_columns.end());
     fail(fmt::format("unknown column \"{:.80}\"", name), base::did_you_mean(name, known));
   }
@@ -125,6 +127,7 @@ private:
     if (fields.size() != columns_.size())
       fail(fmt::format("has {} fields, the header has {}", fields.size(), columns_.size()));
     result::Params given{{"element", std::string("f64")}};
+    repetition_ = 0;
     const auto each = [&](auto&& take) {
       for (std::size_t i = 0; i < columns_.size(); ++i)
         if (const auto field = base::trim(fields[i]); !field.empty()) take(columns_[i], field);
@@ -133,10 +136,13 @@ private:
     if (!given.contains("variant") || !given.contains("n")) fail("the row has no variant or no n");
     const auto point = kernel::complete(kernel::find("matmul"), given);
     if (std::ranges::find(made_.points, point) == made_.points.end()) made_.points.push_back(point);
+    if (const auto [before, added] = lines_.try_emplace({point, repetition_}, line_); !added)
+      fail(fmt::format("the product is that of line {}", before->second),
+           "for several runs of one product add a column repetition: 1, 2 ...");
     each([&](const Column& c, std::string_view field) { value(c, field, point, given); });
   }
 
-  void place(const Column& column, std::string_view field, result::Params& given) const {
+  void place(const Column& column, std::string_view field, result::Params& given) {
     if (column.kind == Column::Kind::variant) {
       const auto* const name =
           std::ranges::find_if(variant_names, [&](const NameRow& r) { return r.published == field; });
@@ -146,10 +152,15 @@ private:
       given["variant"] = std::string(name->ours);
     }
     constexpr std::int64_t most = 1 << 20;
-    if (column.kind != Column::Kind::n && column.kind != Column::Kind::block) return;
+    if (column.kind != Column::Kind::n && column.kind != Column::Kind::block &&
+        column.kind != Column::Kind::repetition)
+      return;
     const auto whole = number<std::int64_t>(field, "whole number above 0");
     if (whole > most) fail(fmt::format("{} is over {}", whole, most));
-    given[column.kind == Column::Kind::n ? "n" : "block"] = whole;
+    if (column.kind == Column::Kind::repetition)
+      repetition_ = static_cast<int>(whole) - 1;
+    else
+      given[column.kind == Column::Kind::n ? "n" : "block"] = whole;
   }
 
   void value(const Column& column, std::string_view field, const result::Params& point,
@@ -158,6 +169,7 @@ private:
     result::Observation o;
     o.kernel = "matmul";
     o.params = point;
+    o.repetition = repetition_;
     o.witness = "published";
     if (column.kind == Column::Kind::count) {
       o.metric = column.metric;
@@ -177,7 +189,9 @@ private:
   std::string_view text_;
   std::string file_;
   int line_ = 0;
+  int repetition_ = 0; ///< of the row, from 0
   std::vector<Column> columns_;
+  std::map<std::pair<result::Params, int>, int> lines_; ///< of every product and repetition
   Published made_;
 };
 

@@ -19,9 +19,10 @@ struct Published {
 
 /// Reads CSV: comments begin with #; the first other line names the columns, of which `variant` and `n` are
 /// needed: variant is simple, line, block or a name of the kernel matmul; block; seconds, seconds_cpp or
-/// seconds_LANGUAGE; and presets in small letters without PAPI_: l1_dcm, l2_dcm, l2_dca ... An empty field is
-/// no value. `machine`: a described machine; empty: the shipped one that the comments or the file's name
-/// mention, if any. Throws recount::Error (bad_input) naming file, line and column.
+/// seconds_LANGUAGE; repetition, from 1, where a product has several rows; and presets in small letters
+/// without PAPI_: l1_dcm, l2_dcm, l2_dca ... An empty field is no value. `machine`: a described machine;
+/// empty: the shipped one that the comments or the file's name mention, if any. Throws recount::Error
+/// (bad_input) naming file, line and column.
 [[nodiscard]] Published parse_published(std::string_view text, const std::string& file,
                                         const std::string& machine = {});
 /// The same from a file.

@@ -19,8 +19,8 @@ std::vector<Remark> odd_ones(const Products& group) {
     remark.evidence.push_back(
         fmt::format("{}, n = {}, {} {}, repetition {}: {}, {}", loops_name(one.product), one.product.n,
                     one.metric, base::format_witness(one.witness), one.repetition + 1,
-                    one.metric == "seconds" ? base::format_seconds(one.value) + " s"
-                                            : base::format_millions(one.value) + " million",
+                    one.metric.ends_with("seconds") ? base::format_seconds(one.value) + " s"
+                                                    : base::format_millions(one.value) + " million",
                     one.what));
   return {remark};
 }

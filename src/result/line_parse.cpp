@@ -71,6 +71,7 @@ Observation parse_observation(const Fields& fields) {
   observation.enabled_ns = fields.whole_maybe("enabled_ns");
   observation.running_ns = fields.whole_maybe("running_ns");
   observation.seconds = fields.real_maybe("seconds");
+  observation.cpu_seconds = fields.real_maybe("cpu_seconds");
   observation.bias = fields.whole_maybe("bias");
   observation.nesting = fields.text_or("nesting");
   if (const nlohmann::json* placement = fields.find("placement")) {

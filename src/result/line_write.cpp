@@ -87,6 +87,8 @@ std::string to_line(const Observation& observation) {
   if (observation.enabled_ns) object["enabled_ns"] = *observation.enabled_ns;
   if (observation.running_ns) object["running_ns"] = *observation.running_ns;
   if (observation.seconds && std::isfinite(*observation.seconds)) object["seconds"] = *observation.seconds;
+  if (observation.cpu_seconds && std::isfinite(*observation.cpu_seconds))
+    object["cpu_seconds"] = *observation.cpu_seconds;
   if (observation.bias) object["bias"] = *observation.bias;
   if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
   if (!observation.placement.empty()) object["placement"] = observation.placement.get();

@@ -49,6 +49,8 @@ struct Observation {
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed
   Shared<std::string> unit;      ///< of a metric, or "ns" of an event that counts time; empty: a plain count
   std::optional<double> seconds; ///< wall time of the region, if measured with the count
+  /// CPU time of the measuring thread and of the processes that it awaited, with the value of "seconds".
+  std::optional<double> cpu_seconds;
   std::optional<std::int64_t> bias; ///< count of an empty region, already subtracted from `value`
   /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
   /// execution, "apart" over one of their own; empty: nobody else was there.

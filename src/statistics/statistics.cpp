@@ -92,6 +92,16 @@ double median_absolute_deviation(std::span<const double> values) {
   return stats::median(deviations);
 }
 
+std::vector<std::size_t> outliers(std::span<const double> values) {
+  std::vector<std::size_t> found;
+  if (values.size() < least_for_outliers) return found;
+  const double centre = median(values);
+  const double deviation = std::max(median_absolute_deviation(values), 1e-3 * std::abs(centre));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::abs(values[i] - centre) > outlier_deviations * deviation) found.push_back(i);
+  return found;
+}
+
 Summary summarise(std::span<const double> values, Statistic statistic) {
   auto sorted = checked(values);
   std::sort(sorted.begin(), sorted.end());

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recount::statistics {
 
@@ -38,6 +39,16 @@ struct Summary {
 [[nodiscard]] double median_absolute_deviation(std::span<const double> values);
 /// Throws as quantile() does.
 [[nodiscard]] Summary summarise(std::span<const double> values, Statistic statistic = Statistic::median);
+
+/// Fewer values than these have no outliers: their median is no firm ground.
+inline constexpr std::size_t least_for_outliers = 5;
+/// Values further from the median than this many median absolute deviations: ten standard deviations of a
+/// normal distribution (modified Z-score; Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993). As
+/// deviation counts at least 0.1 % of the median, so that equal counts but one are not called so for a
+/// trifle.
+inline constexpr double outlier_deviations = 14.826;
+/// Their indices, ascending. Throws std::invalid_argument when a value is not finite.
+[[nodiscard]] std::vector<std::size_t> outliers(std::span<const double> values);
 
 /// Fewer values than these have no 95 % interval of the median: the interval is their range, which holds the
 /// median with probability 1 - 2^(1 - n).

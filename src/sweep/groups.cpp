@@ -1,5 +1,7 @@
 #include "sweep/groups.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <tuple>
 
@@ -21,6 +23,8 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
     if (!result::disturbances(o).empty()) ++group.flagged;
     if (const auto value = result::as_double(o.value)) {
       group.values.push_back(*value);
+      group.repetitions.push_back(o.repetition);
+      if (o.cpu_seconds) group.cpu_seconds.push_back(*o.cpu_seconds);
     } else {
       ++group.missing;
       if (group.reason.empty()) group.reason = o.reason;
@@ -32,6 +36,31 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
     all.push_back(std::move(group));
   }
   return all;
+}
+
+std::string outliers_text(const std::vector<SweepGroup>& groups) {
+  constexpr std::size_t most_named = 3;
+  std::size_t all = 0;
+  std::vector<std::string> named;
+  const auto names = varying(groups);
+  for (const auto& group : groups)
+    for (const std::size_t i : statistics::outliers(group.values)) {
+      if (group.metric == "tsc_cycles") break; // of the same time as "seconds"
+      if (++all > most_named) continue;
+      result::Params point;
+      for (const auto& name : names)
+        if (const auto setting = group.params.find(name); setting != group.params.end())
+          point.insert(*setting);
+      named.push_back(fmt::format("{}{}{} by {}, repetition {}", result::describe(point),
+                                  point.empty() ? "" : ", ", group.metric, group.witness,
+                                  group.repetitions[i] + 1));
+    }
+  if (all == 0) return {};
+  return fmt::format(
+      "{} outlier{}, further than {} median absolute deviations from the median: {}{}. Disturbances "
+      "are the likely cause; repeat on a quiet machine.",
+      all, all == 1 ? "" : "s", statistics::outlier_deviations, fmt::join(named, "; "),
+      all > most_named ? "; ..." : "");
 }
 
 std::vector<std::string> varying(const std::vector<SweepGroup>& groups) {

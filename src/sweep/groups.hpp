@@ -15,6 +15,8 @@ struct SweepGroup {
   result::Params params;
   std::string witness, metric;
   std::vector<double> values;
+  std::vector<int> repetitions;               ///< of the values, from 0
+  std::vector<double> cpu_seconds;            ///< beside "seconds", as Observation has them
   std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
   std::string reason;
   std::size_t missing = 0; ///< repetitions without a value
@@ -26,6 +28,11 @@ struct SweepGroup {
 
 /// By point, metric and witness, points in their natural order.
 [[nodiscard]] std::vector<SweepGroup> sweep_groups(const result::Results& results);
+
+/// "2 outliers, further than 14.826 median absolute deviations from their median: size=4096 stride=64,
+/// seconds by clock, repetition 2 ...; ": the first three by name. Empty: there are none. Modelled values
+/// have none.
+[[nodiscard]] std::string outliers_text(const std::vector<SweepGroup>& groups);
 
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace recount::sweep {
@@ -37,6 +38,9 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
     table.columns.push_back({head, false});
   for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
     table.columns.push_back({head});
+  const bool timed =
+      std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
+  if (timed) table.columns.push_back({"CPU time (s)"});
   for (const auto& group : groups) {
     if (!group.summary) continue; // the method's section has the reason
     std::vector<std::string> row;
@@ -52,8 +56,15 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
                                                          number_text(group.metric, s.high)),
                 group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
                 group.flagged > 0 ? std::to_string(group.flagged) : "-"});
+    if (timed)
+      row.push_back(
+          group.cpu_seconds.empty()
+              ? "-"
+              : number_text("seconds", statistics::summarise(group.cpu_seconds, s.statistic).value));
     table.rows.push_back(std::move(row));
   }
+  if (std::string outliers = outliers_text(groups); !outliers.empty())
+    table.notes.push_back(std::move(outliers));
   return table;
 }
 

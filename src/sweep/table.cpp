@@ -132,7 +132,10 @@ std::string sweep_table(const sweep::Ended& ended) {
   const command::Table table = sweep_summary(ended);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
-  for (const auto& group : sweep_groups(ended.results))
+  const auto groups = sweep_groups(ended.results);
+  if (const std::string outliers = outliers_text(groups); !outliers.empty())
+    text += command::wrap(outliers, command::line_width(), 2) + "\n";
+  for (const auto& group : groups)
     if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
     text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";

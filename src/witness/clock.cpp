@@ -43,6 +43,7 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
 void prefer(result::Observation& o, double own) {
   if (o.metric == "seconds") {
     if (const auto whole = result::as_double(o.value)) o.seconds = *whole;
+    o.cpu_seconds.reset(); // of the whole run
     o.value = own;
     o.reason.clear();
   } else if (o.metric == "tsc_cycles") {
@@ -61,6 +62,8 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
     fill(o, watched.lapse, cost);
+    if (o.metric == "seconds" && o.value.index() != 0)
+      o.cpu_seconds = static_cast<double>(watched.cpu_ns) / 1e9;
     if (own) prefer(o, *own);
     o.flags = watched.flags;
   }

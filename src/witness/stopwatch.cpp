@@ -2,6 +2,7 @@
 #include "host/disturbance.hpp"
 
 #include <algorithm>
+#include <sys/resource.h>
 #include <time.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <x86intrin.h>
@@ -14,6 +15,18 @@ std::int64_t now_ns() noexcept {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+std::int64_t in_ns(const timeval& t) noexcept {
+  return t.tv_sec * 1'000'000'000LL + t.tv_usec * 1'000LL;
+}
+
+std::int64_t cpu_ns() noexcept {
+  timespec own{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+  rusage children{};
+  ::getrusage(RUSAGE_CHILDREN, &children);
+  return own.tv_sec * 1'000'000'000LL + own.tv_nsec + in_ns(children.ru_utime) + in_ns(children.ru_stime);
 }
 
 /// The fences order the instructions of the region and the readings.
@@ -54,8 +67,10 @@ Lapse lapse(const kernel::Region& region) {
 Watched watched_lapse(const kernel::Region& region) {
   static_cast<void>(host::disturbance()); // the first call determines the available sources
   const auto before = host::disturbance();
+  const std::int64_t cpu = cpu_ns();
   const Lapse it = lapse(region);
-  return {it, host::flags(before, host::disturbance())};
+  const std::int64_t used = cpu_ns() - cpu;
+  return {it, used, host::flags(before, host::disturbance())};
 }
 
 Lapse own_cost() {

@@ -25,6 +25,9 @@ struct Lapse {
 /// A lapse, and what may have disturbed it (host::flags): stolen time, a migration, a changed frequency...
 struct Watched {
   Lapse lapse;
+  /// CPU time of this thread (clock_gettime(2), CLOCK_THREAD_CPUTIME_ID) and of the children that it awaited
+  /// (getrusage(2)), with that of the readings, some microseconds. A helper thread's is no part of it.
+  std::int64_t cpu_ns = 0;
   std::vector<std::string> flags;
 };
 /// As lapse(), watched from just before to just after.

@@ -124,7 +124,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
   return document::under("Caches", std::move(blocks));
 }
 
-std::vector<std::string> summarise(const document::Part& part) {
+std::vector<std::string> findings_summary(const document::Part& part) {
   std::vector<std::string> lines;
   for (const auto& run : part.results->runs) {
     if (!result::is_inference(run)) continue;
@@ -139,7 +139,7 @@ std::vector<std::string> summarise(const document::Part& part) {
 } // namespace
 
 document::Section caches_section() {
-  return {"caches", write_caches, summarise};
+  return {"caches", write_caches, findings_summary};
 }
 
 } // namespace recount::caches

@@ -188,7 +188,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-std::vector<std::string> summarise(const document::Part& part) {
+std::vector<std::string> readings_summary(const document::Part& part) {
   std::vector<std::string> lines;
   for (const char* kernel : kernels)
     for (const ClassicReading& reading : readings_of(points_of(part, kernel)))
@@ -200,7 +200,7 @@ std::vector<std::string> summarise(const document::Part& part) {
 } // namespace
 
 document::Section sweeps_section() {
-  return {"caches", write_sweeps, summarise};
+  return {"caches", write_sweeps, readings_summary};
 }
 
 } // namespace recount::caches

@@ -1,6 +1,7 @@
 // Published tables of matrix products: what is read, and what is refused.
 #include "matmul/published.hpp"
 
+#include "matmul/odd_repetitions.hpp"
 #include "matmul/study.hpp"
 #include "result/observation.hpp"
 #include "witness/witness.hpp"
@@ -51,6 +52,31 @@ BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
               std::get<std::int64_t>(table.observations[2].value) == 244));
   BOOST_TEST(std::get<std::int64_t>(table.observations[4].params.at("block")) == 128);
   BOOST_TEST(table.points.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(several_runs_of_a_product_are_repetitions_and_slips_are_found) {
+  std::string rows = "variant,n,repetition,seconds,l1_dcm,l2_dcm\n";
+  const char* runs[] = {"1.00,500,40", "1.01,500,41", "0.75,500,40", "1.00,500,500", "1.02,501,40"};
+  for (int i = 0; i < 5; ++i)
+    rows += fmt::format("line,600,{},{}\n", i + 1, runs[i]);
+  const auto table = matmul::parse_published(rows, "t.csv");
+  BOOST_TEST(table.points.size() == 1U);
+  BOOST_TEST(table.observations.size() == 15U);
+  BOOST_TEST(table.observations.back().repetition == 4);
+  result::Results results;
+  results.runs = {table.run};
+  results.observations = table.observations;
+  const auto groups = matmul::products(results);
+  const auto odd = matmul::odd_repetitions(groups.at(0));
+  const auto found = [&](int repetition, const std::string& what) {
+    return std::ranges::any_of(odd, [&](const matmul::OddRepetition& one) {
+      return one.repetition == repetition && one.what.find(what) != std::string::npos;
+    });
+  };
+  BOOST_TEST(found(2, "25 % below the other 4"));
+  BOOST_TEST(found(3, "equal to the value of PAPI_L1_DCM in the same repetition"));
+  refused("variant,n,seconds\nline,600,1\nline,600,2\n", "t.csv:3: the product is that of line 2");
+  refused("variant,n,repetition,seconds\nline,600,1,1\nline,600,1,2\n", "t.csv:3");
 }
 
 BOOST_AUTO_TEST_CASE(columns_may_be_few_and_in_any_order) {

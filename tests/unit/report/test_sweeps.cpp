@@ -99,4 +99,22 @@ BOOST_AUTO_TEST_CASE(every_value_is_in_the_appendix) {
   BOOST_TEST(has(text, "| 65536 | 16 | PAPI_L1_DCM | perf | 1 | 250000 | - | 1000000 | 0.2500 | - |"));
 }
 
+BOOST_AUTO_TEST_CASE(outliers_are_named_and_cpu_time_stands_beside_wall_time) {
+  result::Results results = walk(true);
+  result::Observation o = results.observations[1]; // 8 KiB, stride 1, by the clock
+  for (int repetition = 1; repetition < 7; ++repetition) {
+    o.repetition = repetition;
+    o.value = repetition == 2 ? 5e-3 : 1e-3 + 1e-6 * repetition;
+    o.cpu_seconds = 0.9e-3;
+    results.observations.push_back(o);
+  }
+  const std::string text = text_of(results);
+  BOOST_TEST(has(
+      text, "1 outlier, further than 14.826 median absolute deviations from the median: size=8192 stride=1, "
+            "seconds by clock, repetition 3"));
+  BOOST_TEST(has(text, "| 8192 | 1 | seconds | clock | 7 | 0.001004 |"));
+  BOOST_TEST(has(text, "| 1.004 ns | - | 0.0009000 |"));
+  BOOST_TEST(times(text_of(walk(true)), "outlier") == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

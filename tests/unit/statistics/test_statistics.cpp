@@ -60,6 +60,17 @@ BOOST_AUTO_TEST_CASE(large_counts_keep_their_digits) {
   BOOST_TEST(recount::statistics::summarise(values).median == 9007199254740991.0);
 }
 
+BOOST_AUTO_TEST_CASE(outliers_are_ten_standard_deviations_away) {
+  using Indices = std::vector<std::size_t>;
+  const auto found = [](std::vector<double> values) { return recount::statistics::outliers(values); };
+  BOOST_TEST((found({10, 10.1, 9.9, 10, 30}) == Indices{4}));  // deviations 0, 0.1, 0.1, 0, 20: median 0.1
+  BOOST_TEST((found({10, 11.4, 9.9, 10.1, 10}) == Indices{})); // 14 of them
+  BOOST_TEST((found({8.5, 10.1, 9.9, 10, 10}) == Indices{0})); // 15
+  BOOST_TEST((found({1000, 1000, 1000, 1014, 1000}).empty())); // equal but one, by 1.4 %
+  BOOST_TEST((found({1000, 1000, 1000, 1015, 1000}).size() == 1U));
+  BOOST_TEST(found({1, 1, 1, 100}).empty()); // too few
+}
+
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
   const std::vector<double> none;
   const std::array odd{1.0, std::numeric_limits<double>::quiet_NaN()};
