@@ -1,4 +1,5 @@
 // recount report: a written report from results files.
+#include "caches/view/external.hpp"
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
@@ -11,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 namespace recount::cli {
@@ -18,7 +21,7 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> files, formats;
-  std::string folder, machine, statistic;
+  std::string folder, machine, statistic, external;
   bool no_verdicts = false;
 };
 
@@ -35,6 +38,11 @@ int write_report(const ReportArguments& a) {
   const auto statistic = command::parse_statistic(a.statistic);
   auto results = result::read(a.files);
   results.statistic = statistic;
+  if (!a.external.empty()) {
+    auto external = caches::read_external(a.external);
+    std::ranges::move(external.runs, std::back_inserter(results.runs));
+    std::ranges::move(external.observations, std::back_inserter(results.observations));
+  }
   if (a.no_verdicts)
     for (auto& run : results.runs)
       run.verdicts.clear();
@@ -51,20 +59,23 @@ int write_report(const ReportArguments& a) {
 } // namespace
 
 command::Command report_command() {
-  return {"report", "write a report with tables, figures and conclusions",
-          [](command::Options& options) -> std::function<int()> {
-            auto a = std::make_shared<ReportArguments>();
-            options.words("FILE", a->files, "results files, of this machine or of others")
-                .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
-                .list("--format", a->formats, "LIST",
-                      "write these formats: markdown, html, latex, csv (default: the first three)")
-                .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
-                .text("--machine", a->machine, "NAME",
-                      "compare the measured caches with this described machine (default: with what "
-                      "the system reports)")
-                .text("--statistic", a->statistic, "NAME", command::statistic_help);
-            return [a] { return write_report(*a); };
-          }};
+  return {
+      "report", "write a report with tables, figures and conclusions",
+      [](command::Options& options) -> std::function<int()> {
+        auto a = std::make_shared<ReportArguments>();
+        options.words("FILE", a->files, "results files, of this machine or of others")
+            .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
+            .list("--format", a->formats, "LIST",
+                  "write these formats: markdown, html, latex, csv (default: the first three)")
+            .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
+            .text("--machine", a->machine, "NAME",
+                  "compare the measured caches with this described machine (default: with what "
+                  "the system reports)")
+            .text("--external", a->external, "FILE.csv",
+                  "compare these times and misses per size and stride, measured by others, with the results")
+            .text("--statistic", a->statistic, "NAME", command::statistic_help);
+        return [a] { return write_report(*a); };
+      }};
 }
 
 } // namespace recount::cli

@@ -1,4 +1,5 @@
 #include "matmul/published.hpp"
+#include "base/csv.hpp"
 #include "base/nearest.hpp"
 
 #include "base/text.hpp"
@@ -13,14 +14,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
 namespace recount::matmul {
 namespace {
-
-constexpr std::size_t longest_table = 1 << 20;
 
 struct NameRow {
   const char *published, *ours;
@@ -47,24 +45,15 @@ std::string capital(std::string word) {
 
 class Reader {
 public:
-  Reader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+  Reader(std::string_view text, const std::string& file) : table_(base::parse_csv(text, file, remedy)) {}
 
   Published read() {
-    std::string_view rest = text_;
-    while (!rest.empty()) {
-      const std::size_t end = rest.find('\n');
-      std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-      ++line_;
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      line = base::trim(line);
-      if (line.empty()) continue;
-      if (line.starts_with('#'))
-        comment(line.substr(1));
-      else if (columns_.empty())
-        head(line);
-      else
-        row(line);
+    if (!table_.comments.empty()) made_.run.versions["source"] = table_.comments;
+    line_ = table_.head.number;
+    if (!table_.head.fields.empty()) head();
+    for (const auto& line : table_.rows) {
+      line_ = line.number;
+      row(line.fields);
     }
     if (made_.observations.empty())
       fail("has no values", "columns variant, n, l1_dcm ... and one row per product");
@@ -72,22 +61,14 @@ public:
   }
 
 private:
-  [[noreturn]] void fail(const std::string& cause, const std::string& remedy = "") const {
-    throw bad_input(fmt::format("{}:{}", file_, line_), cause,
-                    remedy.empty() ? "see recount-matmul(1)" : remedy);
+  static constexpr const char* remedy = "see recount-matmul(1)";
+  [[noreturn]] void fail(const std::string& cause, const std::string& fix = remedy) const {
+    table_.fail(line_, cause, fix);
   }
 
-  void comment(std::string_view text) {
-    std::string& source = made_.run.versions["source"];
-    if (!source.empty()) source += ' ';
-    source += base::trim(text);
-  }
-
-  void head(std::string_view line) {
-    for (const auto field : base::split(line, ',')) {
-      const std::string name(base::trim(field));
-      columns_.push_back(column(name));
-    }
+  void head() {
+    for (const auto field : table_.head.fields)
+      columns_.push_back(column(std::string(field)));
     for (const auto kind : {Column::Kind::variant, Column::Kind::n})
       if (std::ranges::none_of(columns_, [&](const Column& c) { return c.kind == kind; }))
         fail(kind == Column::Kind::n ? "there is no column n" : "there is no column variant");
@@ -115,22 +96,15 @@ private:
 
   template <class Number>
   [[nodiscard]] Number number(std::string_view field, const char* what) const {
-    Number value{};
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || end != field.data() + field.size() || !(value > 0))
-      fail(fmt::format("\"{:.40}\" is not a {}", field, what));
-    return value;
+    return table_.number<Number>(line_, field, what, remedy);
   }
 
-  void row(std::string_view line) {
-    const auto fields = base::split(line, ',');
-    if (fields.size() != columns_.size())
-      fail(fmt::format("has {} fields, the header has {}", fields.size(), columns_.size()));
+  void row(const std::vector<std::string_view>& fields) {
     result::Params given{{"element", std::string("f64")}};
     repetition_ = 0;
     const auto each = [&](auto&& take) {
       for (std::size_t i = 0; i < columns_.size(); ++i)
-        if (const auto field = base::trim(fields[i]); !field.empty()) take(columns_[i], field);
+        if (!fields[i].empty()) take(columns_[i], fields[i]);
     };
     each([&](const Column& c, std::string_view field) { place(c, field, given); });
     if (!given.contains("variant") || !given.contains("n")) fail("the row has no variant or no n");
@@ -186,8 +160,7 @@ private:
     made_.observations.push_back(std::move(o));
   }
 
-  std::string_view text_;
-  std::string file_;
+  base::CsvTable table_;
   int line_ = 0;
   int repetition_ = 0; ///< of the row, from 0
   std::vector<Column> columns_;
@@ -232,8 +205,6 @@ std::string digest(std::string_view text) {
 } // namespace
 
 Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
-  if (text.size() > longest_table)
-    throw bad_input(file, "is longer than 1 MB, the limit for a published table");
   Published made = Reader(text, file).read();
   const std::string name = std::filesystem::path(file).filename().string();
   auto& versions = made.run.versions;

@@ -248,7 +248,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
 
 std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
   std::vector<ClassicReading> all;
-  for (std::size_t level = 0; level < 3; ++level)
+  for (std::size_t level = 0; level < counted_levels; ++level)
     read_misses(all, rows, level);
   for (const char* kernel : {"stride", "chase"})
     read_times(all, rows, kernel);

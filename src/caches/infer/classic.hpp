@@ -10,8 +10,8 @@
 
 namespace recount::caches {
 
-/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum, since disturbances
-/// only add time.
+/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum,
+/// since disturbances only add time.
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;

@@ -14,11 +14,9 @@ namespace recount::caches {
 
 namespace {
 
-constexpr std::size_t grid_levels = 3;
-
 struct GridCell {
   std::vector<double> ns, cycles;
-  std::array<std::vector<double>, grid_levels> misses;
+  std::array<std::vector<double>, counted_levels> misses;
   std::string counted_by;
 };
 
@@ -32,14 +30,14 @@ bool is_cycles(const std::string& metric) {
 }
 
 void take(GridCell& cell, const result::Observation& o) {
-  if (o.metric == "seconds" && o.witness == "clock") {
+  if (o.metric == "seconds" && (o.witness == "clock" || o.witness == "published")) {
     if (const auto ns = result::ns_per_access(o)) cell.ns.push_back(*ns);
     return;
   }
   const auto each = result::per_access(o);
   if (!each) return;
   if (is_cycles(o.metric)) cell.cycles.push_back(*each);
-  for (std::size_t level = 0; level < grid_levels; ++level) {
+  for (std::size_t level = 0; level < counted_levels; ++level) {
     if (o.metric != miss_metric(level)) continue;
     if (cell.counted_by.empty()) cell.counted_by = o.witness;
     if (cell.counted_by == o.witness) cell.misses[level].push_back(*each); // one witness at a time

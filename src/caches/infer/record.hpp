@@ -13,6 +13,8 @@ namespace recount::caches {
 
 /// The plan of a run that holds the readings of an inference, as in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> record_plan(const Abilities& abilities);
+/// Levels that have such a metric.
+inline constexpr std::size_t counted_levels = 3;
 /// The metric of the misses of a level: PAPI_L1_DCM for 0.
 [[nodiscard]] std::string miss_metric(std::size_t level);
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.

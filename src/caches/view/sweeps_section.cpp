@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "caches/infer/classic.hpp"
 #include "caches/infer/record.hpp"
+#include "caches/view/external.hpp"
 #include "caches/view/panels.hpp"
 #include "sweep/groups.hpp"
 
@@ -16,7 +17,6 @@ namespace recount::caches {
 namespace {
 
 constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
-constexpr std::size_t levels = 3;
 
 /// The points of one kernel, of sweeps and of the grid of recount caches.
 document::Part points_of(const document::Part& part, const std::string& kernel) {
@@ -111,7 +111,7 @@ std::string uncounted(const document::Part& part) {
   std::string reason;
   bool counted = false, modelled = false;
   for (const auto& o : part.results->observations)
-    for (std::size_t level = 0; level < levels; ++level) {
+    for (std::size_t level = 0; level < counted_levels; ++level) {
       if (o.metric != miss_metric(level)) continue;
       const bool by_model = o.witness.starts_with("model");
       (by_model ? modelled : counted) |= o.value.index() != 0;
@@ -146,14 +146,14 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   std::vector<document::Block> times, misses;
   add_tables(times, sweep, kernel, {"Mean access time in ns", "seconds", 1e-9});
   add_tables(times, sweep, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
-  add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
+  if (!sweep.published) add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
   add_readings(times, readings, false);
-  for (std::size_t level = 0; level < levels; ++level)
+  for (std::size_t level = 0; level < counted_levels; ++level)
     add_tables(misses, sweep, kernel,
                {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
                             level == 0 ? "L1d" : fmt::format("L{}", level + 1)),
                 miss_metric(level)});
-  add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
+  if (!sweep.published) add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
   add_readings(misses, readings, true);
   std::vector<document::Block> all;
   if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
@@ -169,12 +169,18 @@ constexpr const char* kernels[] = {"stride", "chase"};
 std::vector<document::Block> write_sweeps(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
-    if (part.published) continue;
     std::vector<document::Block> of_part;
     for (const char* kernel : kernels)
       document::append(of_part, write_kernel(material, points_of(part, kernel), kernel));
     if (of_part.empty()) continue;
-    if (const std::string why = uncounted(part); !why.empty()) blocks.emplace_back(document::Paragraph{why});
+    if (part.published) {
+      const auto source = part.results->runs.front().versions.find("source");
+      blocks.emplace_back(document::Heading{"External results: " + part.results->runs.front().host, 2});
+      if (source != part.results->runs.front().versions.end() && !source->second.empty())
+        blocks.emplace_back(document::Paragraph{source->second});
+      document::append(of_part, compare_external(part, material.results));
+    } else if (const std::string why = uncounted(part); !why.empty())
+      blocks.emplace_back(document::Paragraph{why});
     document::append(blocks, std::move(of_part));
   }
   if (blocks.empty()) return blocks;

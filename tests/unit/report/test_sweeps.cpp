@@ -1,6 +1,9 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
+#include "caches/view/external.hpp"
 #include "cli/tables.hpp"
 #include "report/build_report.hpp"
+
+#include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -115,6 +118,53 @@ BOOST_AUTO_TEST_CASE(outliers_are_named_and_cpu_time_stands_beside_wall_time) {
   BOOST_TEST(has(text, "| 8192 | 1 | seconds | clock | 7 | 0.001004 |"));
   BOOST_TEST(has(text, "| 1.004 ns | - | 0.0009000 |"));
   BOOST_TEST(times(text_of(walk(true)), "outlier") == 0U);
+}
+
+/// Somebody's table of the same walk, with one slip: at 64 KiB and stride 16.
+std::string students_table() {
+  std::string csv = "# Laboratory group 7\nsize,stride,ns,l1_misses\r\n";
+  for (std::int64_t size = 8192; size <= 1 << 19; size *= 2)
+    for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
+      const double misses = size == 65536 && stride == 16 ? 0.9 : misses_by_hand(size, stride);
+      csv += std::to_string(size) + "," + std::to_string(stride) + "," + std::to_string(1 + 4 * misses) +
+             "," + std::to_string(misses) + "\n";
+    }
+  return csv;
+}
+
+BOOST_AUTO_TEST_CASE(external_results_are_read_in_the_same_way_and_their_slips_found) {
+  result::Results results = walk(false);
+  results.runs[0].caches = {{"L1d", 32768, 64, 8}};
+  const auto external = caches::parse_external(students_table(), "group7.csv");
+  results.runs.push_back(external.runs[0]);
+  results.observations.insert(results.observations.end(), external.observations.begin(),
+                              external.observations.end());
+  const std::string text = text_of(results);
+  BOOST_TEST(has(text, "### External results: group7.csv\n\nLaboratory group 7"));
+  BOOST_TEST(has(
+      text, "| stride | 64 KiB | 16 B | L1d | 0.900 | 0.250 | 4 accesses share a line of 64 B, and one of "
+            "them misses |"));
+  BOOST_TEST(times(text, "contradict it. The model has LRU") == 1U);
+  BOOST_TEST(has(text, "1 of 112 cells contradict it"));
+  BOOST_TEST(has(text, "capacity 32 KiB (less than 64 KiB)"));
+}
+
+BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {
+  const auto refused = [](const std::string& text, const std::string& part) {
+    BOOST_CHECK_EXCEPTION((void)caches::parse_external(text, "t.csv"), Error, [&](const Error& error) {
+      BOOST_TEST_CONTEXT(error.what()) BOOST_TEST(std::string(error.what()).find(part) != std::string::npos);
+      return error.kind() == ErrorKind::bad_input;
+    });
+  };
+  refused("", "t.csv");
+  refused("size,stride,ns\n", "has no values");
+  refused("size,ns\n4K,1\n", "there is no column stride");
+  refused("size,stride,nss\n4K,1,1\n", "unknown column \"nss\"");
+  refused("size,stride,ns\n4K,1\n", "t.csv:2: has 2 fields, the header has 3");
+  refused("size,stride,ns\n4K,1,fast\n", "t.csv:2");
+  refused("size,stride,ns\n4K,1,inf\n", "t.csv:2");
+  refused("size,stride,ns\n-4,1,1\n", "t.csv:2");
+  refused("size,stride,kernel,ns\n4K,1,walk,1\n", "\"walk\" is not a kernel");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,38 @@
+#include "base/csv.hpp"
+
+#include "base/text.hpp"
+
+namespace recount::base {
+
+CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& remedy) {
+  if (text.size() > longest_csv) throw bad_input(file, "is longer than 1 MB, the limit for such a table");
+  CsvTable table;
+  table.file = file;
+  int number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    line = trim(line);
+    if (line.empty()) continue;
+    if (line.starts_with('#')) {
+      if (!table.comments.empty()) table.comments += ' ';
+      table.comments += trim(line.substr(1));
+      continue;
+    }
+    CsvTable::Line made{number, split(line, ',')};
+    for (auto& field : made.fields)
+      field = trim(field);
+    if (table.head.fields.empty()) {
+      table.head = std::move(made);
+      continue;
+    }
+    if (made.fields.size() != table.head.fields.size())
+      table.fail(
+          number,
+          fmt::format("has {} fields, the header has {}", made.fields.size(), table.head.fields.size()),
+          remedy);
+    table.rows.push_back(std::move(made));
+  }
+  return table;
+}
+
+} // namespace recount::base

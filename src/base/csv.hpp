@@ -1,0 +1,52 @@
+// Tables that people write by hand: comments, a header, rows of comma-separated fields without quotes.
+#pragma once
+
+#include <recount/error.hpp>
+
+#include <charconv>
+#include <fmt/format.h>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::base {
+
+/// The fields are trimmed, and point into the text that was read.
+struct CsvTable {
+  struct Line {
+    int number = 0; ///< in the file, from 1
+    std::vector<std::string_view> fields;
+  };
+  std::string file;
+  std::string comments; ///< the lines that start with #, joined
+  Line head;
+  std::vector<Line> rows; ///< each with as many fields as `head`
+
+  /// Throws recount::Error (bad_input) about FILE:LINE.
+  [[noreturn]] void fail(int line, const std::string& cause, const std::string& remedy) const {
+    throw bad_input(fmt::format("{}:{}", file, line), cause, remedy);
+  }
+  /// The finite number in a field, above 0 or, with `zero`, not below; throws as fail() does, with `what` it
+  /// should be.
+  template <class Number>
+  [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& remedy,
+                              bool zero = false) const {
+    Number value{};
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size() || !(value > 0 || (zero && value >= 0)) ||
+        !(value <= std::numeric_limits<Number>::max()))
+      fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), remedy);
+    return value;
+  }
+};
+
+/// Longest file that read_csv() accepts, in bytes.
+inline constexpr std::size_t longest_csv = 1 << 20;
+
+/// Lines end with LF or CRLF; empty ones are skipped. Throws recount::Error (bad_input), with the remedy,
+/// where the text is too long, or a row has more or fewer fields than the header. `text` must outlive the
+/// table.
+[[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& remedy);
+
+} // namespace recount::base
