@@ -59,6 +59,7 @@ std::vector<Part> by_machine(const result::Results& results) {
 }
 
 Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted) {
+  if (std::ranges::all_of(part.results->observations, wanted)) return part; // not copied
   auto own = std::make_shared<result::Results>();
   own->runs = part.results->runs;
   own->statistic = part.results->statistic;

@@ -24,7 +24,7 @@ struct Part {
 /// By machine, in the order of the runs. `results` must outlive the parts: those of one machine are not
 /// copied.
 [[nodiscard]] std::vector<Part> by_machine(const result::Results& results);
-/// The observations of a part that are wanted; all its runs stay.
+/// The observations of a part that are wanted; all its runs stay. The same part where all of them are.
 [[nodiscard]] Part only(const Part& part, const std::function<bool(const result::Observation&)>& wanted);
 
 /// A picture of the document, to be drawn.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace recount::sweep {
 
@@ -14,11 +15,17 @@ std::optional<double> SweepGroup::per_access() const {
 
 std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::map<std::tuple<result::Params, std::string, std::string>, SweepGroup> groups;
+  // The observations of a point share its parameters (result::Shared): they are compared once.
+  std::unordered_map<const void*, std::map<std::pair<std::string, std::string>, SweepGroup*>> known;
   for (const auto& o : results.observations) {
-    auto& group = groups[{o.params, o.metric, o.witness}];
-    group.params = o.params;
-    group.witness = o.witness;
-    group.metric = o.metric;
+    SweepGroup*& at = known[o.params.identity()][{o.metric, o.witness}];
+    if (!at) {
+      at = &groups[{o.params, o.metric, o.witness}];
+      at->params = o.params;
+      at->witness = o.witness;
+      at->metric = o.metric;
+    }
+    SweepGroup& group = *at;
     if (o.accesses) group.accesses = o.accesses;
     if (!result::disturbances(o).empty()) ++group.flagged;
     if (const auto value = result::as_double(o.value)) {

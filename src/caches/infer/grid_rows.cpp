@@ -37,11 +37,10 @@ void take(GridCell& cell, const result::Observation& o) {
   const auto each = result::per_access(o);
   if (!each) return;
   if (is_cycles(o.metric)) cell.cycles.push_back(*each);
-  for (std::size_t level = 0; level < counted_levels; ++level) {
-    if (o.metric != miss_metric(level)) continue;
-    if (cell.counted_by.empty()) cell.counted_by = o.witness;
-    if (cell.counted_by == o.witness) cell.misses[level].push_back(*each); // one witness at a time
-  }
+  const auto level = level_of_misses(o.metric);
+  if (!level) return;
+  if (cell.counted_by.empty()) cell.counted_by = o.witness;
+  if (cell.counted_by == o.witness) cell.misses[*level].push_back(*each); // one witness at a time
 }
 
 } // namespace

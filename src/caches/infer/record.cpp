@@ -57,6 +57,15 @@ std::map<std::string, std::string> record_plan(const Abilities& can) {
 std::string miss_metric(std::size_t level) {
   return fmt::format("PAPI_L{}_DCM", level + 1);
 }
+std::optional<std::size_t> level_of_misses(std::string_view metric) {
+  constexpr std::string_view before = "PAPI_L", after = "_DCM";
+  if (!metric.starts_with(before) || !metric.ends_with(after) ||
+      metric.size() != before.size() + 1 + after.size())
+    return {};
+  const int level = metric[before.size()] - '1';
+  return level >= 0 && level < static_cast<int>(counted_levels) ? std::optional<std::size_t>(level)
+                                                                : std::nullopt;
+}
 std::string tlb_metric(std::size_t level) {
   return fmt::format("MODEL_TLB{}_MISSES", level + 1);
 }
@@ -141,8 +150,8 @@ void RecordSampler::take(const result::Observation& o) {
     const double reference = beside == references_.end() ? 0 : beside->second;
     rounds.ns.push_back(at_clock_of(base_, reference, pattern, *each));
   }
-  for (std::size_t level = 0; level < abilities_.counted; ++level)
-    if (o.metric == miss_metric(level)) add(rounds.misses, level, *each);
+  if (const auto level = level_of_misses(o.metric); level && *level < abilities_.counted)
+    add(rounds.misses, *level, *each);
   for (std::size_t level = 0; level < abilities_.counted_tlbs; ++level)
     if (o.metric == tlb_metric(level)) add(rounds.translations, level, *each);
 }

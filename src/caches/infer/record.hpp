@@ -17,6 +17,8 @@ namespace recount::caches {
 inline constexpr std::size_t counted_levels = 3;
 /// The metric of the misses of a level: PAPI_L1_DCM for 0.
 [[nodiscard]] std::string miss_metric(std::size_t level);
+/// The level whose misses a metric counts: 0 for PAPI_L1_DCM. Nothing for another metric.
+[[nodiscard]] std::optional<std::size_t> level_of_misses(std::string_view metric);
 /// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
 [[nodiscard]] std::string tlb_metric(std::size_t level);
 

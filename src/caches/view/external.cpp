@@ -162,22 +162,22 @@ std::vector<document::Block> compare_external(const document::Part& external, co
        {"reason for the modelled value", false}},
       {}};
   std::size_t compared = 0;
-  for (const auto& o : external.results->observations)
-    for (std::size_t level = 0; level < counted_levels; ++level) {
-      if (o.metric != miss_metric(level)) continue;
-      const std::int64_t size = result::integer(o.params, "size").value_or(0);
-      const std::int64_t stride = result::integer(o.params, "stride").value_or(0);
-      const auto found = modelled.at.find({o.kernel, size, stride, o.metric});
-      const auto stated = result::per_access(o);
-      if (found == modelled.at.end() || !stated) continue;
-      ++compared;
-      const auto& [value, run] = found->second;
-      if (std::abs(*stated - value) <= external_tolerance) continue;
-      table.rows.push_back({o.kernel, base::format_bytes(size), base::format_bytes(stride),
-                            level == 0 ? "L1d" : fmt::format("L{}", level + 1),
-                            fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
-                            reason_for(run, level, size, stride)});
-    }
+  for (const auto& o : external.results->observations) {
+    const auto level = level_of_misses(o.metric);
+    const auto stated = result::per_access(o);
+    if (!level || !stated) continue;
+    const std::int64_t size = result::integer(o.params, "size").value_or(0);
+    const std::int64_t stride = result::integer(o.params, "stride").value_or(0);
+    const auto found = modelled.at.find({o.kernel, size, stride, o.metric});
+    if (found == modelled.at.end()) continue;
+    ++compared;
+    const auto& [value, run] = found->second;
+    if (std::abs(*stated - value) <= external_tolerance) continue;
+    table.rows.push_back({o.kernel, base::format_bytes(size), base::format_bytes(stride),
+                          *level == 0 ? "L1d" : fmt::format("L{}", *level + 1),
+                          fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
+                          reason_for(run, *level, size, stride)});
+  }
   std::vector<document::Block> blocks;
   if (compared == 0)
     blocks.emplace_back(document::Paragraph{"No misses were modelled at these points, so nothing can be "

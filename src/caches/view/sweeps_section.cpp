@@ -76,12 +76,12 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
 }
 
 /// Tables of a quantity, one for each witness.
-void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep, const std::string& kernel,
+void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep,
+                const std::vector<sweep::SweepGroup>& all, const std::string& kernel,
                 const Quantity& quantity) {
   std::map<std::string, std::vector<sweep::SweepGroup>> by_witness;
-  for (auto& group : sweep::sweep_groups(*sweep.results))
-    if (group.metric == quantity.metric && group.summary)
-      by_witness[group.witness].push_back(std::move(group));
+  for (const auto& group : all)
+    if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
   for (const auto& [witness, groups] : by_witness) {
     const std::string caption =
         fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
@@ -110,13 +110,12 @@ void add_readings(std::vector<document::Block>& blocks, const std::vector<Classi
 std::string uncounted(const document::Part& part) {
   std::string reason;
   bool counted = false, modelled = false;
-  for (const auto& o : part.results->observations)
-    for (std::size_t level = 0; level < counted_levels; ++level) {
-      if (o.metric != miss_metric(level)) continue;
-      const bool by_model = o.witness.starts_with("model");
-      (by_model ? modelled : counted) |= o.value.index() != 0;
-      if (!by_model && reason.empty()) reason = o.reason;
-    }
+  for (const auto& o : part.results->observations) {
+    if (!level_of_misses(o.metric)) continue;
+    const bool by_model = o.witness.starts_with("model");
+    (by_model ? modelled : counted) |= o.value.index() != 0;
+    if (!by_model && reason.empty()) reason = o.reason;
+  }
   if (counted) return {};
   for (const auto& run : part.results->runs)
     if (const auto skipped = run.skipped.find("perf"); reason.empty() && skipped != run.skipped.end())
@@ -143,13 +142,14 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
   const bool by_size = strides.size() < 3;
   const auto readings = readings_of(sweep);
+  const auto groups = sweep::sweep_groups(*sweep.results);
   std::vector<document::Block> times, misses;
-  add_tables(times, sweep, kernel, {"Mean access time in ns", "seconds", 1e-9});
-  add_tables(times, sweep, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
+  add_tables(times, sweep, groups, kernel, {"Mean access time in ns", "seconds", 1e-9});
+  add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
   if (!sweep.published) add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
   add_readings(times, readings, false);
   for (std::size_t level = 0; level < counted_levels; ++level)
-    add_tables(misses, sweep, kernel,
+    add_tables(misses, sweep, groups, kernel,
                {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
                             level == 0 ? "L1d" : fmt::format("L{}", level + 1)),
                 miss_metric(level)});
