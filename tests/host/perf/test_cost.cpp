@@ -9,8 +9,6 @@
 #include <new>
 
 #if !defined(__SANITIZE_ADDRESS__) // which brings operators of its own
-BOOST_AUTO_TEST_SUITE(cost)
-
 namespace {
 std::atomic<std::uint64_t> allocations{0};
 }
@@ -28,6 +26,8 @@ std::atomic<std::uint64_t> allocations{0};
   std::free(memory);
 }
 #endif
+
+BOOST_AUTO_TEST_SUITE(cost)
 
 BOOST_AUTO_TEST_CASE(nothing_is_allocated_while_counting) {
 #if defined(__SANITIZE_ADDRESS__)
