@@ -1,5 +1,5 @@
 // Sweeps over size and stride: time and misses per access as tables and figures, and the cache properties
-// they show. caches.
+// they show.
 #include "base/format.hpp"
 #include "caches/infer/classic.hpp"
 #include "caches/infer/record.hpp"
