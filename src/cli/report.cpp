@@ -71,7 +71,7 @@ command::Command report_command() {
             .text("--machine", a->machine, "NAME",
                   "compare the measured caches with this described machine (default: with what "
                   "the system reports)")
-            .text("--external", a->external, "FILE.csv",
+            .text("--external-results", a->external, "FILE.csv",
                   "compare these times and misses per size and stride, measured by others, with the results")
             .text("--statistic", a->statistic, "NAME", command::statistic_help);
         return [a] { return write_report(*a); };
