@@ -72,6 +72,7 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
   if (!group.published)
     for (const auto& witness : models_of(group))
       add(conflicts(group, witness));
+  add(languages(group));
   add(blocks_that_fit(group, machine));
   add(odd_ones(group));
   return made;

@@ -55,6 +55,10 @@ struct Capacities {
 /// Which blocks fit which level.
 [[nodiscard]] std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& machine);
 
+/// Another language against C++ at the largest size of each loops: both compilers, and whether vectorisation
+/// could be the cause.
+[[nodiscard]] std::vector<Remark> languages(const Products& group);
+
 /// Repetitions that break the pattern of their siblings.
 [[nodiscard]] std::vector<Remark> odd_ones(const Products& group);
 

@@ -135,11 +135,34 @@ private:
     p.failed = outcome_.failures;
     p.elapsed = Clock::now() - begin_;
     p.job = &job;
-    const nanoseconds timed = timed_.mean(), modelled = modelled_.done > 0 ? modelled_.mean() : timed;
-    if (timed_.done + modelled_.done > 0)
-      p.remaining = timed * static_cast<long>(timed_.left) +
-                    modelled * static_cast<long>(modelled_.left) / std::max(1, how_.parallel);
+    p.remaining = remaining();
     return p;
+  }
+
+  /// What one simulation takes: the mean of those that ended, or by the share that one under way has done.
+  [[nodiscard]] std::optional<nanoseconds> simulation() const {
+    constexpr double least_share = 0.01; // a smaller one tells nothing
+    if (modelled_.done > 0) return modelled_.mean();
+    for (const auto& run : running_)
+      if (const double share = run.simulated().value_or(0); share >= least_share)
+        return std::chrono::duration_cast<nanoseconds>(run.running() / share);
+    return timed_.done > 0 ? std::optional(timed_.mean()) : std::nullopt;
+  }
+
+  /// Less than the mean of what is left by what the runs under way have spent; nothing before anything is
+  /// known.
+  [[nodiscard]] std::optional<nanoseconds> remaining() const {
+    const auto modelled = simulation();
+    if (!modelled && timed_.done == 0) return {};
+    const nanoseconds timed = timed_.done > 0 ? timed_.mean() : *modelled;
+    const nanoseconds simulated = modelled.value_or(timed);
+    const int side_by_side = std::max(1, how_.parallel);
+    nanoseconds left =
+        timed * static_cast<long>(timed_.left) + simulated * static_cast<long>(modelled_.left) / side_by_side;
+    for (const auto& run : running_)
+      left -= native(run.job()) ? std::min(run.running(), timed)
+                                : std::min(run.running(), simulated) / side_by_side;
+    return std::max(left, nanoseconds(0));
   }
 
   const std::vector<Job>& jobs_;

@@ -31,6 +31,10 @@ public:
   /// Once ended. `failed` is set when there is no usable answer.
   [[nodiscard]] Answer answer() const;
   [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
+  /// Since its start, while it runs.
+  [[nodiscard]] std::chrono::nanoseconds running() const {
+    return std::chrono::steady_clock::now() - started_;
+  }
 
 private:
   [[nodiscard]] std::string with_last_words(std::string reason) const;

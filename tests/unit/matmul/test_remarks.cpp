@@ -44,6 +44,18 @@ public:
     results_.observations.push_back(o);
     return *this;
   }
+  /// The product line in Java, as an external command reports it.
+  void add_java(std::int64_t n, double seconds, int repetition) {
+    add({{"variant", "ikj"}, {"n", n}, {"element", "f64"}, {"language", "Java"}}, "clock", "seconds", seconds,
+        repetition);
+    results_.observations.back().kernel = "external";
+  }
+  void add_vectorised(const result::Params& point, double seconds) {
+    for (int i = 0; i < 3; ++i) {
+      add(point, "clock", "seconds", seconds * (1 + 0.001 * i), i);
+      results_.observations.back().kernel = "matmul-vectorised";
+    }
+  }
   matmul::Products products() {
     results_.runs = {run_};
     return matmul::products(results_).at(0);
@@ -236,6 +248,32 @@ BOOST_AUTO_TEST_CASE(odd_repetitions_are_told) {
   const auto found = matmul::odd_ones(book.products());
   BOOST_REQUIRE(found.size() == 1U);
   holds(found[0], "simple, n = 600, seconds by the clock, repetition 5: 7.500 s, 25 % below the other 4");
+}
+
+BOOST_AUTO_TEST_CASE(another_language_is_compared_with_both_compilers_named) {
+  const auto java = [](Book& book, double seconds) {
+    for (int i = 0; i < 3; ++i)
+      book.add_java(1000, seconds * (1 + 0.001 * i), i);
+  };
+  const auto text_for = [&](double java_seconds) {
+    Book book;
+    book.run().versions = {{"compiler", "g++ 12"}, {"kernel_flags", "-O2"}, {"java", "javac 17"}};
+    book.add(at("ikj", 1000), "clock", "seconds", 1.0);
+    book.add_vectorised(at("ikj", 1000), 0.5);
+    java(book, java_seconds);
+    const auto all = matmul::languages(book.products());
+    BOOST_TEST_REQUIRE(all.size() == 1U);
+    return all[0];
+  };
+  const auto between = text_for(0.6);
+  BOOST_TEST(holds(between, "line, Java compared with C++, n = 1000"));
+  BOOST_TEST(holds(between, "C++: g++ 12, -O2, not vectorised. Java: javac 17"));
+  BOOST_TEST(holds(between, "2.00 times as fast as the plain build"));
+  BOOST_TEST(
+      holds(between, "could account for the difference; whether it vectorised these loops was not examined"));
+  BOOST_TEST(holds(text_for(1.5), "vectorisation alone does not account for the difference"));
+  BOOST_TEST(holds(text_for(0.2), "vectorisation alone does not account for the difference"));
+  BOOST_TEST(text_for(1.0).undecided);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
