@@ -121,7 +121,8 @@ private:
                                          : 7);
     double top = cell_.top - line - (cells ? line + 4 : 4); // text: the y title takes a line
     const auto named = [](const auto& mark) { return !mark.label.empty(); };
-    if (std::ranges::any_of(panel_.marks, named) || std::ranges::any_of(panel_.spans, named)) top -= line;
+    if (std::ranges::any_of(panel_.marks, named) || std::ranges::any_of(panel_.spans, named))
+      top -= line * lines_of_marks();
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
     look_.y = y_axis(panel_, look_.plot, canvas_);
@@ -164,19 +165,45 @@ private:
     }
   }
 
+  /// Labels of marks take two lines where side by side they would be far from their marks.
+  [[nodiscard]] int lines_of_marks() const {
+    double wide = 0;
+    for (const auto& mark : panel_.marks)
+      wide += canvas_.wide(mark.label) + 5;
+    constexpr double crowded = 0.7;
+    return wide > crowded * (cell_.width() - 30) ? 2 : 1;
+  }
+
   void set_marks() {
-    double right = -1e9;
-    auto marks = panel_.marks;
-    std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.x < b.x; });
-    for (const auto& mark : marks) {
-      if (mark.x <= look_.x.low || mark.x >= look_.x.high) continue;
-      const double half = canvas_.wide(mark.label) / 2;
-      const double wanted = look_.plot.left + look_.x.place(mark.x) * look_.plot.width();
-      // Neighbours are pushed apart; none leaves the cell.
-      const double x = std::min(std::max(wanted, right + 5 + half), cell_.right - 1 - half);
-      right = x + half;
-      look_.marks.push_back(
-          {mark.x, mark.label, {x, look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1)}});
+    std::vector<MarkLook> marks;
+    const double above = look_.plot.top + canvas_.tall() / 2 + (canvas_.cells ? 4 : 1);
+    for (const auto& mark : panel_.marks)
+      if (mark.x > look_.x.low && mark.x < look_.x.high)
+        marks.push_back(
+            {mark.x, mark.label, {look_.plot.left + look_.x.place(mark.x) * look_.plot.width(), above}});
+    std::ranges::sort(marks, {}, &MarkLook::x);
+    const auto lines = static_cast<std::size_t>(lines_of_marks());
+    for (std::size_t line = 0; line < lines; ++line)
+      push_apart(marks, line, lines);
+    look_.marks = std::move(marks);
+  }
+
+  /// Every `step`-th label from `first` on, in one line: neighbours are pushed apart to the right, and back
+  /// into the cell.
+  void push_apart(std::vector<MarkLook>& marks, std::size_t first, std::size_t step) const {
+    constexpr double gap = 5;
+    double right = -1e9, left = cell_.right - 1 + gap;
+    for (std::size_t i = first; i < marks.size(); i += step) {
+      const double half = canvas_.wide(marks[i].label) / 2;
+      marks[i].at.x = std::max(marks[i].at.x, right + gap + half);
+      marks[i].at.y += static_cast<double>(first) * canvas_.tall();
+      right = marks[i].at.x + half;
+    }
+    for (std::size_t i = marks.size(); i-- > first;) {
+      if ((i - first) % step != 0) continue;
+      const double half = canvas_.wide(marks[i].label) / 2;
+      marks[i].at.x = std::min(marks[i].at.x, left - gap - half);
+      left = marks[i].at.x - half;
     }
   }
 

@@ -141,7 +141,6 @@ private:
 
   /// What one simulation takes: the mean of those that ended, or by the share that one under way has done.
   [[nodiscard]] std::optional<nanoseconds> simulation() const {
-    constexpr double least_share = 0.01; // a smaller one tells nothing
     if (modelled_.done > 0) return modelled_.mean();
     for (const auto& run : running_)
       if (const double share = run.simulated().value_or(0); share >= least_share)
@@ -149,22 +148,30 @@ private:
     return timed_.done > 0 ? std::optional(timed_.mean()) : std::nullopt;
   }
 
-  /// Less than the mean of what is left by what the runs under way have spent; nothing before anything is
-  /// known.
+  /// Of a run under way: by the share that a simulation has done, else what its kind takes in the mean.
+  [[nodiscard]] static nanoseconds rest_of(const RunProcess& run, nanoseconds mean) {
+    const auto spent = run.running();
+    if (const double share = run.simulated().value_or(0); share >= least_share)
+      return std::chrono::duration_cast<nanoseconds>(spent * ((1 - share) / share));
+    return std::max(mean - spent, nanoseconds(0));
+  }
+
+  /// Nothing before anything is known.
   [[nodiscard]] std::optional<nanoseconds> remaining() const {
     const auto modelled = simulation();
     if (!modelled && timed_.done == 0) return {};
     const nanoseconds timed = timed_.done > 0 ? timed_.mean() : *modelled;
     const nanoseconds simulated = modelled.value_or(timed);
-    const int side_by_side = std::max(1, how_.parallel);
-    nanoseconds left =
-        timed * static_cast<long>(timed_.left) + simulated * static_cast<long>(modelled_.left) / side_by_side;
-    for (const auto& run : running_)
-      left -= native(run.job()) ? std::min(run.running(), timed)
-                                : std::min(run.running(), simulated) / side_by_side;
-    return std::max(left, nanoseconds(0));
+    nanoseconds of_timed = timed * static_cast<long>(timed_.left);
+    nanoseconds of_simulated = simulated * static_cast<long>(modelled_.left);
+    for (const auto& run : running_) { // the means hold for those that have not started
+      const nanoseconds mean = native(run.job()) ? timed : simulated;
+      (native(run.job()) ? of_timed : of_simulated) += rest_of(run, mean) - mean;
+    }
+    return of_timed + of_simulated / std::max(1, how_.parallel);
   }
 
+  static constexpr double least_share = 0.01; ///< of a simulation; a smaller one tells nothing
   const std::vector<Job>& jobs_;
   const Execution& how_;
   const Listener& listener_;

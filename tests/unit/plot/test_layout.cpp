@@ -45,6 +45,33 @@ BOOST_AUTO_TEST_CASE(plots_labels_and_captions_stay_on_the_page) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(labels_of_marks_never_overlap_and_stay_on_the_page) {
+  plot::Sheet sheet;
+  sheet.name = "caches-latency";
+  plot::Panel panel;
+  plot::Series series;
+  series.label = "times";
+  series.samples = {{1024, 1, 1, 1}, {1 << 28, 100, 100, 100}};
+  panel.series = {series};
+  panel.marks = {{32768, "L1d 32 KiB"},
+                 {950000, "L2 about 928 KiB"},
+                 {6e6, "L3 about 6 MiB"},
+                 {3.3e7, "L3 32 MiB stated"}};
+  sheet.panels = {panel};
+  for (const double inches : {3.33, 7.0}) {
+    const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+    const plot::Layout l = plot::lay_out(sheet, canvas);
+    const auto& marks = l.panels.at(0).marks;
+    BOOST_TEST_REQUIRE(marks.size() == 4U);
+    const auto box = [&](const plot::MarkLook& m) { return plot::box_around(m.at, canvas.wide(m.label), 7); };
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      BOOST_TEST(plot::inside(box(marks[i]), {0, 0, inches * 72, l.height}));
+      for (std::size_t k = 0; k < i; ++k)
+        BOOST_TEST(!plot::overlap(box(marks[i]), box(marks[k])), marks[i].label << " and " << marks[k].label);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
   auto results = timed_sweep(1);
   std::vector<result::Observation> many;
