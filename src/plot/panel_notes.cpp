@@ -90,7 +90,7 @@ private:
       const double x = a.x + share * (b.x - a.x);
       return Note{series.label, {left ? x - half - 4 : x + half + 4, a.y + share * (b.y - a.y)}};
     };
-    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2})
+    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
       for (const bool left : {true, false})
         if (const Note note = beside(share, left); !occupied(note, series)) return note;
     return beside(0.35, false);
