@@ -12,11 +12,11 @@
 namespace recount::sweep {
 namespace {
 
-/// Products have an appendix of their own.
+/// Products have an appendix of their own; counts of a command (recount stat) are no sweep.
 bool is_sweep(const result::Run& run) {
   const auto kernel = run.plan.find("kernel");
   return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
-         !result::is_inference(run);
+         kernel->second != "command" && !result::is_inference(run);
 }
 
 std::string number_text(const std::string& metric, double value) {
