@@ -1,4 +1,5 @@
 #include "matmul/products.hpp"
+#include "matmul/repetition_numbers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,9 +57,10 @@ private:
       by_point_;
 };
 
-void take(Repetitions& into, const result::Observation& o, const std::optional<double>& value) {
+void take(Repetitions& into, const result::Observation& o, const std::optional<double>& value,
+          int repetition) {
   if (value) {
-    into.values.push_back({o.repetition, *value, result::disturbances(o)});
+    into.values.push_back({repetition, *value, result::disturbances(o)});
     if (!into.values.back().disturbances.empty()) ++into.flagged;
   } else if (into.reason.empty()) {
     into.reason = o.reason;
@@ -165,10 +167,12 @@ std::vector<Products> products(const result::Results& results) {
   std::vector<Products> groups;
   groups.reserve(results.runs.size() + 1); // pointers to them are kept while they are filled
   ProductIndex index(groups, results);
+  auto first = first_repetitions(results);
   for (const auto& o : results.observations)
     if (Metrics* const metrics = index.metrics(o)) {
-      take((*metrics)[{o.witness, o.metric}], o, result::as_double(o.value));
-      if (o.cpu_seconds) take((*metrics)[{o.witness, "cpu_seconds"}], o, o.cpu_seconds);
+      const int repetition = first[o.run] + o.repetition;
+      take((*metrics)[{o.witness, o.metric}], o, result::as_double(o.value), repetition);
+      if (o.cpu_seconds) take((*metrics)[{o.witness, "cpu_seconds"}], o, o.cpu_seconds, repetition);
     }
   for (auto& group : groups) {
     for (auto& [product, metrics] : group.of)

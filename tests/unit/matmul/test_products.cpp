@@ -192,4 +192,41 @@ BOOST_AUTO_TEST_CASE(two_metrics_identical_in_one_run_are_odd) {
   BOOST_TEST(matmul::odd_repetitions(matmul::products(results).at(0)).empty());
 }
 
+BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
+  result::Results results;
+  for (const char* id : {"R0", "R1", "R2"}) {
+    result::Run run;
+    run.id = id;
+    run.cpu = "Some CPU";
+    run.host = "box";
+    results.runs.push_back(run);
+  }
+  const auto add = [&](const char* run, int repetition, const char* metric, double value) {
+    result::Observation o;
+    o.run = run;
+    o.kernel = "matmul";
+    o.params = {{"variant", "ijk"}, {"n", 100}, {"element", "f64"}};
+    o.repetition = repetition;
+    o.witness = "clock";
+    o.metric = metric;
+    o.value = value;
+    results.observations.push_back(o);
+  };
+  add("R0", 0, "seconds", 1);
+  add("R0", 1, "seconds", 2);
+  add("R1", 0, "seconds", 4);
+  add("R2", 1, "seconds", 8); // R1, resumed
+  const auto groups = matmul::products(results);
+  BOOST_TEST_REQUIRE(groups.size() == 1U);
+  const auto& [product, metrics] = *groups[0].of.begin();
+  std::vector<int> numbers;
+  for (const auto& one : matmul::repetitions(metrics, "seconds")->values)
+    numbers.push_back(one.repetition);
+  BOOST_TEST(numbers == (std::vector<int>{0, 1, 2, 3}), boost::test_tools::per_element());
+  const auto rate = matmul::derived(groups[0], product, "GFLOPS");
+  BOOST_TEST_REQUIRE(rate.has_value());
+  BOOST_TEST(rate->values.size() == 4U);                                       // not 2
+  BOOST_TEST(rate->value == 2e6 / 3 / 1e9, boost::test_tools::tolerance(0.3)); // of 4 values, as the time's
+}
+
 BOOST_AUTO_TEST_SUITE_END()
