@@ -50,7 +50,9 @@ private:
   friend struct Regions;
   Thread* thread_; ///< null: nothing can be counted on this thread
   Entry* entry_ = nullptr;
-  std::array<std::optional<std::uint64_t>, most_events> begin_;
+  using Values = std::array<std::uint64_t, most_events>;
+  bool begun_ = false; ///< begin_ has values
+  Values begin_;
 };
 
 /// The events of all regions: at most Region::most_events names. Default: those in the environment variable

@@ -7,50 +7,38 @@
 namespace recount::cost {
 namespace {
 
-/// class UserRead, one for each event.
+/// Class UserRead.
 class UserReadRoute : public Route {
 public:
-  UserReadRoute(const std::vector<Event>& events, bool times) : times_(times) {
-    for (const Event& event : events) {
-      auto& one = reads_.emplace_back(event);
-      one.start();
-      sink_ = one.read().value.value_or(0);
-      if (one.direct() == 0)
-        throw unavailable(event.name, "cannot be read in user space here", {}, "recount doctor");
-      one.stop();
-    }
+  UserReadRoute(const std::vector<Event>& events, bool times)
+      : times_(times), read_(events), values_(events.size()) {
+    read_.start();
+    static_cast<void>(read_.values(values_));
+    if (read_.direct() == 0)
+      throw unavailable(events.front().name, "cannot be read in user space here", {}, "recount doctor");
+    read_.stop();
   }
 
   std::vector<Step> steps() override {
-    const auto start = [this] {
-      for (auto& one : reads_)
-        one.start();
-    };
-    const auto stop = [this] {
-      for (auto& one : reads_)
-        one.stop();
-    };
+    const auto start = [this] { read_.start(); };
+    const auto stop = [this] { read_.stop(); };
     if (!times_)
       return {repeated(
-          op_read, start,
-          [this] {
-            for (auto& one : reads_)
-              sink_ = one.value().value_or(0);
-          },
-          stop)};
+          op_read, start, [this] { sink_ = read_.values(values_); }, stop)};
     return {repeated(
         op_read, start,
         [this] {
-          for (auto& one : reads_)
-            sink_ = one.read().value.value_or(0);
+          for (std::size_t i = 0; i < values_.size(); ++i)
+            sink_ = read_.read(i).value.has_value();
         },
         stop)};
   }
 
 private:
   bool times_;
-  std::vector<UserRead> reads_;
-  volatile std::uint64_t sink_ = 0;
+  UserRead read_;
+  std::vector<std::uint64_t> values_;
+  volatile bool sink_ = false;
 };
 
 } // namespace

@@ -1,6 +1,5 @@
 #include <recount/group.hpp>
 
-#include "perf/errno_hints.hpp"
 #include "perf/open_group.hpp"
 
 #include <recount/error.hpp>
@@ -15,31 +14,13 @@ std::vector<Event> encode_all(const std::vector<std::string>& names, Domain doma
   return events;
 }
 
-std::vector<std::string> names_of(const std::vector<Event>& events) {
-  std::vector<std::string> names;
-  for (const Event& event : events)
-    names.push_back(event.name);
-  return names;
-}
-
-/// Adds or throws.
-void join(perf::OpenGroup& group, const Event& event) {
-  if (!event.present) throw perf::absent_error(event);
-  const auto joined = group.add(event);
-  if (joined.ok()) return;
-  const auto beside = names_of(group.events());
-  if (joined.how == perf::OpenGroup::Joined::How::refused)
-    throw perf::open_error(event, joined.error, group.options(), beside);
-  throw perf::never_runs_error(event, beside);
-}
-
 } // namespace
 
 Group::Group(std::vector<Event> events, const GroupOptions& options)
     : open_(std::make_unique<perf::OpenGroup>(options)) {
   if (events.empty()) throw bad_input("group", "needs at least one event");
   for (const Event& event : events)
-    join(*open_, event);
+    open_->join(event);
 }
 
 Group::Group(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)

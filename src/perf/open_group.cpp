@@ -113,6 +113,17 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
   return joined;
 }
 
+void OpenGroup::join(const Event& event) {
+  if (!event.present) throw absent_error(event);
+  const Joined joined = add(event);
+  if (joined.ok()) return;
+  std::vector<std::string> beside;
+  for (const Event& other : events_)
+    beside.push_back(other.name);
+  if (joined.how == Joined::How::refused) throw open_error(event, joined.error, options_, beside);
+  throw never_runs_error(event, beside);
+}
+
 // fetch() and deliver() are inlined into every read.
 [[gnu::always_inline]] inline bool OpenGroup::fetch() {
   if (!owner_.here()) [[unlikely]]
@@ -183,9 +194,13 @@ bool OpenGroup::fetched(ssize_t got) {
   return true;
 }
 
+bool OpenGroup::refresh() {
+  return fetch();
+}
+
 std::optional<OpenGroup::Total> OpenGroup::read_total() {
   if (!fetch()) return {};
-  return Total{now_[layout_.value(led_)], now_[layout_.enabled()], now_[layout_.running()]};
+  return total(0);
 }
 
 void OpenGroup::reset() {

@@ -37,6 +37,8 @@ public:
   /// a CPU is counted, it also waits until the group is scheduled. A top-down metric that comes first gets
   /// slots as its leader, which is not among the events.
   Joined add(const Event& event);
+  /// As add(), but throws Error where the event does not join.
+  void join(const Event& event);
 
   void start();
   void stop();
@@ -48,10 +50,14 @@ public:
   struct Total {
     std::uint64_t value = 0, enabled_ns = 0, running_ns = 0;
   };
-  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
-  /// Of the leader. None: a pinned group without its counters, or a forked child.
-  [[nodiscard]] std::optional<Total> read_total();
+  /// Reads the counts of all events. False: a pinned group without its counters, or a forked child.
+  [[nodiscard]] bool refresh();
+  /// Of the i-th event at the last refresh().
+  [[nodiscard]] Total total(std::size_t i) const noexcept {
+    return {now_[layout_.value(i + led_)], now_[layout_.enabled()], now_[layout_.running()]};
+  }
 
+  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
   /// The core type of its events on a hybrid CPU; null elsewhere and for events of no core type.
   [[nodiscard]] const host::Pmu* core() const noexcept { return core_; }
@@ -70,6 +76,7 @@ private:
   void remember(process::Fd fd);
   void forget_last();
   void resize();
+  [[nodiscard]] std::optional<Total> read_total(); ///< of the leader
   [[nodiscard]] bool runs();
   void control(unsigned long request, const char* what);
   /// Reads into now_. False at the end of the file: a pinned group in error (perf_event_open(2)).

@@ -81,18 +81,18 @@ template <class Counter, class Clock>
   }
 }
 
-/// The value alone, where the event has been scheduled for its whole enabled time; false where not,
-/// and where read_page_by() is false.
+/// The value alone, where of the event's enabled time only `waited` ns were without a register; false where
+/// more were, and where read_page_by() is false.
 template <class Counter>
-[[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, Counter counter,
-                                                 std::uint64_t& value) noexcept {
+[[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, std::uint64_t waited,
+                                                 Counter counter, std::uint64_t& value) noexcept {
   for (;;) {
     const std::uint32_t sequence = page_once(page.lock);
     page_barrier();
     const std::uint32_t index = page_once(page.index);
     // Both times in the page are constant while the event is scheduled.
     if (!page.cap_user_rdpmc || !page_counts(index) ||
-        page_once(page.time_enabled) != page_once(page.time_running)) [[unlikely]] {
+        page_once(page.time_enabled) - page_once(page.time_running) != waited) [[unlikely]] {
       if (page_settled(page, sequence)) return false;
       continue;
     }

@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unistd.h>
 
 namespace recount {
@@ -25,16 +26,22 @@ namespace recount {
 struct Region::Entry {
   const char* name = nullptr;
   std::atomic<std::uint64_t> calls = 0;
-  std::array<std::atomic<std::uint64_t>, most_events> sums{}, counted{};
+  std::atomic<std::uint64_t> counted = 0;                     ///< calls with values
+  std::array<std::atomic<std::uint64_t>, most_events> sums{}; ///< in the order of the counters
 };
 
 struct Region::Thread {
-  std::array<std::optional<UserRead>, most_events> counters;
+  std::optional<UserRead> counters; ///< of the events that fit together; none: no event counts
+  std::array<std::optional<std::size_t>, most_events> counter; ///< which of these, by event
   std::array<std::string, most_events> reasons;
   std::mutex entries_grow; ///< entries never move
   std::deque<Entry> entries;
   perf::Owner owner;
 
+  void open(const std::vector<std::string>& names);
+  [[nodiscard]] bool read(Values& values) {
+    return counters && counters->values(std::span(values).first(counters->size()));
+  }
   Entry& entry(const char* name) {
     for (Entry& one : entries)
       if (one.name == name) return one;
@@ -76,6 +83,21 @@ void print_totals() {
 
 } // namespace
 
+void Region::Thread::open(const std::vector<std::string>& names) {
+  std::vector<Event> events;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    try {
+      events.push_back(encode(names[i], Domain::user));
+      counters.emplace(UserRead(events));
+      counter[i] = events.size() - 1;
+    } catch (const Error& error) {
+      reasons[i] = error.problem().cause;
+      events.resize(counters ? counters->size() : 0);
+    }
+  }
+  if (counters) counters->start();
+}
+
 void Regions::choose_events() {
   if (!events.empty()) return;
   const char* const wish = std::getenv("RECOUNT_EVENTS");
@@ -94,14 +116,7 @@ std::shared_ptr<Region::Thread> Regions::begin_thread() {
   choose_events();
   if (threads.empty()) std::atexit(print_totals);
   auto thread = std::make_shared<Region::Thread>();
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    try {
-      thread->counters[i].emplace(encode(events[i], Domain::user)).start();
-    } catch (const Error& error) {
-      thread->counters[i].reset();
-      thread->reasons[i] = error.problem().cause;
-    }
-  }
+  thread->open(events);
   threads.push_back(thread);
   return thread;
 }
@@ -110,9 +125,7 @@ Region::Thread* Regions::here() noexcept {
   struct Holder {
     std::shared_ptr<Region::Thread> thread;
     ~Holder() {
-      if (thread)
-        for (auto& counter : thread->counters)
-          counter.reset(); // the sums stay
+      if (thread) thread->counters.reset(); // the sums stay
     }
   };
   thread_local Holder holder;
@@ -127,8 +140,7 @@ Region::Region(const char* name) noexcept : thread_(Regions::here()) {
   if (thread_ == nullptr) return;
   try {
     entry_ = &thread_->entry(name);
-    for (std::size_t i = 0; i < most_events; ++i)
-      if (thread_->counters[i]) begin_[i] = thread_->counters[i]->value();
+    begun_ = thread_->read(begin_);
   } catch (...) { // no memory, or a read that failed: this call is not counted
     thread_ = nullptr;
   }
@@ -136,16 +148,13 @@ Region::Region(const char* name) noexcept : thread_(Regions::here()) {
 
 Region::~Region() {
   if (thread_ == nullptr || !thread_->owner.here()) return;
-  for (std::size_t i = 0; i < most_events; ++i) {
-    if (!begin_[i] || !thread_->counters[i]) continue;
-    std::optional<std::uint64_t> end;
-    try {
-      end = thread_->counters[i]->value();
-    } catch (const Error&) { // a destructor must not throw: this call is not counted
+  try {
+    if (Values end; begun_ && thread_->read(end)) {
+      for (std::size_t i = 0; i < thread_->counters->size(); ++i)
+        add(entry_->sums[i], end[i] - begin_[i]);
+      add(entry_->counted, 1);
     }
-    if (!end) continue;
-    add(entry_->sums[i], *end - *begin_[i]);
-    add(entry_->counted[i], 1);
+  } catch (const Error&) { // a destructor must not throw: this call is not counted
   }
   add(entry_->calls, 1);
 }
@@ -178,9 +187,10 @@ std::vector<RegionTotal> region_totals() {
       ++total->threads;
       for (std::size_t i = 0; i < total->events.size(); ++i) {
         RegionTotal::Event& event = total->events[i];
-        const std::uint64_t counted = entry.counted[i].load(std::memory_order_relaxed);
+        const auto counter = thread->counter[i];
+        const std::uint64_t counted = counter ? entry.counted.load(std::memory_order_relaxed) : 0;
         if (counted > 0)
-          event.count = event.count.value_or(0) + entry.sums[i].load(std::memory_order_relaxed);
+          event.count = event.count.value_or(0) + entry.sums[*counter].load(std::memory_order_relaxed);
         event.uncounted += calls - std::min(calls, counted);
         if (event.reason.empty()) event.reason = thread->reasons[i];
       }

@@ -1,52 +1,58 @@
 #include <recount/user_read.hpp>
 
+#include <recount/error.hpp>
+
 #include "event/sysfs.hpp"
 #include "perf/cpu_registers.hpp"
-#include "perf/errno_hints.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
 
-#include <new>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace recount {
 namespace {
 
-/// The first page of an event's mapping, read-only. Absent if the kernel provides none, and in a forked
-/// child, which does not inherit the mapping: then read(2) is used. Its address is kept in memory that
-/// fork(2) clears, so that a read needs no other check.
-class Page {
+constexpr int map_private = MAP_PRIVATE | MAP_ANONYMOUS;
+
+/// The first page of each event's mapping, read-only. None if the kernel does not provide them all, and in a
+/// forked child, which does not inherit mappings of events: then read(2) is used. Their addresses are kept in
+/// memory that fork(2) clears, so that a read needs no other check.
+class Pages {
 public:
-  explicit Page(int fd) : length_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
-    void* const kept = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Pages(const perf::OpenGroup& group, std::size_t events) : events_(events) {
+    void* const kept = mmap(nullptr, kept_bytes(), PROT_READ | PROT_WRITE, map_private, -1, 0);
     if (kept == MAP_FAILED) return;
-    if (madvise(kept, length_, MADV_WIPEONFORK) == 0)
-      if (void* const at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, fd, 0); at != MAP_FAILED) {
-        address_ = new (kept) Address{static_cast<const perf_event_mmap_page*>(at)};
-        return;
-      }
-    munmap(kept, length_);
+    pages_ = static_cast<Address*>(kept);
+    bool all = madvise(kept, kept_bytes(), MADV_WIPEONFORK) == 0;
+    for (std::size_t i = 0; all && i < events; ++i) {
+      void* const at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, group.fd(i), 0);
+      all = at != MAP_FAILED;
+      if (all) pages_[i] = static_cast<Address>(at);
+    }
+    if (!all) release();
   }
-  Page(const Page&) = delete;
-  Page& operator=(const Page&) = delete;
-  ~Page() {
-    if (address_ == &none) return;
-    if (const perf_event_mmap_page* const at = get()) munmap(const_cast<perf_event_mmap_page*>(at), length_);
-    munmap(const_cast<Address*>(address_), length_);
-  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  ~Pages() { release(); }
   /// Null if there is none, and in a forked child.
-  [[nodiscard]] const perf_event_mmap_page* get() const noexcept {
-    return *static_cast<const perf_event_mmap_page* const volatile*>(&address_->page);
+  [[nodiscard]] const perf_event_mmap_page* get(std::size_t event) const noexcept {
+    return pages_ == nullptr ? nullptr : *static_cast<const volatile Address*>(&pages_[event]);
   }
 
 private:
-  struct Address {
-    const perf_event_mmap_page* page;
-  };
-  static constexpr Address none{nullptr};
-  std::size_t length_;
-  const Address* address_ = &none;
+  using Address = const perf_event_mmap_page*;
+  [[nodiscard]] std::size_t kept_bytes() const { return events_ * sizeof(Address); }
+  void release() noexcept {
+    if (pages_ == nullptr) return;
+    for (std::size_t i = 0; i < events_; ++i)
+      if (const Address at = get(i)) munmap(const_cast<perf_event_mmap_page*>(at), length_);
+    munmap(pages_, kept_bytes());
+    pages_ = nullptr;
+  }
+  std::size_t events_;
+  std::size_t length_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  Address* pages_ = nullptr; ///< zero-filled by the kernel
 };
 
 /// arm64 lets user space read a counter only if the event asks for it: bit 1 of config1, the format "rdpmc".
@@ -63,74 +69,93 @@ Event readable(Event event) {
 constexpr auto counter_here = [](std::uint32_t index) { return perf::cpu_counter(index); };
 constexpr auto clock_here = [] { return perf::cpu_clock(); };
 
-/// Opens the event as readable in user space, or as it is where the kernel does not allow that.
-perf::OpenGroup opened(const Event& event) {
-  if (!event.present) throw perf::absent_error(event);
+/// Opens the events as readable in user space, or as they are where the kernel does not allow that.
+perf::OpenGroup opened(const std::vector<Event>& events) {
+  if (events.empty()) throw bad_input("user-space read", "needs at least one event");
   perf::OpenGroup group{GroupOptions{}};
-  if (group.add(readable(event)).ok()) return group;
-  const auto joined = group.add(event);
-  if (joined.ok()) return group;
-  if (joined.how == perf::OpenGroup::Joined::How::never_runs) throw perf::never_runs_error(event, {});
-  throw perf::open_error(event, joined.error);
+  for (const Event& event : events)
+    if (!event.present || !group.add(readable(event)).ok()) group.join(event);
+  return group;
 }
 
 } // namespace
 
 struct UserRead::State {
-  explicit State(const Event& event) : group(opened(event)), page(group.fd(0)) {}
+  explicit State(const std::vector<Event>& events)
+      : group(opened(events)), pages(group, events.size()), base(events.size()) {}
 
   perf::OpenGroup group;
-  Page page;
-  PageReading base{};
+  Pages pages;
+  std::vector<PageReading> base;
   bool started = false;
   std::uint64_t direct = 0, calls = 0;
 
   /// Totals since opening from the register; false if read(2) is needed.
-  [[gnu::always_inline]] bool by_register(PageReading& reading) {
-    const perf_event_mmap_page* const at = page.get();
+  [[gnu::always_inline]] bool by_register(std::size_t event, PageReading& reading) const {
+    const perf_event_mmap_page* const at = pages.get(event);
     // Without a clock for user space (guests that use kvm-clock) the page has old times only.
-    if (at == nullptr || !at->cap_user_time || !perf::read_page_by(*at, counter_here, clock_here, reading))
+    return at != nullptr && at->cap_user_time && perf::read_page_by(*at, counter_here, clock_here, reading);
+  }
+  [[gnu::always_inline]] bool value_by_register(std::size_t event, std::uint64_t& value) const {
+    const perf_event_mmap_page* const at = pages.get(event);
+    const PageReading& from = base[event];
+    if (at == nullptr || !perf::read_value_by(*at, from.enabled_ns - from.running_ns, counter_here, value))
+        [[unlikely]]
       return false;
-    ++direct;
+    value -= from.value;
     return true;
   }
-  /// The same by read(2). False: the event could not be scheduled.
-  bool by_call(PageReading& reading) {
+  /// All events by read(2). False: the group could not be scheduled.
+  bool by_call() {
     ++calls;
-    const auto total = group.read_total();
-    if (!total) return false;
-    reading = {total->value, total->enabled_ns, total->running_ns};
-    return true;
+    return group.refresh();
   }
-  // The slow path.
-  [[gnu::noinline]] Count other_count();
-  [[gnu::noinline]] std::optional<std::uint64_t> other_value();
+  [[nodiscard]] PageReading called(std::size_t event) const {
+    const auto total = group.total(event);
+    return {total.value, total.enabled_ns, total.running_ns};
+  }
+  [[nodiscard]] Count count(std::size_t event, const PageReading& total) const;
+  // The slow paths.
+  [[gnu::noinline]] Count other_count(std::size_t event);
+  [[gnu::noinline]] bool other_values(std::span<std::uint64_t> out);
 };
 
-Count UserRead::State::other_count() {
+Count UserRead::State::count(std::size_t event, const PageReading& total) const {
   Count count;
-  PageReading total{};
-  if (!by_register(total) && !by_call(total)) {
-    count.reason = group.owner().here() ? "the event could not be scheduled" : perf::of_another_process;
-    return count;
-  }
-  count.enabled_ns = total.enabled_ns - base.enabled_ns;
-  count.running_ns = total.running_ns - base.running_ns;
+  count.enabled_ns = total.enabled_ns - base[event].enabled_ns;
+  count.running_ns = total.running_ns - base[event].running_ns;
   if (!started)
     count.reason = "not started";
   else if (count.running_ns == 0 && count.enabled_ns > 0)
     count.reason = "the event was never scheduled";
   else
-    count.value = total.value - base.value;
+    count.value = total.value - base[event].value;
   return count;
 }
 
-std::optional<std::uint64_t> UserRead::State::other_value() {
-  const Count count = other_count();
-  return multiplexed(count) ? std::nullopt : count.value;
+Count UserRead::State::other_count(std::size_t event) {
+  if (PageReading total{}; by_register(event, total)) {
+    ++direct;
+    return count(event, total);
+  }
+  if (by_call()) return count(event, called(event));
+  Count none;
+  none.reason = group.owner().here() ? "the event could not be scheduled" : perf::of_another_process;
+  return none;
 }
 
-UserRead::UserRead(const Event& event) : state_(std::make_unique<State>(event)) {
+bool UserRead::State::other_values(std::span<std::uint64_t> out) {
+  if (!by_call()) return false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Count read = count(i, called(i));
+    if (!read.value || multiplexed(read)) return false;
+    out[i] = *read.value;
+  }
+  return true;
+}
+
+UserRead::UserRead(const Event& event) : UserRead(std::vector{event}) {}
+UserRead::UserRead(const std::vector<Event>& events) : state_(std::make_unique<State>(events)) {
   reset();
   state_->direct = state_->calls = 0;
 }
@@ -148,31 +173,51 @@ void UserRead::stop() {
 }
 
 void UserRead::reset() {
-  if (PageReading total{}; state_->by_register(total) || state_->by_call(total)) state_->base = total;
+  State& state = *state_;
+  bool direct = true;
+  for (std::size_t i = 0; i < state.base.size(); ++i)
+    direct = direct && state.by_register(i, state.base[i]);
+  if (direct)
+    ++state.direct;
+  else if (state.by_call())
+    for (std::size_t i = 0; i < state.base.size(); ++i)
+      state.base[i] = state.called(i);
 }
 
-Count UserRead::read() {
+Count UserRead::read(std::size_t event) {
   State& state = *state_;
+  const PageReading& base = state.base.at(event);
   PageReading total{};
-  if (!state.started || !state.by_register(total)) [[unlikely]]
-    return state.other_count();
-  return {total.value - state.base.value,
-          total.enabled_ns - state.base.enabled_ns,
-          total.running_ns - state.base.running_ns,
+  if (!state.started || !state.by_register(event, total)) [[unlikely]]
+    return state.other_count(event);
+  ++state.direct;
+  return {total.value - base.value,
+          total.enabled_ns - base.enabled_ns,
+          total.running_ns - base.running_ns,
           0,
           {}};
 }
 
 std::optional<std::uint64_t> UserRead::value() {
-  State& state = *state_;
   std::uint64_t value = 0;
-  const perf_event_mmap_page* const at = state.page.get();
-  if (at == nullptr || !perf::read_value_by(*at, counter_here, value)) [[unlikely]]
-    return state.other_value();
-  ++state.direct;
-  return value - state.base.value;
+  if (!values({&value, 1})) return {};
+  return value;
 }
 
+bool UserRead::values(std::span<std::uint64_t> out) {
+  State& state = *state_;
+  if (out.size() > state.base.size()) [[unlikely]]
+    throw bad_input("user-space read", "asks for more values than there are events");
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!state.value_by_register(i, out[i])) [[unlikely]]
+      return state.other_values(out);
+  ++state.direct;
+  return true;
+}
+
+std::size_t UserRead::size() const noexcept {
+  return state_->base.size();
+}
 std::uint64_t UserRead::direct() const noexcept {
   return state_->direct;
 }

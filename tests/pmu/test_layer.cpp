@@ -5,12 +5,16 @@
 #include <recount/group.hpp>
 #include <recount/sampling.hpp>
 #include <recount/simple.hpp>
+#include <recount/user_read.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <sched.h>
+#include <span>
 #include <string>
 
 using namespace recount;
@@ -23,6 +27,8 @@ constexpr double a_turn = test::instructions_a_turn;
 constexpr std::int64_t turns = 20'000;
 /// Of start, stop and read, each of which is a constant amount (`background` of the machines).
 constexpr double besides = 2000;
+constexpr std::uint64_t instructions_of_a_turn = 21,
+                        most_by_a_call = 2000; // of add_turns(1); of a system call
 
 void run_on(int cpu) {
   cpu_set_t set;
@@ -222,6 +228,62 @@ BOOST_AUTO_TEST_CASE(a_long_rotation_is_waited_for) {
                   "skl::BR_INST_RETIRED:NEAR_TAKEN:u", "skl::MEM_INST_RETIRED:ALL_LOADS:u"});
   other.start();
   BOOST_CHECK_NO_THROW(Group({"skl::MEM_INST_RETIRED:ALL_STORES:u", "skl::BR_MISP_RETIRED:CONDITIONAL:u"}));
+}
+
+BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read) {
+  if (!simulated("skl")) return;
+  const char* const wish = std::getenv("RECOUNT_TEST_READS");
+  const long reads = wish != nullptr ? std::stol(wish) : 100'000;
+  const std::vector<Event> all{encode("perf::INSTRUCTIONS:u"), encode("perf::BRANCHES:u"),
+                               encode("skl::BR_INST_RETIRED:CONDITIONAL:u"),
+                               encode("skl::MEM_INST_RETIRED:ALL_LOADS:u")};
+  for (const std::size_t size : {1U, 2U, 4U}) {
+    UserRead counter(std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size)));
+    Counters others(
+        {"skl::UOPS_ISSUED:ANY:u", "skl::UOPS_EXECUTED:THREAD:u", "skl::UOPS_RETIRED:RETIRE_SLOTS:u"});
+    counter.start();
+    std::array<std::uint64_t, 4> before{}, now{};
+    const auto values = std::span(now).first(size);
+    bool known = counter.values(values);
+    long exact = 0, by_call = 0, none = 0, wrong = 0;
+    for (long i = 0; i < reads; ++i) {
+      bool disturbed = true;
+      before = now;
+      switch (i % 1000) {
+      case 0: run_on(static_cast<int>(i / 1000 % 2)); break; // a migration
+      case 300: counter.stop(); break;                       // index 0
+      case 301: counter.start(); break;
+      case 600: others.start(); break; // more events than counters
+      case 620: others.stop(), counter.reset(); break;
+      default: disturbed = false;
+      }
+      add_turns(1);
+      const std::uint64_t calls = counter.system_calls();
+      const bool before_known = known;
+      known = counter.values(values);
+      const bool called = counter.system_calls() != calls;
+      by_call += called;
+      if (!known)
+        ++none;
+      else if (disturbed || !before_known)
+        continue;
+      else if (called)
+        wrong += now[0] < before[0] || now[0] - before[0] > instructions_of_a_turn + most_by_a_call;
+      else
+        ++exact,
+            wrong += now[0] - before[0] != instructions_of_a_turn || (size > 1 && now[1] - before[1] != 2);
+    }
+    counter.stop();
+    run_anywhere();
+    BOOST_TEST_CONTEXT(size << " events: " << exact << " exact, " << by_call << " by call, " << none
+                            << " none") {
+      BOOST_TEST(wrong == 0);
+      BOOST_TEST(exact > reads * 9 / 10);
+      BOOST_TEST(by_call > 0);
+      BOOST_TEST(none <= reads / 1000 * 25);
+      if (size == 4) BOOST_TEST(none > 0);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

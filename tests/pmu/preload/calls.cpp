@@ -49,7 +49,7 @@ void control(std::int32_t at, unsigned long request, bool group) {
     default: break;
     }
     if (slot.simulated && request == PERF_EVENT_IOC_DISABLE) slot.counter = -1;
-    if (slot.simulated) update_page(slot, i);
+    if (slot.simulated) update_page(slot, i, slot.unscheduled_ns == 0); // and once more by account_call()
   }
 }
 

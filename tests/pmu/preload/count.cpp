@@ -318,7 +318,7 @@ private:
       Slot& slot = shared->slots[one.slot];
       // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike.
       slot.value += step >= 1 && one.whole ? std::round(one.all) : step * one.all;
-      update_page(slot, one.slot);
+      update_page(slot, one.slot, one.whole);
     }
     for (const Increment& one : increments)
       if (shared->slots[one.slot].period > 0) overflows.take(*shared, shared->slots[one.slot], one.slot);

@@ -105,10 +105,11 @@ bool answer(siginfo_t* /*info*/, void* context) {
   return false;
 }
 
-void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing) {
+void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
+                std::uint64_t unscheduled_ns) {
   if (backing == nullptr) return;
   page.time_enabled = backing->time_enabled;
-  page.time_running = backing->time_running;
+  page.time_running = backing->time_running - std::min<std::uint64_t>(backing->time_running, unscheduled_ns);
   page.cap_user_time = backing->cap_user_time;
   page.cap_user_time_zero = backing->cap_user_time_zero;
   page.time_shift = backing->time_shift;
@@ -123,13 +124,12 @@ perf_event_mmap_page* page_of(std::int32_t slot) {
   return mappings[slot].page;
 }
 
-void update_page(const Slot& slot, std::int32_t index) {
+void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   Mapping& mapping = mappings[index];
   if (mapping.page == nullptr) return;
   perf_event_mmap_page& page = *mapping.page;
   const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
-  const bool counts =
-      settings().rdpmc && self && slot.enabled && slot.counter >= 0 && slot.unscheduled_ns == 0;
+  const bool counts = settings().rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
   const auto value = static_cast<std::int64_t>(slot.value + 0.5);
   std::atomic_ref lock(page.lock);
   lock.fetch_add(1);
@@ -138,7 +138,7 @@ void update_page(const Slot& slot, std::int32_t index) {
       static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
   page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
   page.offset = counts ? offset(slot) : value;
-  copy_times(page, mapping.backing);
+  copy_times(page, mapping.backing, slot.unscheduled_ns);
   lock.fetch_add(1);
 }
 
@@ -167,7 +167,7 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   page->data_size = bytes - page_size();
   const Locked shared;
   mappings[at] = {page, static_cast<const perf_event_mmap_page*>(backing), bytes};
-  update_page(shared->slots[at], at);
+  update_page(shared->slots[at], at, shared->slots[at].unscheduled_ns == 0);
   return memory;
 }
 

@@ -17,8 +17,8 @@ void forget_mapping(void* at);
 /// The page of a slot, where this process has mapped it; nullptr else.
 [[nodiscard]] perf_event_mmap_page* page_of(std::int32_t slot);
 
-/// The slot's value, times or counter have changed.
-void update_page(const Slot& slot, std::int32_t index);
+/// The slot's value, times or counter have changed; whether it has a counter all the time now.
+void update_page(const Slot& slot, std::int32_t index, bool scheduled);
 
 /// Answers `rdpmc` of this process with the values of its simulated counters.
 void answer_rdpmc();
