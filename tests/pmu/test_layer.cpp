@@ -278,10 +278,9 @@ BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read) {
     BOOST_TEST_CONTEXT(size << " events: " << exact << " exact, " << by_call << " by call, " << none
                             << " none") {
       BOOST_TEST(wrong == 0);
-      BOOST_TEST(exact > reads * 9 / 10);
+      BOOST_TEST(exact > reads * 3 / 4);
       BOOST_TEST(by_call > 0);
-      BOOST_TEST(none <= reads / 1000 * 25);
-      if (size == 4) BOOST_TEST(none > 0);
+      BOOST_TEST((none > 0) == (size == 4)); // seven events and four counters
     }
   }
 }
