@@ -10,7 +10,7 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
        libpapi-dev libpfm4-dev libhwloc-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
 # Needed by the tests only.
-TEST_DEPS = libzydis-dev poppler-utils
+TEST_DEPS = libzydis-dev poppler-utils abigail-tools
 # Needed by `make lint`, `make format-check` and tests/fuzz/run only.
 CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
 
@@ -22,7 +22,7 @@ GUEST ?= build-guest
 
 # The program, and the library that `make install` installs beside it.
 all: configure
-	ninja -C $(BUILD) src/cli/recount src/library/librecount.a
+	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1
 
 help:
 	@echo 'make            build the program and the library'
@@ -78,6 +78,8 @@ bench: deps
 
 install: all
 	meson install -C $(BUILD) --no-rebuild
+	@# The new shared library is found by programs from now on.
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 
 lint:
 	mandoc -T lint -W warning man/*.[1-9]

@@ -3,6 +3,8 @@
 
 #include <linux/perf_event.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,12 +17,19 @@ enum class Domain { user, kernel, all };
 struct Event {
   std::string name; ///< as it was asked for, e.g. "perf::PAGE-FAULTS:u"
   std::string pmu;  ///< who counts it: a libpfm4 PMU ("skl", "perf"), a sysfs PMU ("msr") or "breakpoint"
-  perf_event_attr
-      attr{}; ///< type, config* and exclude_* set, size = sizeof; nothing about sampling or reading
+  /// Type, config* and exclude_* set, size = sizeof; nothing about sampling or reading. Later kernels append
+  /// fields: the rest of the storage keeps the layout of Event the same for programs that are compiled with
+  /// other headers than the library. Fields that the library's headers lack are not passed on.
+  union {
+    perf_event_attr attr{};
+    std::array<std::uint64_t, 32> attr_storage;
+  };
   bool domain_given = false; ///< the name itself said :u or :k, so the fallback was not used
   bool present = true;       ///< false: of another CPU's table, or of a PMU that this kernel has not; it only
                              ///< encodes, and opening it is refused (its code would mean something else here)
 };
+
+static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 
 /// Encodes an event. Names are
 ///  - libpfm4's, of any PMU it knows, present here or not: "skl::L1D:REPLACEMENT:u", "perf::PAGE-FAULTS",

@@ -43,6 +43,7 @@ int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned 
 
 Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
+  attr.size = std::min<std::uint32_t>(attr.size, sizeof attr); // a program's headers may be newer
   for (int round = 0; round < 3; ++round) {
     attempt.attr = attr;
     attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));

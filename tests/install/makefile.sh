@@ -19,14 +19,14 @@ subdir('src/library')
 END
 echo "executable('recount', 'main.cpp', install: true)" >"$root/src/cli/meson.build"
 echo 'int main() {}' >"$root/src/cli/main.cpp"
-echo "static_library('recount', 'library.cpp', install: true)" >"$root/src/library/meson.build"
+echo "shared_library('recount', 'library.cpp', install: true)" >"$root/src/library/meson.build"
 echo 'int library() { return 0; }' >"$root/src/library/library.cpp"
 
 run() { make -C "$root" MESON_FLAGS= "$@" >"$root/log" 2>&1 || fail "make $*: $(cat "$root/log")"; }
 run
 run install PREFIX=/opt/x DESTDIR="$root/first"
 [ -x "$root/first/opt/x/bin/recount" ] || fail "PREFIX=/opt/x after the first make: $(find "$root/first" -type f)"
-find "$root/first/opt/x" -name librecount.a | grep -q . || fail 'librecount.a is not installed'
+find "$root/first/opt/x" -name librecount.so | grep -q . || fail 'librecount.so is not installed'
 run install PREFIX=/opt/y DESTDIR="$root/second"
 [ -x "$root/second/opt/y/bin/recount" ] || fail "another PREFIX: $(find "$root/second" -type f)"
 

@@ -13,6 +13,8 @@ fi
 pc=$(find "$root" -name recount.pc)
 prefix=$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
+library=$(dirname "$(dirname "$pc")")
+export LD_LIBRARY_PATH="$library"
 # Compiles the example of README.md.
 { echo '#include <cstdio>'; echo 'static void work() {}'
   sed -n '/^```cpp$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main() {"; open=1} {print} END {print "}"}'
@@ -25,14 +27,22 @@ for program in readme two_events; do
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
   "$root/$program"
 done
-# The example in C: strict C11, linked like C++, which the library is written in.
+# The example in C: strict C11, linked by the C compiler.
 { echo '#include <stdio.h>'; echo 'static void work(void) {}'
   sed -n '/^```c$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main(void) {"; open=1} {print} END {print "return 0; }"}'
 } >"$root/readme_c.c"
-${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror -c "$root/readme_c.c" -o "$root/readme_c.o" -I"$(find "$root" -type d -path '*/include')"
 # shellcheck disable=SC2046
-$compiler "$root/readme_c.o" -o "$root/readme_c" $(pkg-config --define-variable=prefix="$root$prefix" --libs recount)
+${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$root/readme_c.c" -o "$root/readme_c" \
+  $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
 "$root/readme_c"
+# A program whose kernel headers are newer than the library's: perf_event_attr has more fields.
+mkdir -p "$root/newer/linux"
+header=$(echo '#include <linux/perf_event.h>' | $compiler -E -x c++ - | sed -n 's/^# 1 "\(.*linux\/perf_event.h\)".*/\1/p' | head -n 1)
+awk '/^struct perf_event_attr \{/ {inside=1} inside && /^};/ {print "\t__u64 more[4];"; inside=0} {print}' "$header" >"$root/newer/linux/perf_event.h"
+# shellcheck disable=SC2046
+$compiler -std=c++20 -Wall -Wextra -Werror -I"$root/newer" "$here/newer_headers.cpp" -o "$root/newer_headers" \
+  $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+"$root/newer_headers"
 # The header of sections is for C as well.
 printf '#include <recount/sections.h>\nint main(void) { recount_section_begin("a"); recount_section_mark("b"); recount_section_end("a"); return recount_sections_fd() != -1; }\n' >"$root/sections.c"
 $compiler -x c -std=gnu99 -Wall -Wextra -Wconversion -Werror -I"$(find "$root" -type d -path '*/include')" "$root/sections.c" -o "$root/sections"
