@@ -50,7 +50,8 @@ static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 
 /// As encode(), but one event for each kind of core on a hybrid CPU ("cpu_core/INSTRUCTIONS/",
 /// "cpu_atom/INSTRUCTIONS/"), with the PMU's type in bits 63:32 of config (perf_event_open(2), Linux 5.13).
-/// Elsewhere exactly one event, that of encode().
+/// Of an uncore PMU that is there several times (uncore_imc_0, uncore_imc_1) the name without the number is
+/// the event of each. Elsewhere exactly one event, that of encode().
 [[nodiscard]] std::vector<Event> encode_each(const std::string& name, Domain fallback = Domain::all);
 
 /// The domain that an event's attr states.

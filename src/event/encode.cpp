@@ -6,6 +6,7 @@
 #include "event/hybrid.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
+#include "event/uncore.hpp"
 
 #include <recount/error.hpp>
 
@@ -81,7 +82,13 @@ std::vector<Event> encode_plain(const std::string& name, Domain fallback,
                                 const std::vector<host::Pmu>& pmus) {
   if (name.empty()) throw bad_input("\"\"", "the event name is empty", "recount events lists events");
   if (name.starts_with("mem:")) return {encode_breakpoint(name, fallback)};
-  if (in_sysfs_notation(name)) return {encode_sysfs(name, fallback, pmus)};
+  if (in_sysfs_notation(name)) {
+    std::vector<Event> each;
+    for (const std::string& one : instances(name, pmus))
+      each.push_back(encode_sysfs(one, fallback, pmus));
+    if (each.empty()) each.push_back(encode_sysfs(name, fallback, pmus));
+    return each;
+  }
   return encode_word(name, fallback, pmus);
 }
 
@@ -124,7 +131,10 @@ Event encode_over(const std::string& name, Domain fallback, const std::vector<ho
   std::vector<std::string> names;
   for (const Event& one : events)
     names.push_back(one.name);
-  throw bad_input(name, "this CPU has several core types with separate PMUs",
+  const bool cores = core_of(events.front().attr, pmus) != nullptr;
+  throw bad_input(name,
+                  cores ? "this CPU has several core types with separate PMUs"
+                        : "there are several PMUs of this name",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
 }
 

@@ -22,15 +22,15 @@ inline std::uint64_t cpu_clock() noexcept {
 
 #elif defined(__aarch64__)
 
-/// Index of an event counter, or 31 for the cycle counter, to which the kernel gives the page index 32
-/// (drivers/perf/arm_pmuv3.c). Register names are part of the instruction: the n-th group of four is jumped
-/// to. Each begins with a landing pad for indirect branches, "bti j" by its number as a hint, which older
-/// assemblers and CPUs know as nop.
+/// Index of an event counter, or 31 for the cycle counter (none is greater), to which the kernel gives the
+/// page index 32 (drivers/perf/arm_pmuv3.c). Register names are part of the instruction: the n-th group of
+/// four is jumped to. Each begins with a landing pad for indirect branches, "bti j" by its number as a hint,
+/// which older assemblers and CPUs know as nop.
 inline std::uint64_t cpu_counter(std::uint32_t index) noexcept {
   std::uint64_t value = 0;
   // clang-format off
   asm volatile("adr %0, 1f\n\t"
-               "add %0, %0, %1, lsl #4\n\t"
+               "add %0, %0, %w1, uxtw #4\n\t"
                "br %0\n"
                "1:\n\t"
                ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n\t"
@@ -43,7 +43,7 @@ inline std::uint64_t cpu_counter(std::uint32_t index) noexcept {
                "mrs %0, pmccntr_el0\n"
                "2:"
                : "=&r"(value)
-               : "r"(std::uint64_t{index & 31U}));
+               : "r"(index));
   // clang-format on
   return value;
 }

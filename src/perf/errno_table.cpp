@@ -116,8 +116,8 @@ constexpr std::array rows{
          Setting::none, "count it in another group: class Counters splits events into groups"},
     Hint{EINVAL, Operation::open, uncore_of_a_process, cannot,
          "PMU {pmu} counts whole CPUs or packages and cannot count a process", Setting::none,
-         "count it on its CPU: GroupOptions with pid = -1 and a CPU of "
-         "/sys/bus/event_source/devices/{pmu}/cpumask; sudo perf stat -a -e {event} -- COMMAND"},
+         "recount stat -a -e {event} -- COMMAND; in a program, GroupOptions with pid = -1 and a CPU of "
+         "/sys/bus/event_source/devices/{pmu}/cpumask"},
     Hint{EINVAL, Operation::open, own_pmu_told_domain, bad,
          "PMU {pmu} cannot count user and kernel mode separately", Setting::none,
          "remove :u or :k from the name: it counts both"},

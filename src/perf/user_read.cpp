@@ -7,52 +7,58 @@
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
 
+#include <new>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace recount {
 namespace {
 
 constexpr int map_private = MAP_PRIVATE | MAP_ANONYMOUS;
 
-/// The first page of each event's mapping, read-only. None if the kernel does not provide them all, and in a
-/// forked child, which does not inherit mappings of events: then read(2) is used. Their addresses are kept in
-/// memory that fork(2) clears, so that a read needs no other check.
-class Pages {
+/// What the quick read of an event needs.
+struct Slot {
+  const perf_event_mmap_page* page; ///< the first of its mapping, read-only
+  std::uint64_t value, waited_ns;   ///< at the last reset: the total, and the time enabled without a register
+};
+
+/// The slots of a group's events. None has a page if the kernel does not provide them all, and in a forked
+/// child, which does not inherit mappings of events: then read(2) is used. They are in memory that fork(2)
+/// clears, so that a read needs no other check.
+class Slots {
 public:
-  Pages(const perf::OpenGroup& group, std::size_t events) : events_(events) {
+  Slots(const perf::OpenGroup& group, std::size_t events) : events_(events) {
     void* const kept = mmap(nullptr, kept_bytes(), PROT_READ | PROT_WRITE, map_private, -1, 0);
-    if (kept == MAP_FAILED) return;
-    pages_ = static_cast<Address*>(kept);
+    if (kept == MAP_FAILED) throw std::bad_alloc();
+    slots_ = static_cast<Slot*>(kept); // zero-filled
     bool all = madvise(kept, kept_bytes(), MADV_WIPEONFORK) == 0;
     for (std::size_t i = 0; all && i < events; ++i) {
       void* const at = mmap(nullptr, length_, PROT_READ, MAP_SHARED, group.fd(i), 0);
       all = at != MAP_FAILED;
-      if (all) pages_[i] = static_cast<Address>(at);
+      if (all) slots_[i].page = static_cast<const perf_event_mmap_page*>(at);
     }
-    if (!all) release();
+    if (!all) unmap_pages();
   }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages() { release(); }
-  /// Null if there is none, and in a forked child.
-  [[nodiscard]] const perf_event_mmap_page* get(std::size_t event) const noexcept {
-    return pages_ == nullptr ? nullptr : *static_cast<const volatile Address*>(&pages_[event]);
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  ~Slots() {
+    unmap_pages();
+    munmap(slots_, kept_bytes());
   }
+  [[nodiscard]] std::size_t size() const noexcept { return events_; }
+  [[nodiscard]] Slot& operator[](std::size_t event) const noexcept { return slots_[event]; }
 
 private:
-  using Address = const perf_event_mmap_page*;
-  [[nodiscard]] std::size_t kept_bytes() const { return events_ * sizeof(Address); }
-  void release() noexcept {
-    if (pages_ == nullptr) return;
+  [[nodiscard]] std::size_t kept_bytes() const { return events_ * sizeof(Slot); }
+  void unmap_pages() noexcept {
     for (std::size_t i = 0; i < events_; ++i)
-      if (const Address at = get(i)) munmap(const_cast<perf_event_mmap_page*>(at), length_);
-    munmap(pages_, kept_bytes());
-    pages_ = nullptr;
+      if (const auto* const page = std::exchange(slots_[i].page, nullptr))
+        munmap(const_cast<perf_event_mmap_page*>(page), length_);
   }
   std::size_t events_;
   std::size_t length_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  Address* pages_ = nullptr; ///< zero-filled by the kernel
+  Slot* slots_ = nullptr;
 };
 
 /// arm64 lets user space read a counter only if the event asks for it: bit 1 of config1, the format "rdpmc".
@@ -82,27 +88,34 @@ perf::OpenGroup opened(const std::vector<Event>& events) {
 
 struct UserRead::State {
   explicit State(const std::vector<Event>& events)
-      : group(opened(events)), pages(group, events.size()), base(events.size()) {}
+      : group(opened(events)), slots(group, events.size()), base(events.size()) {}
 
   perf::OpenGroup group;
-  Pages pages;
-  std::vector<PageReading> base;
+  Slots slots;
+  std::vector<PageReading> base; ///< at the last reset
   bool started = false;
   std::uint64_t direct = 0, calls = 0;
 
   /// Totals since opening from the register; false if read(2) is needed.
   [[gnu::always_inline]] bool by_register(std::size_t event, PageReading& reading) const {
-    const perf_event_mmap_page* const at = pages.get(event);
+    const perf_event_mmap_page* const at = slots[event].page;
     // Without a clock for user space (guests that use kvm-clock) the page has old times only.
     return at != nullptr && at->cap_user_time && perf::read_page_by(*at, counter_here, clock_here, reading);
   }
-  [[gnu::always_inline]] bool value_by_register(std::size_t event, std::uint64_t& value) const {
-    const perf_event_mmap_page* const at = pages.get(event);
-    const PageReading& from = base[event];
-    if (at == nullptr || !perf::read_value_by(*at, from.enabled_ns - from.running_ns, counter_here, value))
+  /// Of one event or more. The group is on the PMU as a whole: the first event's page decides.
+  [[gnu::always_inline]] bool values_by_register(std::uint64_t* out, std::size_t events) const {
+    const Slot* slot = &slots[0];
+    std::uint64_t value = 0;
+    if (slot->page == nullptr || !perf::read_value_by(*slot->page, slot->waited_ns, counter_here, value))
         [[unlikely]]
       return false;
-    value -= from.value;
+    *out++ = value - slot->value;
+    for (std::size_t left = events - 1; left != 0; --left) {
+      ++slot;
+      if (!perf::read_scheduled_by(*slot->page, counter_here, value)) [[unlikely]]
+        return false;
+      *out++ = value - slot->value;
+    }
     return true;
   }
   /// All events by read(2). False: the group could not be scheduled.
@@ -174,14 +187,20 @@ void UserRead::stop() {
 
 void UserRead::reset() {
   State& state = *state_;
+  const std::size_t events = state.base.size();
   bool direct = true;
-  for (std::size_t i = 0; i < state.base.size(); ++i)
+  for (std::size_t i = 0; i < events; ++i)
     direct = direct && state.by_register(i, state.base[i]);
   if (direct)
     ++state.direct;
   else if (state.by_call())
-    for (std::size_t i = 0; i < state.base.size(); ++i)
+    for (std::size_t i = 0; i < events; ++i)
       state.base[i] = state.called(i);
+  for (std::size_t i = 0; i < events; ++i) {
+    const PageReading& base = state.base[i];
+    state.slots[i].value = base.value;
+    state.slots[i].waited_ns = base.enabled_ns - base.running_ns;
+  }
 }
 
 Count UserRead::read(std::size_t event) {
@@ -199,18 +218,22 @@ Count UserRead::read(std::size_t event) {
 }
 
 std::optional<std::uint64_t> UserRead::value() {
+  State& state = *state_;
   std::uint64_t value = 0;
-  if (!values({&value, 1})) return {};
+  if (!state.values_by_register(&value, 1)) [[unlikely]]
+    return state.other_values({&value, 1}) ? std::optional(value) : std::nullopt;
+  ++state.direct;
   return value;
 }
 
 bool UserRead::values(std::span<std::uint64_t> out) {
   State& state = *state_;
-  if (out.size() > state.base.size()) [[unlikely]]
+  if (out.size() - 1 >= state.slots.size()) [[unlikely]] {
+    if (out.empty()) return true;
     throw bad_input("user-space read", "asks for more values than there are events");
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (!state.value_by_register(i, out[i])) [[unlikely]]
-      return state.other_values(out);
+  }
+  if (!state.values_by_register(out.data(), out.size())) [[unlikely]]
+    return state.other_values(out);
   ++state.direct;
   return true;
 }

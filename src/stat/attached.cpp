@@ -25,22 +25,27 @@ void add(Count& sum, const Count& more) {
   sum.running_ns += more.running_ns;
 }
 
-bool Attached::attach(pid_t tid, const GroupOptions& options) {
+void Attached::open(std::size_t group, const GroupOptions& options) {
+  std::vector<Event> events;
+  for (const std::size_t e : plan_.groups[group])
+    events.push_back(plan_.events[e]);
+  parts_.push_back({group, Group(std::move(events), options)});
+}
+
+bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
   GroupOptions its = options;
   its.pid = tid;
-  std::vector<Group> groups;
+  const auto first = static_cast<std::ptrdiff_t>(parts_.size());
   try {
-    for (const auto& members : plan_.groups) {
-      std::vector<Event> events;
-      for (const std::size_t e : members)
-        events.push_back(plan_.events[e]);
-      groups.emplace_back(std::move(events), its);
-    }
+    for (std::size_t group = 0; group < plan_.groups.size(); ++group)
+      open(group, its);
   } catch (const Error&) {
+    parts_.erase(parts_.begin() + first, parts_.end());
     if (gone(tid)) return false; // ended after it was listed
     throw;
   }
-  threads_.push_back(std::move(groups));
+  for (auto part = parts_.begin() + first; start && part != parts_.end(); ++part)
+    part->counts.start();
   return true;
 }
 
@@ -48,32 +53,36 @@ Attached::Attached(const Plan& plan, pid_t pid, When when) : plan_(plan) {
   GroupOptions options;
   options.inherit = true;
   options.enable_on_exec = when == When::at_exec;
-  const auto take = [&](pid_t tid) {
-    if (!attach(tid, options)) return false;
-    if (when == When::at_once)
-      for (Group& group : threads_.back())
-        group.start();
-    return true;
-  };
+  const auto take = [&](pid_t tid) { return attach(tid, options, when == When::at_once); };
   if (process::each_thread(pid, take) == 0)
     throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
                     "ps -e lists the running processes");
 }
 
+Attached::Attached(const Plan& plan) : plan_(plan) {
+  GroupOptions options;
+  options.pid = -1;
+  for (std::size_t group = 0; group < plan.groups.size(); ++group)
+    for (const int cpu : cpus_of_group(plan, plan.groups[group])) {
+      options.cpu = cpu;
+      open(group, options);
+    }
+  for (Part& part : parts_)
+    part.counts.start();
+}
+
 void Attached::stop() {
-  for (auto& groups : threads_)
-    for (Group& group : groups)
-      group.stop();
+  for (Part& part : parts_)
+    part.counts.stop();
 }
 
 std::vector<Count> Attached::read() {
   std::vector<Count> sums(plan_.events.size());
-  for (auto& groups : threads_)
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      const auto& counts = groups[g].read();
-      for (std::size_t i = 0; i < counts.size(); ++i)
-        add(sums[plan_.groups[g][i]], counts[i]);
-    }
+  for (Part& part : parts_) {
+    const auto& counts = part.counts.read();
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      add(sums[plan_.groups[part.group][i]], counts[i]);
+  }
   for (Count& sum : sums)
     if (sum.value) sum.reason.clear(); // a thread that never ran contributes nothing
   return sums;

@@ -1,4 +1,4 @@
-// The events of a plan, opened for a command or a running process.
+// The events of a plan, opened for a command, a running process or CPUs.
 #pragma once
 
 #include "stat/plan.hpp"
@@ -13,7 +13,7 @@ namespace recount::stat {
 /// Adds the counts of one thread or process to those of others.
 void add(Count& sum, const Count& more);
 
-/// Counts a process and its descendants. Not thread-safe.
+/// Counts a process and its descendants, or CPUs. Not thread-safe.
 class Attached {
 public:
   enum class When {
@@ -22,17 +22,24 @@ public:
   };
   /// Throws Error as Group does.
   Attached(const Plan& plan, pid_t pid, When when);
+  /// Counts all that runs on the plan's CPUs, at once.
+  explicit Attached(const Plan& plan);
 
   void stop();
   /// The counts so far, in the order of the plan's events, summed over threads; the times too.
   [[nodiscard]] std::vector<Count> read();
-  [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
 private:
-  bool attach(pid_t tid, const GroupOptions& options);
+  /// A group of the plan on one thread or CPU.
+  struct Part {
+    std::size_t group;
+    Group counts;
+  };
+  void open(std::size_t group, const GroupOptions& options);
+  bool attach(pid_t tid, const GroupOptions& options, bool start);
 
   const Plan& plan_;
-  std::vector<std::vector<Group>> threads_; ///< of each thread, parallel to Plan::groups
+  std::vector<Part> parts_;
 };
 
 } // namespace recount::stat

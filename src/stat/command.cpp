@@ -20,19 +20,26 @@ namespace recount::stat {
 namespace {
 
 struct StatOptions {
-  std::vector<std::string> events, metrics, pids, command;
+  std::vector<std::string> events, metrics, pids, cpus, command;
   std::string output, domain, export_to;
   long repeat = 1, interval = 0;
-  bool json = false, list = false, no_verdicts = false;
+  bool json = false, list = false, no_verdicts = false, all_cpus = false;
 };
+
+bool whole_cpus(const StatOptions& o) {
+  return o.all_cpus || !o.cpus.empty();
+}
 
 stat::Request request_of(const StatOptions& o) {
   stat::Request request;
   request.command = o.command;
   request.pids = parse_pids(o.pids);
-  if (request.command.empty() && request.pids.empty())
+  if (request.command.empty() && request.pids.empty() && !whole_cpus(o))
     throw bad_input("recount stat", "no command and no process to count",
-                    "recount stat -- COMMAND, or recount stat -p PID");
+                    "recount stat -- COMMAND, recount stat -p PID, or recount stat -a");
+  if (!request.pids.empty() && whole_cpus(o))
+    throw bad_input("--pid", "counts processes, while -a and -C count whatever runs on CPUs",
+                    "omit one of them");
   if (o.repeat > 1 && request.command.empty())
     throw bad_input(fmt::format("--repeat {}", o.repeat), "needs a command to repeat");
   request.repeat = static_cast<int>(o.repeat);
@@ -40,7 +47,9 @@ stat::Request request_of(const StatOptions& o) {
   return request;
 }
 
-std::string subject_of(const stat::Request& request) {
+std::string subject_of(const stat::Request& request, const std::vector<int>& cpus) {
+  if (!cpus.empty())
+    return show_cpus(cpus) + (request.command.empty() ? "" : " during " + kernel::quoted(request.command));
   return request.pids.empty() ? kernel::quoted(request.command) : show_pids(request.pids);
 }
 
@@ -60,15 +69,18 @@ int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
-  const auto items =
-      stat::parse_items(o.events.empty() ? stat::default_items(request.pids.empty()) : o.events);
+  const std::vector<int> cpus = whole_cpus(o) ? parse_cpus(o.cpus) : std::vector<int>{};
+  const auto what = !cpus.empty()          ? Counted::cpus
+                    : request.pids.empty() ? Counted::command
+                                           : Counted::processes;
+  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(what) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain));
+  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
   plan.notes = notes_of(plan, o.domain);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
-  CommandResults results(o.output, subject_of(request), {{"repeat", std::to_string(o.repeat)}},
-                         row_marks(plan));
+  const std::string subject = subject_of(request, cpus);
+  CommandResults results(o.output, subject, {{"repeat", std::to_string(o.repeat)}}, row_marks(plan));
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
   const auto listen = [&](const stat::Slice& slice) {
@@ -82,8 +94,8 @@ int execute_stat(const StatOptions& o) {
   if (o.json)
     command::print("{}", stat_json(plan, request, ended, intervals));
   else
-    command::print(stream, "{}", stat_table(plan, ended, subject_of(request), stream));
-  tables.write(subject_of(request), {values_table(plan, ended)});
+    command::print(stream, "{}", stat_table(plan, ended, subject, stream));
+  tables.write(subject, {values_table(plan, ended)});
   return ended.exit ? process::shell_status(*ended.exit) : 0;
 }
 
@@ -98,6 +110,8 @@ command::Command stat_command() {
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .number("-r,--repeat", o->repeat, "N", "number of runs (default 1)", {1, 1'000'000})
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .flag("-a,--all-cpus", o->all_cpus, "count all that runs on all CPUs, and what packages count")
+        .list("-C,--cpus", o->cpus, "LIST", "the same on these CPUs: 0-3,8")
         .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")

@@ -1,10 +1,12 @@
 #include "stat/command_results.hpp"
 
+#include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "result/write.hpp"
 #include "sweep/options.hpp"
 #include "witness/header.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +32,28 @@ std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
     pids.push_back(pid);
   }
   return pids;
+}
+
+std::vector<int> parse_cpus(const std::vector<std::string>& lists) {
+  const auto online = base::parse_cpu_list(base::read_line("/sys/devices/system/cpu/online").value_or("0"));
+  if (lists.empty()) return online;
+  std::vector<int> cpus;
+  for (const std::string& list : lists) {
+    const auto some = base::parse_cpu_list(list);
+    if (some.empty() || list.find_first_not_of("0123456789,-") != std::string::npos)
+      throw bad_input("-C " + list, "is not a list of CPUs", "-C 0-3,8");
+    for (const int cpu : some) {
+      if (std::ranges::count(online, cpu) == 0)
+        throw bad_input("-C " + list, fmt::format("CPU {} is not online", cpu),
+                        "/sys/devices/system/cpu/online lists those that are");
+      if (std::ranges::count(cpus, cpu) == 0) cpus.push_back(cpu);
+    }
+  }
+  return cpus;
+}
+
+std::string show_cpus(const std::vector<int>& cpus) {
+  return fmt::format("{} {}", cpus.size() > 1 ? "CPUs" : "CPU", fmt::join(cpus, " "));
 }
 
 std::string show_pids(const std::vector<pid_t>& pids) {

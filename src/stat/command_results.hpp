@@ -20,6 +20,10 @@ namespace recount::stat {
 [[nodiscard]] Domain parse_domain(const std::string& name);
 /// --pid: process IDs, separated by commas. Throws Error (bad_input).
 [[nodiscard]] std::vector<pid_t> parse_pids(const std::vector<std::string>& lists);
+/// -C: CPUs that are online, each once; all of these for an empty list. Throws Error (bad_input).
+[[nodiscard]] std::vector<int> parse_cpus(const std::vector<std::string>& lists);
+/// "CPU 0", "CPUs 0 1".
+[[nodiscard]] std::string show_cpus(const std::vector<int>& cpus);
 /// "process 1", "processes 1 2".
 [[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids);
 

@@ -18,6 +18,8 @@ std::vector<Count> counts_of(const Operand& operand, std::span<const Count> coun
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
   witness::fill(o, operand.asked, counts_of(operand, counts));
+  if (const auto value = result::as_double(o.value); value && !operand.scale.unit.empty())
+    o.value = *value * operand.scale.factor;
   return o;
 }
 

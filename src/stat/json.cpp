@@ -63,6 +63,7 @@ std::string stat_json(const stat::Plan& plan, const stat::Request& request, cons
   Json json;
   json["command"] = request.command;
   if (!request.pids.empty()) json["pids"] = request.pids;
+  if (!plan.cpus.empty()) json["cpus"] = plan.cpus;
   json["status"] = ended.exit ? Json(process::shell_status(*ended.exit)) : Json();
   json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
   std::vector<double> seconds;

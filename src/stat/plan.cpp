@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fmt/ranges.h>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -35,9 +37,25 @@ std::string usage_unit(const std::string& name) {
   return name == "max-rss" ? "bytes" : "";
 }
 
+/// Of these CPUs those on which the event can be opened.
+std::vector<int> cpus_among(const std::vector<int>& cpus, const Event& event) {
+  const std::vector<int>& its = event::cpus_of(event.attr, event::pmus());
+  if (its.empty()) return cpus;
+  std::vector<int> both;
+  std::ranges::copy_if(cpus, std::back_inserter(both),
+                       [&](int cpu) { return std::ranges::count(its, cpu) > 0; });
+  return both;
+}
+
 class Planner {
 public:
-  Planner(const metric::Metrics& metrics, Domain domain) : metrics_(metrics) { plan_.domain = domain; }
+  Planner(const metric::Metrics& metrics, Domain domain, const std::vector<int>& cpus) : metrics_(metrics) {
+    plan_.domain = domain;
+    plan_.cpus = cpus;
+    if (cpus.empty()) return;
+    options_.pid = -1;
+    options_.cpu = cpus.front();
+  }
 
   void add(const Item& item) {
     const std::size_t first = plan_.rows.size();
@@ -68,7 +86,7 @@ private:
   const witness::MetricEvents& ask(const std::string& name) {
     const auto known = asked_.find(name);
     if (known != asked_.end()) return known->second;
-    return asked_.emplace(name, witness::resolve_metric(name, plan_.domain)).first->second;
+    return asked_.emplace(name, witness::resolve_metric(name, plan_.domain, options_)).first->second;
   }
 
   [[nodiscard]] std::vector<std::string> names_of_metrics() const {
@@ -84,8 +102,9 @@ private:
     if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
     add_row(name, asked);
     plan_.notes.insert(plan_.notes.end(), asked.notes.begin(), asked.notes.end());
-    for (std::size_t part = 0; !asked.preset && asked.events.size() > 1 && part < asked.events.size();
-         ++part) {
+    const bool cores = !asked.preset && asked.events.size() > 1 &&
+                       event::core_of(asked.events.front().attr, event::pmus()) != nullptr;
+    for (std::size_t part = 0; cores && part < asked.events.size(); ++part) {
       add_row(asked.events[part].name, asked);
       plan_.rows.back().part = part;
     }
@@ -95,9 +114,27 @@ private:
     row.name = name;
     row.kind = asked.preset || name.starts_with("PAPI_") ? RowKind::preset : RowKind::event;
     row.refused = asked.refused;
-    row.unit = row.kind == RowKind::event ? unit_of(asked.events) : "";
-    row.operands.push_back({name, asked, {}});
+    row.operands.push_back(operand(name, asked));
+    const std::string& stated = row.operands.front().scale.unit;
+    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(asked.events) : stated;
+    if (row.refused.empty() && row.kind == RowKind::event && !plan_.cpus.empty() &&
+        cpus_of_events(asked).empty())
+      row.refused = fmt::format("its PMU counts on CPU {} only, which -C leaves out",
+                                fmt::join(event::cpus_of(asked.events.front().attr, event::pmus()), ", "));
     plan_.rows.push_back(std::move(row));
+  }
+
+  static Operand operand(const std::string& name, const witness::MetricEvents& asked) {
+    Operand made{name, asked, {}, {}};
+    if (!asked.preset && !asked.events.empty())
+      made.scale = event::scale_of(asked.events.front(), event::pmus()).value_or(event::Scale{});
+    return made;
+  }
+  [[nodiscard]] std::vector<int> cpus_of_events(const witness::MetricEvents& asked) const {
+    std::vector<int> all;
+    for (const Event& event : asked.events)
+      std::ranges::copy(cpus_among(plan_.cpus, event), std::back_inserter(all));
+    return all;
   }
 
   void add_usage(const std::string& name, const std::string& unit) {
@@ -118,7 +155,7 @@ private:
     for (; row.formula < metric.formulas.size(); ++row.formula) {
       if (!countable(metric.formulas[row.formula], row)) continue;
       for (const std::string& name : metric.formulas[row.formula].events())
-        row.operands.push_back({name, ask(name), {}});
+        row.operands.push_back(operand(name, ask(name)));
       break;
     }
     plan_.rows.push_back(std::move(row));
@@ -163,6 +200,12 @@ private:
     return out;
   }
 
+  /// Slots lead the group of top-down metrics.
+  void slots_first(std::vector<std::size_t>& members) const {
+    std::ranges::stable_partition(
+        members, [&](std::size_t e) { return event::is_slots(plan_.events[e].attr, event::pmus()); });
+  }
+
   void group(const std::vector<std::size_t>& rows, std::vector<bool>& grouped) {
     std::vector<std::size_t> members;
     for (const std::size_t r : rows)
@@ -172,6 +215,7 @@ private:
             grouped[e] = true;
             members.push_back(e);
           }
+    slots_first(members);
     // Events of different core types are never in one kernel group.
     while (!members.empty()) {
       const auto core = [&](std::size_t e) { return event::core_of(plan_.events[e].attr, event::pmus()); };
@@ -180,7 +224,7 @@ private:
           std::ranges::stable_partition(members, [&](std::size_t e) { return core(e) == first; });
       std::vector<std::size_t> rest(others.begin(), others.end());
       members.erase(others.begin(), others.end());
-      (void)Group(events(members)); // throws when they do not fit
+      (void)Group(events(members), options_); // throws when they do not fit
       plan_.groups.push_back(std::exchange(members, std::move(rest)));
     }
   }
@@ -190,7 +234,8 @@ private:
     for (std::size_t e = 0; e < grouped.size(); ++e)
       if (!grouped[e]) left.push_back(e);
     if (left.empty()) return;
-    const Counters counters(events(left));
+    slots_first(left);
+    const Counters counters(events(left), options_);
     for (const auto& group : counters.groups()) {
       auto& members = plan_.groups.emplace_back();
       for (const std::size_t i : group)
@@ -200,6 +245,7 @@ private:
   }
 
   const metric::Metrics& metrics_;
+  GroupOptions options_; ///< of trials
   Plan plan_;
   std::map<std::string, witness::MetricEvents> asked_;
   std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
@@ -207,9 +253,19 @@ private:
 
 } // namespace
 
-std::vector<std::string> default_items(bool command) {
+std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group) {
+  return cpus_among(plan.cpus, plan.events[group.front()]);
+}
+
+std::vector<std::string> default_items(Counted what) {
   std::vector<std::string> items{"perf::TASK-CLOCK", "processors-used"};
-  if (command) items.insert(items.end(), {"user-time", "system-time", "max-rss"});
+  if (what == Counted::cpus) {
+    items = {"perf::CPU-CLOCK"};
+    const auto power = std::ranges::find(event::pmus(), "power", &host::Pmu::name);
+    if (power != event::pmus().end() && power->events.contains("energy-pkg"))
+      items.insert(items.end(), {"power/energy-pkg/", "package-power"});
+  }
+  if (what == Counted::command) items.insert(items.end(), {"user-time", "system-time", "max-rss"});
   items.insert(items.end(), {"perf::PAGE-FAULTS", "page-fault-rate", "perf::CONTEXT-SWITCHES",
                              "perf::CPU-MIGRATIONS", "perf::CYCLES", "perf::INSTRUCTIONS", "ipc",
                              "perf::BRANCH-MISSES", "branch-misprediction-rate"});
@@ -222,8 +278,9 @@ Domain allowed_domain() {
   return perf::open_sized(attr, {}).error == EACCES ? Domain::user : Domain::all;
 }
 
-Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain) {
-  Planner planner(metrics, domain);
+Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
+               const std::vector<int>& cpus) {
+  Planner planner(metrics, domain, cpus);
   for (const Item& item : items)
     planner.add(item);
   return std::move(planner).finish();

@@ -1,6 +1,7 @@
 // Which events are counted, in which groups, and how values are computed from them.
 #pragma once
 
+#include "event/uncore.hpp"
 #include "host/machine.hpp"
 #include "metric/metric.hpp"
 #include "process/child.hpp"
@@ -36,6 +37,7 @@ struct Operand {
   std::string name;
   witness::MetricEvents asked;
   std::vector<std::size_t> events; ///< parallel to asked.events: indices into Plan::events
+  event::Scale scale;              ///< of an uncore event: its unit
 };
 
 enum class RowKind {
@@ -65,10 +67,12 @@ struct Plan {
   std::vector<std::vector<std::size_t>> groups; ///< of kernel groups, the indices of the events
   std::vector<std::string> notes;               ///< for example, why there are more groups than requested
   Domain domain = Domain::all;                  ///< where names without :u or :k are counted
+  std::vector<int> cpus; ///< whose execution is counted, whatever runs there; empty: that of processes
 };
 
-/// Default items. `command`: include the resource usage of a command.
-[[nodiscard]] std::vector<std::string> default_items(bool command);
+/// Default items of a command, of processes, or of whole CPUs: with the energy that these have consumed.
+enum class Counted { command, processes, cpus };
+[[nodiscard]] std::vector<std::string> default_items(Counted what);
 
 /// User mode and the kernel where this user may count there, else user mode.
 [[nodiscard]] Domain allowed_domain();
@@ -76,8 +80,12 @@ struct Plan {
 /// Looks up every name: a metric, else a preset, else an event; on a hybrid CPU an event is the sum over core
 /// types, followed by a row for each. Tries on this thread which events can be counted, and which together.
 /// What cannot be counted stays as a row with its reason. Throws Error: bad_input for an unknown name,
-/// unavailable for a group in braces that does not fit scheduled.
-[[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain);
+/// unavailable for a group in braces that does not fit scheduled. `cpus`: see Plan.
+[[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
+                             const std::vector<int>& cpus = {});
+
+/// The CPUs of the plan on which a group is opened: all, or those that its PMU names (uncore, core types).
+[[nodiscard]] std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group);
 
 /// Sets the marks of all rows. A metric has those of its operands. Pure.
 void mark_rows(Plan& plan, const verdict::Marks& marks);

@@ -19,12 +19,13 @@ double seconds(Clock::duration of) {
   return std::chrono::duration<double>(of).count();
 }
 
-/// The counts of one or several processes.
+/// The counts of one or several processes, or, without any, of the plan's CPUs.
 class Counting {
 public:
   Counting(const Plan& plan, const std::vector<pid_t>& pids, Attached::When when) {
     for (const pid_t pid : pids)
       attached_.emplace_back(plan, pid, when);
+    if (pids.empty()) attached_.emplace_back(plan);
   }
   void stop() {
     for (Attached& one : attached_)
@@ -163,9 +164,10 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
   return repetition.finish(exit, descendants.any() ? perf::outlived : "");
 }
 
-/// Counts processes that run already, until they have ended, or for as long as the command takes.
-Slice count_processes(const Plan& plan, const Request& request, const Listener& listener, int number,
-                      const process::HeldSignals& signals, RunResult& ended) {
+/// Counts processes that run already, until they have ended, or CPUs, until a signal arrives; or for as long
+/// as the command takes.
+Slice count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
+                   const process::HeldSignals& signals, RunResult& ended) {
   Counting counting(plan, request.pids, Attached::When::at_once);
   Repetition repetition(plan, request, listener, number, counting, nullptr);
   if (!request.command.empty()) {
@@ -173,7 +175,7 @@ Slice count_processes(const Plan& plan, const Request& request, const Listener& 
     keep(ended, attend(child, signals, repetition, ended.signal));
   } else {
     process::Processes processes(request.pids);
-    while (!processes.all_ended() && ended.signal == 0) {
+    while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
       processes.wait(signals, repetition.next());
       ended.signal = hand_on(signals, nullptr);
       repetition.look();
@@ -208,7 +210,7 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
 RunResult run(const Plan& plan, const Request& request, const Listener& listener) {
   const process::HeldSignals signals;
   RunResult ended;
-  const auto count = request.pids.empty() ? count_command : count_processes;
+  const auto count = request.pids.empty() && plan.cpus.empty() ? count_command : count_others;
   for (int number = 0; number < request.repeat && ended.signal == 0; ++number)
     ended.repetitions.push_back(count(plan, request, listener, number, signals, ended));
   return ended;

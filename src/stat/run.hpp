@@ -16,8 +16,9 @@
 namespace recount::stat {
 
 struct Request {
-  std::vector<std::string> command; ///< may be empty with pids; with pids it is not counted, only waited for
-  std::vector<pid_t> pids;          ///< empty: the command is counted
+  std::vector<std::string>
+      command;             ///< may be empty with pids and CPUs; it is then not counted, only waited for
+  std::vector<pid_t> pids; ///< empty: the command is counted, or the plan's CPUs
   int repeat = 1;
   std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
 };

@@ -140,7 +140,8 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     const auto s = stat::summarise(ended.repetitions, r);
     for (const std::string& flag : s.flags)
       note(flags, flag, row.name);
-    if (!row.refused.empty() && refused(plan, row.refused_by)) continue; // printed for the event itself
+    if (!row.refused.empty() && row.refused_by != row.name && refused(plan, row.refused_by))
+      continue; // printed for the event itself
     if (!row.refused.empty()) fixes.insert(command::fix_of(row.refused));
     if (!row.refused.empty())
       note(missing, command::brief(row.refused),

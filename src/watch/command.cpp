@@ -180,7 +180,8 @@ private:
 int execute_watch(const WatchOptions& o) {
   check(o);
   if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
-  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(false) : o.events);
+  const auto items =
+      stat::parse_items(o.events.empty() ? stat::default_items(stat::Counted::processes) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
   if (plan.rows.size() > watch::most_series)

@@ -112,7 +112,7 @@ MetricEvents resolve_preset(const Preset& found, const preset::MachinePresets& h
   return asked;
 }
 
-MetricEvents resolve_unguarded(const std::string& metric, Domain domain) {
+MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const GroupOptions& options) {
   if (!counter_name(metric)) return refused("a time, not a count: use the clock witness");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
@@ -121,7 +121,7 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain) {
     if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
   MetricEvents asked;
-  const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain);
+  const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain, options);
   asked.events = counters.events();
   asked.notes = counters.notes();
   return asked;
@@ -148,10 +148,10 @@ std::vector<std::string> presets_here() {
   return names;
 }
 
-MetricEvents resolve_metric(const std::string& metric, Domain domain) {
+MetricEvents resolve_metric(const std::string& metric, Domain domain, const GroupOptions& options) {
   try {
-    MetricEvents asked = resolve_unguarded(metric, domain);
-    if (asked.refused.empty() && asked.preset) static_cast<void>(Counters(asked.events));
+    MetricEvents asked = resolve_unguarded(metric, domain, options);
+    if (asked.refused.empty() && asked.preset) static_cast<void>(Counters(asked.events, options));
     return asked;
   } catch (const Error& error) {
     return refused(refusal_text(metric, error));

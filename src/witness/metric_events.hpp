@@ -6,6 +6,7 @@
 
 #include <recount/count.hpp>
 #include <recount/event.hpp>
+#include <recount/group.hpp>
 
 #include <map>
 #include <memory>
@@ -47,7 +48,9 @@ struct MetricEvents {
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
 /// recount::Error.
-[[nodiscard]] MetricEvents resolve_metric(const std::string& metric, Domain domain = Domain::user);
+/// `options`: what the trial counts.
+[[nodiscard]] MetricEvents resolve_metric(const std::string& metric, Domain domain = Domain::user,
+                                          const GroupOptions& options = {});
 
 /// Puts the reason why it is refused into the observation.
 void refuse(result::Observation& o, const MetricEvents& asked);

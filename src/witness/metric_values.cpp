@@ -1,4 +1,6 @@
 // From the counts of a metric's events to its value.
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
 
@@ -61,7 +63,8 @@ void refuse(result::Observation& o, const MetricEvents& asked) {
 }
 
 void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
-  if (asked.preset) return;
+  if (asked.preset || asked.events.empty() || !event::core_of(asked.events.front().attr, event::pmus()))
+    return;
   if (std::ranges::count_if(counts, [](const Count& c) { return c.value.has_value(); }) < 2) return;
   std::string parts;
   for (std::size_t i = 0; i < counts.size(); ++i)

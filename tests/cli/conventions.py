@@ -25,6 +25,8 @@ KINDS = {
 }
 SHORT_NAMES = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o', '--quiet': '-q', '--verbose': '-v',
          '--dry-run': '-n', '--all': '-a', '--help': '-h', '--interval': '-I'}
+# Letters that users of perf stat know.
+AS_IN_PERF = {'--all-cpus'}
 # A report is a folder of files.
 EXCEPTIONS = {('report', '--output'): 'FOLDER'}
 
@@ -81,7 +83,7 @@ def check_options(options):
                 faults.append(f'recount {command} {name} takes "{kind}" instead of "{wanted}"')
             if name in SHORT_NAMES and short != SHORT_NAMES[name]:
                 faults.append(f'recount {command} {name} has the short name "{short}" instead of {SHORT_NAMES[name]}')
-            if short and letters.setdefault(short, name) != name:
+            if short and name not in AS_IN_PERF and letters.setdefault(short, name) != name:
                 faults.append(f'recount {command}: {short} is {name} here and {letters[short]} elsewhere')
 
 

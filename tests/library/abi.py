@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / 'abi.txt'
-SHORT = [('std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >', 'std::string'),
+ABBREVIATIONS = [('std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >', 'std::string'),
          ('std::basic_string_view<char, std::char_traits<char> >', 'std::string_view'), (', 18446744073709551615ul', ''), ('[abi:cxx11]', '')]
 
 
 def symbols(library):
     out = subprocess.run(['nm', '-D', '-C', '--defined-only', library], check=True, text=True, capture_output=True).stdout
-    for long, short in SHORT:
+    for long, short in ABBREVIATIONS:
         out = out.replace(long, short)
     names = {re.sub(r', std::allocator<[^<>]*> ?>', '>', line.split(' ', 2)[2].split('@@')[0]) for line in out.splitlines()}
     return sorted(names - {'RECOUNT_1'})

@@ -111,12 +111,14 @@ BOOST_AUTO_TEST_CASE(a_hundred_handlers_for_a_thousand_and_one_faults) {
     const PapiOverflow papi({{"perf::PAGE-FAULTS", threshold}}, 0);
     Overflow ours({{encode("perf::PAGE-FAULTS:u"), static_cast<std::uint64_t>(threshold)}}, recount_handler);
     const auto values = both(papi, ours, [] { Pages(1001).touch(); });
-    // mmap faults once or twice itself, AddressSanitizer and a full memory more often: PAPI's own count decides.
+    // mmap faults once or twice itself, AddressSanitizer and a full memory more often: PAPI's own count
+    // decides.
     const auto expected = static_cast<std::size_t>(values[0] / threshold);
     BOOST_TEST(values[0] >= 1001);
     BOOST_TEST(values[0] < 1101);
     BOOST_TEST(of_papi.count == expected);
-    // Ours goes on from the remainder of the warming round, PAPI begins anew, and what faults between the two stops is ours.
+    // Ours goes on from the remainder of the warming round, PAPI begins anew, and what faults between the two
+    // stops is ours.
     BOOST_TEST(of_recount.count >= expected);
     BOOST_TEST(of_recount.count <= expected + 2);
     // Each at the touching instruction, but for those further faults.

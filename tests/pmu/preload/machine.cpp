@@ -130,7 +130,8 @@ private:
 
   /// What `run` alone reads.
   static bool for_sysfs(const std::string& key) {
-    return key == "format" || key == "alias" || key == "cap" || key == "setting" || key == "general-alone";
+    return key == "format" || key == "alias" || key == "cap" || key == "setting" || key == "general-alone" ||
+           key == "device";
   }
   Pmu& current() {
     if (machine_.pmus.empty()) throw std::runtime_error("stands before the first \"pmu\"");

@@ -99,13 +99,20 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_shipped_is_about_presets_and_events_that_exist) {
+  // Files of Linux on machines that have them: arch/x86/events/intel/core.c, arch/x86/events/rapl.c.
+  const std::set<std::string> of_sysfs{"slots",
+                                       "topdown-retiring",
+                                       "topdown-bad-spec",
+                                       "topdown-fe-bound",
+                                       "topdown-be-bound",
+                                       "power/energy-pkg/"};
   BOOST_TEST(shipped().size() >= 20U);
   for (const Metric& m : shipped())
     for (const Formula& f : m.formulas)
       for (const std::string& name : f.events()) {
         if (name.starts_with("PAPI_"))
           BOOST_TEST(preset::standard_preset(name), m.name << ": " << name);
-        else
+        else if (!of_sysfs.contains(name))
           BOOST_CHECK_NO_THROW((void)encode_each(name));
       }
   for (const char* name :

@@ -23,7 +23,7 @@ Plan plan_of(const std::string& formula) {
     row.name = e == 0 ? "A" : "B";
     witness::MetricEvents asked;
     asked.events.resize(1);
-    row.operands.push_back({row.name, asked, {e}});
+    row.operands.push_back({row.name, asked, {e}, {}});
     plan.rows.push_back(row);
   }
   PlanRow row;
