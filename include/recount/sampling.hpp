@@ -37,7 +37,10 @@ struct SamplingOptions {
   bool group = false;  ///< the events are one kernel group, and every sample holds the values of all of them
   bool chains = false; ///< call chains by frame pointers
   unsigned frames = 0; ///< of a call chain at most; 0: as many as the kernel allows
-  std::uint64_t user_registers = 0;        ///< by their bits in asm/perf_regs.h: where user mode was left
+  bool latencies = false; ///< Sample::latency and Sample::source, of precise loads and stores (Intel PEBS,
+                          ///< AMD IBS, Arm SPE by their PMUs)
+  std::uint64_t branches = 0;       ///< Sample::branches: PERF_SAMPLE_BRANCH_* but not _HW_INDEX; 0: none
+  std::uint64_t user_registers = 0; ///< by their bits in asm/perf_regs.h: where user mode was left
   std::uint64_t interrupted_registers = 0; ///< where the event happened, user mode or kernel
   std::size_t buffer = 0; ///< bytes of each ring, rounded up to a power of two of pages; 0: as fits (2 MiB
                           ///< where few rings are needed and memory may be locked, less otherwise)
@@ -49,6 +52,16 @@ enum class Mode : std::uint8_t { unknown, kernel, user, hypervisor, guest_kernel
 
 // Records. Views (spans, string_views) are valid only during the call that delivers the record. Times are
 // nanoseconds of CLOCK_MONOTONIC, which is std::chrono::steady_clock.
+
+/// A branch that was taken: struct perf_branch_entry of linux/perf_event.h.
+struct Branch {
+  std::uint64_t from = 0, to = 0;
+  std::uint64_t flags = 0;
+  [[nodiscard]] bool mispredicted() const noexcept { return (flags & 1) != 0; }
+  [[nodiscard]] bool predicted() const noexcept { return (flags & 2) != 0; } ///< neither: not told
+  /// Since the branch before it; 0: not told.
+  [[nodiscard]] unsigned cycles() const noexcept { return static_cast<unsigned>(flags >> 4 & 0xffff); }
+};
 
 /// One occurrence out of `period`.
 struct Sample {
@@ -62,6 +75,9 @@ struct Sample {
   bool exact = false;                   ///< the PMU vouches for ip
   std::span<const std::uint64_t> chain; ///< innermost first, PERF_CONTEXT_* markers included
   std::span<const std::uint64_t> user_registers, interrupted_registers; ///< in the order of the mask's bits
+  std::uint64_t latency = 0; ///< PERF_SAMPLE_WEIGHT: of a load the cycles until its data came; 0: not told
+  std::uint64_t source = 0;  ///< PERF_SAMPLE_DATA_SRC: where the data came from; see describe_source()
+  std::span<const Branch> branches;      ///< taken before it, the last one first
   std::span<const std::uint64_t> values; ///< of a group, in the order of the events, since opening
 };
 /// Code (or data) was mapped.
@@ -103,6 +119,10 @@ struct Throttle {
   bool stopped = false;
 };
 using Record = std::variant<Sample, Mapping, Name, Fork, End, Loss, Throttle>;
+
+/// A Sample::source in words: "load, L2 hit, TLB L1 hit", "load, remote RAM hit, snoop miss, TLB L2 miss";
+/// empty for 0. What the CPU does not tell is left out. After union perf_mem_data_src of linux/perf_event.h.
+[[nodiscard]] std::string describe_source(std::uint64_t source);
 
 /// What became of one event's samples.
 struct SampledCount {

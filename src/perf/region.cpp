@@ -42,7 +42,13 @@ struct Region::Thread {
   [[nodiscard]] bool read(Values& values) {
     return counters && counters->values(std::span(values).first(counters->size()));
   }
+  Entry* last = nullptr; ///< that was entered
   Entry& entry(const char* name) {
+    if (last == nullptr || last->name != name) [[unlikely]]
+      last = &other_entry(name);
+    return *last;
+  }
+  Entry& other_entry(const char* name) {
     for (Entry& one : entries)
       if (one.name == name) return one;
     const std::lock_guard lock(entries_grow);
@@ -62,7 +68,13 @@ struct Regions {
     static Regions& regions = *new Regions; // used by threads that end after main()
     return regions;
   }
-  static Region::Thread* here() noexcept;
+  /// Of the calling thread; null where nothing can be counted.
+  static Region::Thread* here() noexcept {
+    Region::Thread* const its = current != nullptr ? current : first_of_thread();
+    return its != nullptr && its->owner.here() ? its : nullptr;
+  }
+  static constinit thread_local Region::Thread* current;
+  static Region::Thread* first_of_thread() noexcept;
   std::shared_ptr<Region::Thread> begin_thread();
   void choose_events();
 };
@@ -121,19 +133,25 @@ std::shared_ptr<Region::Thread> Regions::begin_thread() {
   return thread;
 }
 
-Region::Thread* Regions::here() noexcept {
+constinit thread_local Region::Thread* Regions::current = nullptr;
+
+Region::Thread* Regions::first_of_thread() noexcept {
+  static constinit thread_local bool ended = false;
   struct Holder {
     std::shared_ptr<Region::Thread> thread;
     ~Holder() {
+      ended = true;
+      current = nullptr;
       if (thread) thread->counters.reset(); // the sums stay
     }
   };
+  if (ended) return nullptr;
   thread_local Holder holder;
   try {
-    if (!holder.thread) holder.thread = all().begin_thread();
+    holder.thread = all().begin_thread();
   } catch (...) { // no memory
   }
-  return holder.thread && holder.thread->owner.here() ? holder.thread.get() : nullptr;
+  return current = holder.thread.get();
 }
 
 Region::Region(const char* name) noexcept : thread_(Regions::here()) {

@@ -70,6 +70,8 @@ RecordFormat record_format(const SamplingOptions& options, const Features& has, 
   if (frequency) format.sample_type |= PERF_SAMPLE_PERIOD;
   if (options.group) format.sample_type |= PERF_SAMPLE_READ;
   if (options.chains) format.sample_type |= PERF_SAMPLE_CALLCHAIN;
+  if (options.latencies) format.sample_type |= PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
+  if (options.branches != 0) format.sample_type |= PERF_SAMPLE_BRANCH_STACK;
   if (options.user_registers != 0) format.sample_type |= PERF_SAMPLE_REGS_USER;
   if (options.interrupted_registers != 0) format.sample_type |= PERF_SAMPLE_REGS_INTR;
   format.read_format =
@@ -89,6 +91,7 @@ perf_event_attr sampling_attr(const SampledEvent& sampled, const SamplingOptions
   attr.precise_ip = sampled.precise & 3U;
   attr.disabled = !sibling;
   attr.enable_on_exec = options.enable_on_exec && !sibling;
+  attr.branch_sample_type = options.branches;
   if (options.chains) {
     attr.sample_max_stack = static_cast<std::uint16_t>(std::min(options.frames, 0xffffU));
     attr.exclude_callchain_kernel = attr.exclude_kernel;

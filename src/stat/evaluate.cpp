@@ -89,13 +89,15 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
     result::Observation o;
     if (!row.refused.empty())
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
+    else if (row.kind == RowKind::usage && row.name == "duration-time")
+      o.value = seconds * 1e9;
     else if (row.kind == RowKind::usage)
       o.reason = "known only for a command, after it has ended";
     else if (row.part)
       o = observe_part(row.operands.front(), *row.part, counts);
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
-    o.witness = row.kind == RowKind::usage ? "rusage" : "perf";
+    o.witness = row.kind != RowKind::usage ? "perf" : row.name == "duration-time" ? "clock" : "rusage";
     o.metric = row.name;
     o.unit = row.unit;
     all.push_back(std::move(o));
@@ -112,7 +114,7 @@ void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result:
   const bool hidden = usage.max_rss <= exit.before_exec.max_rss + slack;
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
-    if (row.kind != RowKind::usage) continue;
+    if (row.kind != RowKind::usage || row.name == "duration-time") continue;
     if (row.name == "max-rss" && hidden) {
       rows[r].reason =
           fmt::format("at most {:.1f} MiB, the size of recount before exec", usage.max_rss / (1 << 20));

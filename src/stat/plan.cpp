@@ -8,6 +8,7 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fmt/ranges.h>
@@ -31,10 +32,16 @@ std::string unit_of(const std::vector<Event>& events) {
   return {};
 }
 
-/// Of what the system accounts to a command; empty: the name is none of these.
-std::string usage_unit(const std::string& name) {
-  if (name == "user-time" || name == "system-time") return "ns";
-  return name == "max-rss" ? "bytes" : "";
+/// What the system accounts to a command, and the wall time: also by the names of perf stat.
+struct Usage {
+  const char *name, *as_perf, *unit;
+};
+constexpr std::array usages{Usage{"user-time", "user_time", "ns"}, Usage{"system-time", "system_time", "ns"},
+                            Usage{"duration-time", "duration_time", "ns"}, Usage{"max-rss", "", "bytes"}};
+const Usage* usage_of(const std::string& name) {
+  const auto found =
+      std::ranges::find_if(usages, [&](const Usage& u) { return name == u.name || name == u.as_perf; });
+  return found == usages.end() || name.empty() ? nullptr : &*found;
 }
 
 /// Of these CPUs those on which the event can be opened.
@@ -61,8 +68,8 @@ public:
     const std::size_t first = plan_.rows.size();
     if (const metric::Metric* const found = metric::find(metrics_, item.name))
       add_metric(*found);
-    else if (const std::string unit = usage_unit(item.name); !unit.empty())
-      add_usage(item.name, unit);
+    else if (const Usage* const usage = usage_of(item.name))
+      add_usage(*usage);
     else
       add_counted(item.name);
     if (!item.group) return;
@@ -137,11 +144,11 @@ private:
     return all;
   }
 
-  void add_usage(const std::string& name, const std::string& unit) {
+  void add_usage(const Usage& usage) {
     PlanRow row;
-    row.name = name;
+    row.name = usage.name;
     row.kind = RowKind::usage;
-    row.unit = unit;
+    row.unit = usage.unit;
     plan_.rows.push_back(std::move(row));
   }
 

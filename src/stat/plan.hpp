@@ -44,7 +44,7 @@ enum class RowKind {
   event,
   preset,
   metric,
-  usage ///< resource usage of the command, known after its end: user-time, max-rss
+  usage ///< resource usage of the command, known after its end: user-time, max-rss; and duration-time
 };
 
 /// One row of the output.
