@@ -41,6 +41,8 @@ def type_names(root):
             text = name(e.get('type-id')) + '[]'
         else:
             text = (e.get('name') or e.tag).split('<')[0]
+            if 'long' in text.split() or 'short' in text.split():  # "unsigned long int", "long unsigned"
+                text = ' '.join(sorted((set(text.split()) - {'int'}), reverse=True))
         names[key] = text
         return text
     return name
