@@ -39,9 +39,8 @@ struct Region::Thread {
   perf::Owner owner;
 
   void open(const std::vector<std::string>& names);
-  [[nodiscard]] bool read(Values& values) {
-    return counters && counters->values(std::span(values).first(counters->size()));
-  }
+  std::size_t number = 0; ///< of counters
+  [[nodiscard]] bool read(Values& values) { return number != 0 && counters->values({values.data(), number}); }
   Entry* last = nullptr; ///< that was entered
   Entry& entry(const char* name) {
     if (last == nullptr || last->name != name) [[unlikely]]
@@ -68,11 +67,9 @@ struct Regions {
     static Regions& regions = *new Regions; // used by threads that end after main()
     return regions;
   }
-  /// Of the calling thread; null where nothing can be counted.
-  static Region::Thread* here() noexcept {
-    Region::Thread* const its = current != nullptr ? current : first_of_thread();
-    return its != nullptr && its->owner.here() ? its : nullptr;
-  }
+  /// Of the calling thread, also of a forked child, where no read succeeds; null where nothing can be
+  /// counted.
+  static Region::Thread* here() noexcept { return current != nullptr ? current : first_of_thread(); }
   static constinit thread_local Region::Thread* current;
   static Region::Thread* first_of_thread() noexcept;
   std::shared_ptr<Region::Thread> begin_thread();
@@ -107,7 +104,9 @@ void Region::Thread::open(const std::vector<std::string>& names) {
       events.resize(counters ? counters->size() : 0);
     }
   }
-  if (counters) counters->start();
+  if (!counters) return;
+  counters->start();
+  number = counters->size();
 }
 
 void Regions::choose_events() {
@@ -142,7 +141,9 @@ Region::Thread* Regions::first_of_thread() noexcept {
     ~Holder() {
       ended = true;
       current = nullptr;
-      if (thread) thread->counters.reset(); // the sums stay
+      if (!thread) return;
+      thread->number = 0;
+      thread->counters.reset(); // the sums stay
     }
   };
   if (ended) return nullptr;
@@ -159,18 +160,21 @@ Region::Region(const char* name) noexcept : thread_(Regions::here()) {
   try {
     entry_ = &thread_->entry(name);
     begun_ = thread_->read(begin_);
+    if (!begun_ && !thread_->owner.here()) thread_ = nullptr;
   } catch (...) { // no memory, or a read that failed: this call is not counted
     thread_ = nullptr;
   }
 }
 
 Region::~Region() {
-  if (thread_ == nullptr || !thread_->owner.here()) return;
+  if (thread_ == nullptr) return;
   try {
     if (Values end; begun_ && thread_->read(end)) {
-      for (std::size_t i = 0; i < thread_->counters->size(); ++i)
+      for (std::size_t i = 0; i < thread_->number; ++i)
         add(entry_->sums[i], end[i] - begin_[i]);
       add(entry_->counted, 1);
+    } else if (!thread_->owner.here()) { // forked within the region
+      return;
     }
   } catch (const Error&) { // a destructor must not throw: this call is not counted
   }

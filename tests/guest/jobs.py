@@ -27,7 +27,7 @@ BOOTS = [
     Boot('a57-repeat', [Step('repeat', '/repeat 20 /recount check -q --json --repeat 1 TOT_INS L1_DCM perf::PAGE-FAULTS', 480)]),
     Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=180)),
     Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=180), cpu='neoverse-n1'),
-    Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'kernels') +
+    Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'region', 'kernels') +
          [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
     Boot('a64fx', tables('a64fx', limit=180), cpu='a64fx'),
     Boot('a57-wrong', tables('check-wrong', limit=180)),

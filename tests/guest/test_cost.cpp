@@ -4,11 +4,7 @@
 #include "cost/cost.hpp"
 #include "cost/routes.hpp"
 
-#include <recount/region.hpp>
-#include <recount/user_read.hpp>
-
 #include <boost/test/unit_test.hpp>
-#include <iostream>
 
 using namespace recount;
 
@@ -91,22 +87,6 @@ BOOST_AUTO_TEST_CASE(a_user_space_read_is_short) {
                60 + 25 * static_cast<double>(events - 1));
   BOOST_TEST(of(recount::cost::op_read, recount::cost::route_user, 1) <=
              120); // with the times, which take the clock
-}
-
-BOOST_AUTO_TEST_CASE(a_region_is_two_reads_and_little_more) {
-  recount::region_events({"perf::CYCLES:u"});
-  recount::UserRead instructions(recount::encode("perf::INSTRUCTIONS", recount::Domain::user));
-  instructions.start();
-  { const recount::Region first("region"); }
-  constexpr int times = 1000;
-  const std::uint64_t before = instructions.value().value();
-  for (int i = 0; i < times; ++i)
-    const recount::Region region("region");
-  const auto each = static_cast<double>(instructions.value().value() - before) / times;
-  const double reads = 2 * of(recount::cost::op_read, recount::cost::route_value, 1);
-  BOOST_TEST(each < reads + 100, each << " instructions for entry and exit, " << reads << " for two reads");
-  std::cout << "region, one event: " << each << " instructions\n";
-  BOOST_TEST(recount::region_totals().at(0).calls == times + 1U);
 }
 
 BOOST_AUTO_TEST_CASE(user_mode_alone_is_part_of_the_whole) {
