@@ -1,6 +1,8 @@
 // Findings between the presets of one CPU: what should differ, what should add up.
 #include "lint/lint.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -128,6 +130,29 @@ void cancel_masks(const preset::CpuView& view, Linear& form) {
   }
 }
 
+/// The same by name: E:A + E:B against E:A:B, where the codes of masks are no bits of one field.
+void cancel_named_masks(const preset::CpuView& view, Linear& form) {
+  struct Group {
+    std::set<std::string_view> plus, minus;
+    bool simple = true;
+    std::vector<formula::Variable> members;
+  };
+  std::map<std::string_view, Group> groups;
+  for (const auto& [v, c] : form.of) {
+    if (v < 0) continue;
+    auto words = base::split(view.names[static_cast<std::size_t>(v)], ':');
+    Group& g = groups[words.front()];
+    g.members.push_back(v);
+    g.simple = g.simple && (c == 1 || c == -1) && words.size() > 1;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      g.simple = (c > 0 ? g.plus : g.minus).insert(words[i]).second && g.simple;
+  }
+  for (const auto& [name, g] : groups)
+    if (g.simple && g.plus == g.minus)
+      for (const formula::Variable v : g.members)
+        form.of.erase(v);
+}
+
 /// The two halves of right - left: what the left side has beyond the right one, and the other way round.
 std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
   Linear left;
@@ -139,6 +164,24 @@ std::pair<std::string, std::string> halves(const preset::CpuView& view, const Li
   return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
 }
 
+/// Whether the total has all events of all its parts but one, and none of that part: "TCM = A + B" where
+/// "ICM = B" and "DCM = C".
+bool one_part(const preset::CpuView& view, const preset::Identity& identity, const Linear& difference) {
+  if (identity.right.size() < 2) return false;
+  std::size_t inside = 0;
+  std::size_t outside = 0;
+  for (const std::string& part : identity.right) {
+    const auto form = formula::linear(view.meanings.at(part));
+    if (!form) return false;
+    std::size_t left = 0;
+    for (const auto& [v, weight] : form->of)
+      left += difference.of.count(v);
+    if (left == 0) ++inside;
+    if (left == form->of.size()) ++outside;
+  }
+  return outside == 1 && inside + 1 == identity.right.size();
+}
+
 void relation(const preset::CpuView& view, const preset::Identity& identity, Findings& findings) {
   const auto left = view.sum(identity.left);
   const auto right = view.sum(identity.right);
@@ -148,6 +191,7 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   if (!a || !b) return;
   Linear difference = formula::difference(*b, *a);
   cancel_masks(view, difference);
+  cancel_named_masks(view, difference);
   if (difference.of.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it
@@ -158,10 +202,10 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   const bool apart = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
                        return b->of.contains(term.first);
                      });
-  const std::string_view rule = identity.at_most ? "impossible"
-                                : one_sided      ? "identity"
-                                : apart          ? "other-sources"
-                                                 : "identity-note";
+  const std::string_view rule = identity.at_most                                ? "impossible"
+                                : one_sided                                     ? "identity"
+                                : apart || one_part(view, identity, difference) ? "other-sources"
+                                                                                : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
       Finding& f =

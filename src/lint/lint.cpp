@@ -126,6 +126,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
     check_errata(one, findings);
     check_identities(one, options.identities ? *options.identities : preset::identities(), findings);
   }
+  check_relatives(views, findings);
   check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
   check_blocks(document, impossible_name, findings);

@@ -47,6 +47,8 @@ void check_meaning(const preset::CpuView& view, Findings& findings);
 void check_errata(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
+/// Compares the presets of each CPU with those of its relatives (data/relatives.txt).
+void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// `obsolete`: whether a CPU name is one that PAPI no longer uses.
 void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),
