@@ -30,8 +30,9 @@ struct LintArguments {
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
-PapiVersion version_of(const std::string& text) {
-  if (text.empty() || text == "7.0") return PapiVersion::v7_0;
+std::optional<PapiVersion> version_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "7.0") return PapiVersion::v7_0;
   if (text == "7.3") return PapiVersion::v7_3;
   throw bad_input("--papi-version " + text, "unknown PAPI version",
                   "--papi-version 7.0 (also 7.1 and 7.2; 8 terms) or 7.3 (12 terms)");
@@ -173,6 +174,7 @@ int execute_lint(const LintArguments& asked) {
   if (!asked.since.empty()) {
     LintOptions every = options;
     every.cpu_may_lack = true;
+    every.version = results.front().second.version.version;
     since = compare(asked.since, lint_file(asked.since, every, asked), results.front().second);
   }
   const std::string baseline =
@@ -207,7 +209,9 @@ command::Command lint_command() {
         options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
             .text("--pmu", asked->pmu, "NAME", "check only this PMU or CPU type, by its name in the table")
             .text("--papi-version", asked->papi, "VERSION",
-                  "read the tables as this PAPI does: 7.0 (default) or 7.3")
+                  "read the tables as this PAPI does: 7.0 or 7.3 (default: the oldest that knows the "
+                  "constructs of "
+                  "the table)")
             .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
             .text("--identities", asked->identities, "FILE",
                   "use this table of identities (default: built in)")

@@ -61,6 +61,15 @@ std::string listed(const std::vector<std::string>& words) {
   return out;
 }
 
+/// Whether the notes of a row say that it counts more than its name, as "Counts both divide and square root".
+bool admits_more(const preset::CpuView& view, const std::string& name) {
+  const Preset& preset = *view.loaded.find(name);
+  for (const std::string* const note : {&preset.note, &preset.brief, &preset.text})
+    for (const std::string_view word : {"both", "Also includes", "also includes", "also counts"})
+      if (note->find(word) != std::string::npos) return true;
+  return false;
+}
+
 /// All presets of one meaning are one finding, unless each two of them may be equal.
 void same_formula(const preset::CpuView& view, Findings& findings) {
   std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
@@ -69,8 +78,10 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
   for (const auto& [q, all] : groups) {
     std::vector<std::string> names;
     for (const std::string& name : all)
-      if (std::ranges::any_of(
-              all, [&](const std::string& other) { return other != name && !may_be_equal(name, other); }))
+      if (std::ranges::any_of(all, [&](const std::string& other) {
+            return other != name && !may_be_equal(name, other) && !admits_more(view, name) &&
+                   !admits_more(view, other);
+          }))
         names.push_back(name);
     if (names.empty()) continue;
     const std::string what = text(view, {q.first, q.second});

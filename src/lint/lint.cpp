@@ -95,17 +95,22 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   LintResult result;
   Findings findings;
   const preset::Document& document = table.document();
+  result.version =
+      options.version ? preset::NeededVersion{*options.version, {}, {}} : preset::needed_version(document);
+  const PapiVersion version = result.version.version;
   auto cpus = table.cpus();
   choose(cpus, table, options);
   std::vector<preset::CpuView> views;
   for (const std::string& cpu : cpus) {
     const auto [core, catalogue] = source_of(cpu, options.catalogue);
-    views.push_back(preset::view(document, cpu, core, options.version, nullptr, catalogue));
+    views.push_back(preset::view(document, cpu, core, version, nullptr, catalogue));
     if (core) result.checked.push_back(views.back().cpu);
     if (catalogue) result.listed.push_back(views.back().cpu);
     if (!core && impossible_name(cpu)) result.obsolete.push_back(views.back().cpu);
   }
-  check_text(document, options.version, findings);
+  check_text(document, version, findings);
+  if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
+  check_components(result.components, findings);
   std::set<int> known_rows;
   std::set<std::string> known_cpus;
   for (const preset::CpuView& one : views) {

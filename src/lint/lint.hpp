@@ -2,14 +2,16 @@
 #pragma once
 
 #include "lint/rules.hpp"
+#include "preset/components.hpp"
 #include "preset/view.hpp"
 
+#include <optional>
 #include <string>
 
 namespace recount::lint {
 
 struct LintOptions {
-  PapiVersion version = PapiVersion::v7_0;
+  std::optional<PapiVersion> version;                        ///< none: chosen by the table
   std::string cpu;                                           ///< only this one; empty: all
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
   const preset::Catalogue* catalogue = nullptr; ///< for PMUs that it has, before libpfm4; may be null
@@ -30,9 +32,11 @@ struct LintResult {
   std::vector<std::string> checked; ///< CPUs whose event names were looked up
   std::vector<std::string> listed;  ///< those of them whose events are from a catalogue
   std::vector<UncheckedCpu> unchecked;
-  std::vector<std::string> obsolete;  ///< names that no libpfm4 PMU can have
-  int presets = 0;                    ///< definitions in force, over all CPUs
-  std::vector<preset::CpuView> views; ///< each CPU that was looked at
+  std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
+  preset::NeededVersion version;     ///< the reader that was followed; `construct` when the table chose it
+  std::vector<preset::ComponentBlock> components; ///< their events are not checked
+  int presets = 0;                                ///< definitions in force, over all CPUs
+  std::vector<preset::CpuView> views;             ///< each CPU that was looked at
 };
 
 /// Throws Error (bad_input) when `options.cpu` is not in the table.
@@ -49,6 +53,8 @@ void check_identities(const preset::CpuView& view, const std::vector<preset::Ide
                       Findings& findings);
 /// Compares the presets of each CPU with those of its relatives (data/relatives.txt).
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
+/// The structure of the presets of components.
+void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// `obsolete`: whether a CPU name is one that PAPI no longer uses.
 void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),

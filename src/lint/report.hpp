@@ -1,4 +1,4 @@
-// Findings as text for people, as annotation lines for CI, and as JSON.
+// Findings as text for people, as annotation lines for CI, as JSON and as SARIF.
 #pragma once
 
 #include "lint/lint.hpp"

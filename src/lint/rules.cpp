@@ -27,6 +27,7 @@ constexpr Rule rule_table[] = {
     {"nul-byte", error, 15, "PAPI stops reading the table at a line that starts with a NUL byte"},
     {"ends-table", error, 16, "PAPI 7.3 stops reading at the first unknown line after the rows of the CPU"},
     {"ignored-row", error, 17, "PAPI skips the row without a warning and discards an earlier definition"},
+    {"component-row", error, 19, "PAPI cannot use this row of a component"},
     {"empty-block", error, 19, "PAPI gives a CPU without rows the rows of the next block"},
     {"ignored-line", warning, 40, "PAPI skips the line without a warning"},
     {"cut-note", note, 90, "quotes do not protect commas: PAPI keeps the note up to the first comma"},
