@@ -2,6 +2,7 @@
 #include "cli/presets.hpp"
 #include "base/json.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "command/command.hpp"
 #include "command/table_export.hpp"
 #include "command/verdicts.hpp"
@@ -19,9 +20,16 @@ namespace {
 
 struct PresetsArguments {
   std::vector<std::string> names;
-  std::string table, pmu, papi, export_to;
-  bool all = false, json = false, no_verdicts = false;
+  std::string fits, table, pmu, papi, export_to;
+  bool all = false, json = false, no_verdicts = false, csv = false;
 };
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : base::split(list, ','))
+    if (!name.empty()) names.emplace_back(name);
+  return names;
+}
 
 Json to_json(const PresetListing& listing) {
   Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
@@ -33,6 +41,7 @@ Json to_json(const PresetListing& listing) {
     one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
     one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
     one["verdict"] = p.mark.empty() ? Json(nullptr) : Json(p.mark);
+    one["user_event"] = p.user;
     one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
     one["counters"] = p.counters;
     one["counters_of_pmu"] = p.available;
@@ -59,7 +68,7 @@ void details(const PresetListing& listing, const PresetLine& p) {
                                   command::wrap("recount check: " + p.mark, command::line_width(), 8)));
   if (p.terms.empty()) return;
   command::print("    {}\n", command::wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
-                                                       listing.table, p.line),
+                                                       p.user ? listing.user_table : listing.table, p.line),
                                            command::line_width(), 8));
   for (std::size_t i = 0; i < p.terms.size(); ++i) {
     const PresetTermLine& t = p.terms[i];
@@ -102,9 +111,66 @@ void overview(const PresetListing& listing, bool all) {
                     command::line_width(), 2));
 }
 
+/// Rows that PAPI reads as the same presets, as papi_decode writes them.
+void print_rows(const PresetListing& listing) {
+  command::print("CPU,{}\n", listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (!p.row.empty()) command::print("{}\n", p.row);
+}
+
+const PresetLine* find(const PresetListing& listing, const std::string& name) {
+  const auto at = std::ranges::find_if(listing.presets, [&](const PresetLine& p) {
+    return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+  });
+  return at == listing.presets.end() ? nullptr : &*at;
+}
+
+/// Which presets can be counted beside others, by the number of counters.
+int print_fitting(const PresetListing& listing, const std::vector<std::string>& names) {
+  std::set<std::string> used;
+  std::string chosen;
+  for (const std::string& name : names) {
+    const PresetLine& p = *find(listing, name);
+    if (p.row.empty()) throw bad_input(p.name, "not available: " + p.reason);
+    used.insert(p.events.begin(), p.events.end());
+    chosen += (chosen.empty() ? "" : ", ") + p.name;
+  }
+  const auto counters = static_cast<std::size_t>(listing.counters);
+  command::print("{}\n", command::wrap(fmt::format("{}: {} of {} counters of {}", chosen, used.size(),
+                                                   counters, listing.cpu),
+                                       command::line_width(), 2));
+  if (used.size() > counters) {
+    command::print("do not fit together\n");
+    return 1;
+  }
+  command::Table table({{"preset"}, {"further counters", command::Table::Align::right}}, "Presets that fit");
+  std::size_t rows = 0;
+  for (const PresetLine& p : listing.presets) {
+    std::set<std::string> together = used;
+    together.insert(p.events.begin(), p.events.end());
+    rows += p.row.empty() ? 0U : 1U;
+    const bool asked =
+        std::ranges::any_of(names, [&](const std::string& n) { return find(listing, n) == &p; });
+    if (!p.row.empty() && !asked && together.size() <= counters)
+      table.add({p.name, std::to_string(together.size() - used.size())});
+  }
+  if (!table.empty()) command::print("\n{}\n", table.text());
+  command::print(
+      "{}\n", command::wrap(fmt::format("{} of {} other presets fit by the number of counters; an event that "
+                                        "needs a certain counter may still not",
+                                        table.rows().size(), rows - names.size()),
+                            command::line_width(), 2));
+  return 0;
+}
+
 int show(const PresetListing& listing, const PresetsArguments& asked) {
   if (!listing.remark.empty())
     command::print(stderr, "recount: {}\n", command::wrap(listing.remark, command::line_width(stderr), 9));
+  if (!asked.fits.empty()) return print_fitting(listing, names_in(asked.fits));
+  if (asked.csv) {
+    print_rows(listing);
+    return 0;
+  }
   if (asked.json) {
     command::print("{}", json_text("presets", to_json(listing)));
     return 0;
@@ -114,15 +180,14 @@ int show(const PresetListing& listing, const PresetsArguments& asked) {
     return 0;
   }
   for (const std::string& name : asked.names) {
-    const auto at = std::ranges::find_if(listing.presets, [&](const PresetLine& p) {
-      return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
-    });
-    details(listing, *at);
+    details(listing, *find(listing, name));
   }
   return 0;
 }
 
 int execute_presets(const PresetsArguments& asked) {
+  if (asked.csv + asked.json + !asked.fits.empty() > 1)
+    throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
   const command::TableExport file(asked.export_to);
   PapiVersion version = PapiVersion::v7_0;
   if (asked.papi == "7.3")
@@ -131,11 +196,11 @@ int execute_presets(const PresetsArguments& asked) {
     throw bad_input("--papi-version " + asked.papi, "unknown PAPI version", "7.0 or 7.3");
   PresetListing listing =
       list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.pmu, version);
-  for (const std::string& name : asked.names) {
-    const bool known = std::ranges::any_of(listing.presets, [&](const PresetLine& p) {
-      return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
-    });
-    if (known) continue;
+  std::vector<std::string> named = asked.names;
+  const auto fits = names_in(asked.fits);
+  named.insert(named.end(), fits.begin(), fits.end());
+  for (const std::string& name : named) {
+    if (find(listing, name)) continue;
     std::vector<std::string> all;
     for (const PresetLine& p : listing.presets)
       all.push_back(p.name);
@@ -169,6 +234,9 @@ command::Command presets_command() {
                       "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
                 .text("--papi-version", asked->papi, "VERSION",
                       "read the table as this PAPI does: 7.0 (default) or 7.3")
+                .text("--fits", asked->fits, "PRESET,...",
+                      "list what can be counted together with these, by the number of counters")
+                .flag("--csv", asked->csv, "print rows of a table that define the same presets")
                 .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
                 .flag("--no-verdicts", asked->no_verdicts, command::no_verdicts_help)
                 .flag("--json", asked->json, "print one JSON object")

@@ -3,6 +3,7 @@
 
 #include "preset/view.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,21 @@ struct PresetLine {
   std::string name, prose;
   std::string reason; ///< why it is not available; empty when it is
   std::string type, formula, note;
-  std::string mark; ///< what recount check found wrong with it here
-  int line = 0;     ///< of its row in the table
+  std::string mark;  ///< what recount check found wrong with it here
+  int line = 0;      ///< of its row in the table
+  std::string row;   ///< a row that defines the same; empty when PAPI does not read the whole of its row
+  bool user = false; ///< of the table of user events
+  std::set<std::string> events; ///< spellings of events of the core PMU: each takes a counter
   int counters = 0, available = 0;
   std::vector<PresetTermLine> terms;
 };
 
 struct PresetListing {
   std::string table, cpu;
-  bool here = false;  ///< the CPU is this machine's, so terms were opened for a trial
-  std::string remark; ///< applies to all presets: no such CPU in the table, no PMU here
+  std::string user_table; ///< PAPI_USER_EVENTS_FILE; empty: none
+  int counters = 0;       ///< of the PMU, programmable and fixed
+  bool here = false;      ///< the CPU is this machine's, so terms were opened for a trial
+  std::string remark;     ///< applies to all presets: no such CPU in the table, no PMU here
   std::vector<PresetLine> presets;
 };
 

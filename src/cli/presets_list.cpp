@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <linux/perf_event.h>
+#include <optional>
 #include <set>
 
 namespace recount::cli {
@@ -57,16 +59,36 @@ std::string trial(const std::string& name, const preset::Native& native) {
   }
 }
 
+/// A row that PAPI reads as this preset.
+std::string row_text(const Preset& preset) {
+  std::string text = fmt::format("PRESET,{},{}", preset.name, name_of(preset.type));
+  if (preset.type == Derived::postfix) text += "," + preset.postfix;
+  for (const PresetNative& term : preset.natives)
+    text += "," + term.name;
+  const std::pair<const char*, const std::string*> notes[] = {
+      {"SDESC", &preset.brief}, {"LDESC", &preset.text}, {"NOTE", &preset.note}};
+  for (const auto& [keyword, note] : notes)
+    if (!note->empty()) text += fmt::format(",{},\"{}\"", keyword, *note);
+  return text;
+}
+
+/// Events of the core PMU under any name: its own, ix86arch's, perf's generic ones.
+bool takes_counter(const preset::Native& native, const event::pfm::Table& core) {
+  return native.pmu == core.name || native.type == PERF_TYPE_HARDWARE || native.type == PERF_TYPE_HW_CACHE ||
+         native.type == PERF_TYPE_RAW;
+}
+
 PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   PresetLine line;
   line.name = preset.name;
   line.type = name_of(preset.type);
   line.note = preset.note;
+  if (!preset.half_read && preset.undefined.empty()) line.row = row_text(preset);
   line.line = preset.place.line;
   std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
   for (const PresetNative& term : preset.natives) {
     const preset::Native& native = view.natives->of(term.name);
-    if (native.pmu == view.core->name) distinct.insert(term.code);
+    if (takes_counter(native, *view.core) && distinct.insert(term.code).second) line.events.insert(term.name);
     line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
                           native.prose, here ? trial(term.name, native) : std::string{}});
     if (line.reason.empty() && !line.terms.back().reason.empty())
@@ -77,6 +99,15 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   line.formula = preset::formula_text(preset);
   if (line.formula.empty()) line.reason = "the formula cannot be evaluated: " + preset.postfix;
   return line;
+}
+
+/// Whether the row is one of the table of user events: rows of both tables have line numbers only.
+bool is_user_event(const Preset& preset, const PresetTable& table, const std::optional<PresetTable>& user) {
+  const auto defines = [&](const PresetTable& one) {
+    const preset::Line* const line = preset::line_at(one.document(), preset.place);
+    return line && line->fields.size() > 1 && preset::same_word(line->fields[1].text, preset.name);
+  };
+  return user && defines(*user) && !defines(table);
 }
 
 } // namespace
@@ -100,7 +131,12 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   listing.cpu = core->name;
   listing.here = own && own->name == core->name;
   listing.remark = remark(table, core->name, listing.here);
-  const CpuView view = preset::view(table.document(), core->name, core, version);
+  listing.counters = core->counters + core->fixed_counters;
+  listing.user_table = preset::papi_user_events();
+  std::optional<PresetTable> user;
+  if (!listing.user_table.empty()) user = PresetTable::read(listing.user_table);
+  const CpuView view =
+      preset::view(table.document(), core->name, core, version, user ? &user->document() : nullptr);
   if (view.loaded.crashes)
     throw bad_input(fmt::format("{}:{}", path, view.loaded.crash_place.line),
                     "PAPI crashes on this row: " + view.loaded.crash, "recount lint " + path);
@@ -113,7 +149,10 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
     listing.presets.push_back(std::move(line));
   }
   for (const Preset& extra : view.loaded.presets)
-    if (!preset::standard_preset(extra.name)) listing.presets.push_back(available(view, extra, listing.here));
+    if (!preset::standard_preset(extra.name)) {
+      listing.presets.push_back(available(view, extra, listing.here));
+      listing.presets.back().user = is_user_event(extra, table, user);
+    }
   return listing;
 }
 

@@ -1,6 +1,8 @@
 // Findings between the presets of one CPU: what should differ, what should add up.
 #include "lint/lint.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -59,6 +61,15 @@ std::string listed(const std::vector<std::string>& words) {
   return out;
 }
 
+/// Whether the notes of a row say that it counts more than its name, as "Counts both divide and square root".
+bool admits_more(const preset::CpuView& view, const std::string& name) {
+  const Preset& preset = *view.loaded.find(name);
+  for (const std::string* const note : {&preset.note, &preset.brief, &preset.text})
+    for (const std::string_view word : {"both", "Also includes", "also includes", "also counts"})
+      if (note->find(word) != std::string::npos) return true;
+  return false;
+}
+
 /// All presets of one meaning are one finding, unless each two of them may be equal.
 void same_formula(const preset::CpuView& view, Findings& findings) {
   std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
@@ -67,8 +78,10 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
   for (const auto& [q, all] : groups) {
     std::vector<std::string> names;
     for (const std::string& name : all)
-      if (std::ranges::any_of(
-              all, [&](const std::string& other) { return other != name && !may_be_equal(name, other); }))
+      if (std::ranges::any_of(all, [&](const std::string& other) {
+            return other != name && !may_be_equal(name, other) && !admits_more(view, name) &&
+                   !admits_more(view, other);
+          }))
         names.push_back(name);
     if (names.empty()) continue;
     const std::string what = text(view, {q.first, q.second});
@@ -128,6 +141,29 @@ void cancel_masks(const preset::CpuView& view, Linear& form) {
   }
 }
 
+/// The same by name: E:A + E:B against E:A:B, where the codes of masks are no bits of one field.
+void cancel_named_masks(const preset::CpuView& view, Linear& form) {
+  struct Group {
+    std::set<std::string_view> plus, minus;
+    bool simple = true;
+    std::vector<formula::Variable> members;
+  };
+  std::map<std::string_view, Group> groups;
+  for (const auto& [v, c] : form.of) {
+    if (v < 0) continue;
+    auto words = base::split(view.names[static_cast<std::size_t>(v)], ':');
+    Group& g = groups[words.front()];
+    g.members.push_back(v);
+    g.simple = g.simple && (c == 1 || c == -1) && words.size() > 1;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      g.simple = (c > 0 ? g.plus : g.minus).insert(words[i]).second && g.simple;
+  }
+  for (const auto& [name, g] : groups)
+    if (g.simple && g.plus == g.minus)
+      for (const formula::Variable v : g.members)
+        form.of.erase(v);
+}
+
 /// The two halves of right - left: what the left side has beyond the right one, and the other way round.
 std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
   Linear left;
@@ -139,6 +175,24 @@ std::pair<std::string, std::string> halves(const preset::CpuView& view, const Li
   return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
 }
 
+/// Whether the total has all events of all its parts but one, and none of that part: "TCM = A + B" where
+/// "ICM = B" and "DCM = C".
+bool one_part(const preset::CpuView& view, const preset::Identity& identity, const Linear& difference) {
+  if (identity.right.size() < 2) return false;
+  std::size_t inside = 0;
+  std::size_t outside = 0;
+  for (const std::string& part : identity.right) {
+    const auto form = formula::linear(view.meanings.at(part));
+    if (!form) return false;
+    std::size_t left = 0;
+    for (const auto& [v, weight] : form->of)
+      left += difference.of.count(v);
+    if (left == 0) ++inside;
+    if (left == form->of.size()) ++outside;
+  }
+  return outside == 1 && inside + 1 == identity.right.size();
+}
+
 void relation(const preset::CpuView& view, const preset::Identity& identity, Findings& findings) {
   const auto left = view.sum(identity.left);
   const auto right = view.sum(identity.right);
@@ -148,6 +202,7 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   if (!a || !b) return;
   Linear difference = formula::difference(*b, *a);
   cancel_masks(view, difference);
+  cancel_named_masks(view, difference);
   if (difference.of.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it
@@ -158,10 +213,10 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   const bool apart = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
                        return b->of.contains(term.first);
                      });
-  const std::string_view rule = identity.at_most ? "impossible"
-                                : one_sided      ? "identity"
-                                : apart          ? "other-sources"
-                                                 : "identity-note";
+  const std::string_view rule = identity.at_most                                ? "impossible"
+                                : one_sided                                     ? "identity"
+                                : apart || one_part(view, identity, difference) ? "other-sources"
+                                                                                : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
       Finding& f =

@@ -142,6 +142,16 @@ private:
       text += fmt::format(" (one event, {:#x})", view_.codes[static_cast<std::size_t>(v)].config);
     return found.size() > 1 ? text + "," : text;
   }
+  /// "E:ALL_BRANCHES" or "E:ANY" for "E:X": the masks of some PMUs are codes of their own, not bits of a
+  /// field.
+  bool includes_by_name(formula::Variable whole, formula::Variable part) const {
+    const std::string& a = view_.names[static_cast<std::size_t>(whole)];
+    const std::string& b = view_.names[static_cast<std::size_t>(part)];
+    const std::size_t mask = a.find(':') + 1;
+    if (mask == 0 || a.compare(0, mask, b, 0, mask) != 0) return false;
+    const std::string_view all = std::string_view(a).substr(mask);
+    return all == "ALL" || all == "ANY" || all == "ALL_BRANCHES";
+  }
   /// A unit mask that includes the other's: its count cannot be the smaller one.
   bool includes(formula::Variable whole, formula::Variable part) const {
     const preset::Native& a = view_.codes[static_cast<std::size_t>(whole)];
@@ -154,7 +164,8 @@ private:
     for (const auto& [v, c] : form.of) {
       if (c > 0 || v < 0) continue;
       const bool covered = std::ranges::any_of(form.of, [&](const auto& other) {
-        return other.second > 0 && other.first >= 0 && includes(other.first, v);
+        return other.second > 0 && other.first >= 0 &&
+               (includes(other.first, v) || includes_by_name(other.first, v));
       });
       if (covered) continue;
       const std::string text = formula::to_text(form, view_.names);
@@ -169,6 +180,11 @@ private:
   }
   /// A nested preset: the formula of the row compared with the one that PAPI builds.
   void nested() {
+    if (view_.version == PapiVersion::v7_3)
+      add("nested-name",
+          fmt::format("{} cannot be added by name: PAPI 7.3 looks up its terms as native events",
+                      preset_.name),
+          "use the native events instead");
     const auto type = derived_named(line_->fields[2].text);
     if (!type) return;
     const bool has_formula = *type == Derived::postfix || *type == Derived::infix;

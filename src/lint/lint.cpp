@@ -44,21 +44,6 @@ void check_obsolete(const preset::Document& table, const std::vector<preset::Cpu
   }
 }
 
-/// Where the events of a CPU are listed: its PMU, and the catalogue that has it, if libpfm4 has not.
-struct EventSource {
-  const event::pfm::Table* core = nullptr;
-  const preset::Catalogue* catalogue = nullptr;
-};
-
-EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
-  if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
-  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
-  if (impossible_name(cpu)) return {};
-  const preset::Catalogue& built_in = preset::Catalogue::built_in();
-  if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
-  return {};
-}
-
 UncheckedCpu unchecked(const preset::CpuView& view, const preset::Document& table,
                        const preset::Catalogue* named, bool covered) {
   UncheckedCpu out{view.cpu, {}, static_cast<int>(view.loaded.presets.size()), covered, {}};
@@ -91,21 +76,35 @@ int presets_in_force(const std::vector<preset::CpuView>& views) {
 
 } // namespace
 
+EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
+  if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
+  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
+  if (impossible_name(cpu)) return {};
+  const preset::Catalogue& built_in = preset::Catalogue::built_in();
+  if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
+  return {};
+}
+
 LintResult lint(const PresetTable& table, const LintOptions& options) {
   LintResult result;
   Findings findings;
   const preset::Document& document = table.document();
+  result.version =
+      options.version ? preset::NeededVersion{*options.version, {}, {}} : preset::needed_version(document);
+  const PapiVersion version = result.version.version;
   auto cpus = table.cpus();
   choose(cpus, table, options);
   std::vector<preset::CpuView> views;
   for (const std::string& cpu : cpus) {
     const auto [core, catalogue] = source_of(cpu, options.catalogue);
-    views.push_back(preset::view(document, cpu, core, options.version, nullptr, catalogue));
+    views.push_back(preset::view(document, cpu, core, version, nullptr, catalogue));
     if (core) result.checked.push_back(views.back().cpu);
     if (catalogue) result.listed.push_back(views.back().cpu);
     if (!core && impossible_name(cpu)) result.obsolete.push_back(views.back().cpu);
   }
-  check_text(document, options.version, findings);
+  check_text(document, version, findings);
+  if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
+  check_components(result.components, findings);
   std::set<int> known_rows;
   std::set<std::string> known_cpus;
   for (const preset::CpuView& one : views) {
@@ -126,6 +125,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
     check_errata(one, findings);
     check_identities(one, options.identities ? *options.identities : preset::identities(), findings);
   }
+  check_relatives(views, findings);
   check_obsolete(document, views, known_rows, findings);
   if (options.cpu.empty()) check_rows(document, views, findings);
   check_blocks(document, impossible_name, findings);

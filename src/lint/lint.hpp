@@ -2,14 +2,16 @@
 #pragma once
 
 #include "lint/rules.hpp"
+#include "preset/components.hpp"
 #include "preset/view.hpp"
 
+#include <optional>
 #include <string>
 
 namespace recount::lint {
 
 struct LintOptions {
-  PapiVersion version = PapiVersion::v7_0;
+  std::optional<PapiVersion> version;                        ///< none: chosen by the table
   std::string cpu;                                           ///< only this one; empty: all
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
   const preset::Catalogue* catalogue = nullptr; ///< for PMUs that it has, before libpfm4; may be null
@@ -30,13 +32,26 @@ struct LintResult {
   std::vector<std::string> checked; ///< CPUs whose event names were looked up
   std::vector<std::string> listed;  ///< those of them whose events are from a catalogue
   std::vector<UncheckedCpu> unchecked;
-  std::vector<std::string> obsolete;  ///< names that no libpfm4 PMU can have
-  int presets = 0;                    ///< definitions in force, over all CPUs
-  std::vector<preset::CpuView> views; ///< each CPU that was looked at
+  std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
+  preset::NeededVersion version;     ///< the reader that was followed; `construct` when the table chose it
+  std::vector<preset::ComponentBlock> components; ///< their events are not checked
+  int presets = 0;                                ///< definitions in force, over all CPUs
+  std::vector<preset::CpuView> views;             ///< each CPU that was looked at
 };
 
 /// Throws Error (bad_input) when `options.cpu` is not in the table.
 [[nodiscard]] LintResult lint(const PresetTable& table, const LintOptions& options);
+
+/// Checks a table of user events, which PAPI reads after `table`: they may use its presets as terms.
+[[nodiscard]] LintResult lint_user_events(const PresetTable& table, const PresetTable& user,
+                                          const LintOptions& options);
+
+/// Where the events of a CPU are listed: its PMU, and the catalogue that has it, if libpfm4 has not.
+struct EventSource {
+  const event::pfm::Table* core = nullptr;
+  const preset::Catalogue* catalogue = nullptr;
+};
+[[nodiscard]] EventSource source_of(const std::string& cpu, const preset::Catalogue* named);
 
 /// The families of rules. Each looks at one CPU, the first and the last at the text.
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
@@ -47,6 +62,10 @@ void check_meaning(const preset::CpuView& view, Findings& findings);
 void check_errata(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
+/// Compares the presets of each CPU with those of its relatives (data/relatives.txt).
+void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
+/// The structure of the presets of components.
+void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings);
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views, Findings& findings);
 /// `obsolete`: whether a CPU name is one that PAPI no longer uses.
 void check_blocks(const preset::Document& table, bool (*obsolete)(const std::string& cpu),

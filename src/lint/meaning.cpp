@@ -16,8 +16,16 @@ using Words = std::vector<std::string>;
 
 struct MeaningRule {
   std::string rule;
-  Words presets, name, lacks, unsaid;
+  Words presets, name, lacks, unsaid, beside;
+  bool whole = false, each = false, subtracted = false;
 };
+
+bool* switch_of(MeaningRule& rule, std::string_view word) {
+  return word == "whole"        ? &rule.whole
+         : word == "each"       ? &rule.each
+         : word == "subtracted" ? &rule.subtracted
+                                : nullptr;
+}
 
 std::vector<MeaningRule> parse_meaning(std::string_view text) {
   std::vector<MeaningRule> found;
@@ -25,14 +33,19 @@ std::vector<MeaningRule> parse_meaning(std::string_view text) {
     if (line.empty() || line.front() == '#') continue;
     const auto words = base::split(line, ' ');
     if (words[0] == "rule") {
-      found.push_back({std::string(words.at(1)), {}, {}, {}, {}});
+      found.emplace_back().rule = words.at(1);
       continue;
     }
     MeaningRule& rule = found.at(found.size() - 1);
+    if (bool* const on = switch_of(rule, words[0])) {
+      *on = true;
+      continue;
+    }
     Words* const into = words[0] == "presets"  ? &rule.presets
                         : words[0] == "name"   ? &rule.name
                         : words[0] == "lacks"  ? &rule.lacks
                         : words[0] == "unsaid" ? &rule.unsaid
+                        : words[0] == "beside" ? &rule.beside
                                                : nullptr;
     if (!into) throw std::logic_error("data/meaning.txt: " + std::string(line));
     for (std::size_t i = 1; i < words.size(); ++i)
@@ -68,9 +81,33 @@ bool has_one(const Words& words, const Words& patterns) {
   });
 }
 
+/// The words of the name and of the description of each event of a CPU.
+using EventWords = std::vector<std::pair<Words, Words>>;
+
 bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
-  return has_one(name, rule.name) && !has_one(name, rule.lacks) &&
-         !(has_one(name, rule.unsaid) || has_one(prose, rule.unsaid));
+  if (!has_one(name, rule.name) || has_one(name, rule.lacks)) return false;
+  if (rule.unsaid.empty()) return true;
+  return prose != Words(1) && !has_one(name, rule.unsaid) && !has_one(prose, rule.unsaid);
+}
+
+/// The events of a formula that violate a rule.
+std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Linear& form,
+                                    const EventWords& events) {
+  std::vector<std::size_t> found;
+  std::size_t added = 0;
+  bool beside = rule.beside.empty();
+  for (const auto& [v, weight] : form.of) {
+    if (v < 0) continue;
+    if (rule.whole && weight < 0) return {};
+    const auto at = static_cast<std::size_t>(v);
+    if (weight > 0) ++added;
+    if ((weight < 0) != rule.subtracted) continue;
+    if (violates(rule, events[at].first, events[at].second))
+      found.push_back(at);
+    else
+      beside = beside || has_one(events[at].first, rule.beside);
+  }
+  return beside && (!rule.each || found.size() == added) ? found : std::vector<std::size_t>{};
 }
 
 /// "Each count represents 4 computations", as Intel describes its events of packed operations: 4; else 0.
@@ -101,7 +138,7 @@ void weights(const preset::CpuView& view, const Preset& preset, const formula::L
 } // namespace
 
 void check_meaning(const preset::CpuView& view, Findings& findings) {
-  std::vector<std::pair<Words, Words>> events;
+  EventWords events;
   for (std::size_t v = 0; v < view.names.size(); ++v)
     events.emplace_back(words_of(view.names[v]), words_of(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
@@ -110,19 +147,16 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
     const auto form = formula::linear(means->second);
     if (!form) continue;
     weights(view, preset, *form, findings);
+    if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
     for (const MeaningRule& rule : meaning_rules()) {
       if (std::ranges::none_of(rule.presets, [&](const std::string& pattern) {
             return base::Pattern(pattern).matches(preset.name.substr(5));
           }))
         continue;
-      for (const auto& [v, weight] : form->of) {
-        if (v < 0 || weight < 0) continue;
-        const auto at = static_cast<std::size_t>(v);
-        if (!violates(rule, events[at].first, events[at].second)) continue;
-        findings.add(rule.rule, preset.name + view.names[at],
-                     {preset.place, preset.name, view.cpu, view.names[at]},
-                     fmt::format("{} counts {}", preset.name, view.names[at]));
-      }
+      for (const std::size_t at : violations(rule, *form, events))
+        findings.add(
+            rule.rule, preset.name + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
+            fmt::format("{} {} {}", preset.name, rule.subtracted ? "subtracts" : "counts", view.names[at]));
     }
   }
 }

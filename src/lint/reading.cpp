@@ -165,6 +165,25 @@ void tail(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Fin
         fmt::format("the note of {} ends before \"{}\"", diagnostic.preset, visible(diagnostic.text)));
 }
 
+/// Lines that PAPI 7.0 skips: one finding per unknown word, or one for a block of several words, as of pasted
+/// text.
+void unknown_lines(const std::vector<const preset::Line*>& lines, Findings& findings) {
+  std::set<std::string> words;
+  for (const preset::Line* const line : lines)
+    words.insert(line->fields.front().text);
+  for (const preset::Line* const line : lines) {
+    const preset::Field& word = line->fields.front();
+    if (words.size() == 1)
+      findings.add("ignored-line", word.text, {word.place},
+                   fmt::format("PAPI 7.0 does not know the keyword \"{}\"", visible(word.text)));
+    else
+      findings.add("ignored-line", std::to_string(lines.front()->number),
+                   {word.place, {}, {}, "block of lines"},
+                   fmt::format("{} lines from line {} to {} are no rows of a table", lines.size(),
+                               lines.front()->number, lines.back()->number));
+  }
+}
+
 } // namespace
 
 void check_reading(const preset::CpuView& view, Findings& findings) {
@@ -176,12 +195,33 @@ void check_reading(const preset::CpuView& view, Findings& findings) {
   }
 }
 
+void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings) {
+  for (const preset::ComponentBlock& block : blocks)
+    for (const preset::Line& row : block.rows) {
+      const std::string problem = preset::structure_problem(block, row);
+      if (problem.empty()) continue;
+      const std::string preset = row.fields.size() > 1 ? row.fields[1].text : "PRESET";
+      findings.add_here(
+          "component-row", {row.fields.front().place, preset, {}, problem},
+          fmt::format("{}, of the component {}: {}", preset, block.component, visible(problem)));
+    }
+}
+
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings) {
+  std::vector<const preset::Line*> ignored; // consecutive lines with unknown first words
+  const auto flush = [&] {
+    unknown_lines(ignored, findings);
+    ignored.clear();
+  };
   bool owned = false; // whether a CPU row came first
   if (table.ended_by_nul != 0)
     findings.add_here("nul-byte", {{table.ended_by_nul, 1}}, "the line starts with a NUL byte");
   for (const preset::Line& line : table.lines) {
     const Place place = line.fields.empty() ? Place{line.number, 1} : line.fields.front().place;
+    const bool unknown =
+        line.kind == preset::Kind::other && !preset::standard_preset(line.fields.front().text);
+    if (unknown && version == PapiVersion::v7_0) ignored.push_back(&line);
+    if (!unknown && line.kind != preset::Kind::blank && line.kind != preset::Kind::comment) flush();
     if (line.continued && line.kind != preset::Kind::comment)
       findings.add_here("long-line", {place}, "the line is longer than 2047 bytes");
     if (line.kind == preset::Kind::cpu) {
@@ -199,12 +239,9 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
       findings.add_here("ignored-row", {place, preset},
                         fmt::format("the row of {} does not begin with PRESET", preset),
                         "PRESET," + preset + ",...");
-    } else if (line.kind == preset::Kind::other && version == PapiVersion::v7_0) {
-      const std::string& word = line.fields.front().text;
-      findings.add("ignored-line", word, {place},
-                   fmt::format("PAPI 7.0 does not know the keyword \"{}\"", visible(word)));
     }
   }
+  flush();
 }
 
 } // namespace recount::lint

@@ -1,5 +1,4 @@
 #include "lint/report.hpp"
-#include "base/json.hpp"
 #include "event/pfm.hpp"
 
 #include <algorithm>
@@ -62,6 +61,24 @@ std::string one(const Finding& finding, std::size_t columns) {
   return text;
 }
 
+std::string plural(std::size_t n, const char* word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+}
+
+/// What follows from a finding: the number, or with `all` each rule and message.
+std::string following(const std::vector<const Finding*>& findings, bool all, std::size_t columns) {
+  if (findings.empty()) return {};
+  if (!all)
+    return wrapped(fmt::format("{} on relations between presets follow{} from this",
+                               plural(findings.size(), "finding"), findings.size() == 1 ? "s" : ""),
+                   6, columns);
+  std::string text;
+  for (const Finding* const f : findings)
+    text += wrapped(fmt::format("follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message), 6,
+                    columns);
+  return text;
+}
+
 struct Numbers {
   std::size_t errors = 0, warnings = 0, notes = 0;
 };
@@ -74,16 +91,17 @@ Numbers count(const std::vector<Finding>& findings) {
   return n;
 }
 
-std::string plural(std::size_t n, const char* word) {
-  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-}
-
 std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
   const Numbers n = count(result.findings);
   const std::string head = fmt::format("{}: {}, {}, {} for {} ({} presets)", file, plural(n.errors, "error"),
                                        plural(n.warnings, "warning"), plural(n.notes, "note"),
                                        plural(result.checked.size(), "CPU"), result.presets);
   std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
+  if (!result.version.construct.empty())
+    text +=
+        wrapped(fmt::format("read as PAPI 7.3 does: line {} begins {} (--papi-version 7.0 reads otherwise)",
+                            result.version.place.line, result.version.construct),
+                2, columns);
   if (!result.listed.empty())
     text += wrapped(fmt::format("events of {} were looked up in a catalogue, not in libpfm4 {}: {}",
                                 plural(result.listed.size(), "CPU"), event::pfm::library_version(),
@@ -125,43 +143,20 @@ std::string unchecked_section(const LintResult& result, bool strict, std::size_t
   return text;
 }
 
-Json to_json(const std::string& file, const Finding& f) {
-  Json json{{"severity", name_of(f.rule->severity)}, {"rule", f.rule->id}, {"file", file}};
-  json["line"] = f.places.front().line;
-  json["column"] = f.places.front().column;
-  json["lines"] = Json::array();
-  for (const Place& place : f.places)
-    json["lines"].push_back(place.line);
-  json["cpu"] = f.cpus.empty() ? Json(nullptr) : Json(f.cpus.front());
-  json["cpus"] = f.cpus;
-  json["preset"] = f.presets.empty() ? Json(nullptr) : Json(f.presets.front());
-  json["presets"] = f.presets;
-  json["message"] = f.message;
-  json["why"] = f.rule->why;
-  json["suggestion"] = f.suggestion.empty() ? Json(nullptr) : Json(f.suggestion);
-  json["fingerprint"] = fingerprint(f);
-  return json;
-}
-
-Json to_json(const Comparison& since) {
-  Json json{{"file", since.file},
-            {"known_findings", since.known},
-            {"inherited_findings", since.inherited},
-            {"removed_cpus", since.removed}};
-  json["added_cpus"] = Json::array();
-  for (const AddedCpu& cpu : since.added)
-    json["added_cpus"].push_back(
-        {{"cpu", cpu.name}, {"presets", cpu.presets}, {"same_rows_as", cpu.same_rows}});
-  json["formulas"] = Json::array();
-  for (const FormulaChange& change : since.formulas)
-    json["formulas"].push_back({{"preset", change.preset},
-                                {"cpus", change.cpus},
-                                {"before", change.before.empty() ? Json(nullptr) : Json(change.before)},
-                                {"after", change.after.empty() ? Json(nullptr) : Json(change.after)}});
-  json["gone"] = Json::array();
-  for (const Finding& gone : since.gone)
-    json["gone"].push_back(to_json(since.file, gone));
-  return json;
+/// Presets of components, whose events only the component itself knows.
+std::string components_section(const LintResult& result, std::size_t columns) {
+  if (result.components.empty()) return {};
+  std::size_t rows = 0;
+  for (const preset::ComponentBlock& block : result.components)
+    rows += block.rows.size();
+  std::string text = "\n" + wrapped(fmt::format("not checkable beyond their structure: {} of components",
+                                                plural(rows, "preset")),
+                                    0, columns);
+  for (const preset::ComponentBlock& block : result.components)
+    text += wrapped(fmt::format("line {}  [{}: {}]  {}", block.place.line, block.component,
+                                listed(block.devices, 5), plural(block.rows.size(), "preset")),
+                    2, columns);
+  return text;
 }
 
 } // namespace
@@ -169,35 +164,43 @@ Json to_json(const Comparison& since) {
 std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
   const auto columns = static_cast<std::size_t>(std::max(options.columns, 20));
   std::string text = summary(file, result, columns);
+  const auto roots = root_causes(result.findings);
+  std::map<const Finding*, std::vector<const Finding*>> followers;
+  std::vector<const Finding*> shown;
+  for (std::size_t i = 0; i < result.findings.size(); ++i)
+    if (roots[i])
+      followers[roots[i]].push_back(&result.findings[i]);
+    else
+      shown.push_back(&result.findings[i]);
   std::size_t hidden = 0;
   bool told = result.checked.empty();
-  for (auto at = result.findings.begin(); at != result.findings.end();) {
-    const Rule* const rule = at->rule;
-    const auto end = std::find_if(at, result.findings.end(), [&](const Finding& f) {
-      return f.rule != rule || (f.known_cpus == 0) != (at->known_cpus == 0);
-    });
+  for (auto at = shown.begin(); at != shown.end();) {
+    const Rule* const rule = (*at)->rule;
+    const bool known = (*at)->known_cpus != 0;
+    const auto end = std::find_if(
+        at, shown.end(), [&](const Finding* f) { return f->rule != rule || (f->known_cpus != 0) != known; });
     const auto size = static_cast<std::size_t>(end - at);
-    const bool shown = rule->severity != Severity::note || options.notes;
-    if (shown && at->known_cpus == 0 && !told) {
+    if (rule->severity == Severity::note && !options.notes) {
+      hidden += size;
+      at = end;
+      continue;
+    }
+    if (!known && !told) {
       text += "\nCPUs whose event names this libpfm4 does not know:\n";
       told = true;
     }
-    if (shown) {
-      text +=
-          "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why), 0,
-                         columns);
-      const std::size_t most =
-          options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
-      for (std::size_t i = 0; i < most; ++i)
-        text += one(at[static_cast<std::ptrdiff_t>(i)], columns);
-      if (most < size) text += fmt::format("  … {} more\n", size - most);
-      hidden += size - most;
-    } else {
-      hidden += size;
-    }
+    text += "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why),
+                           0, columns);
+    const std::size_t most =
+        options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
+    for (std::size_t i = 0; i < most; ++i, ++at)
+      text += one(**at, columns) + following(followers[*at], options.notes, columns);
+    if (most < size) text += fmt::format("  … {} more\n", size - most);
+    hidden += size - most;
     at = end;
   }
   text += unchecked_section(result, options.strict, columns);
+  text += components_section(result, columns);
   if (hidden > 0)
     text += fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
                         plural(hidden, "finding"));
@@ -255,27 +258,6 @@ std::string as_text(const Comparison& since, int width) {
                                 gone.message, gone.cpus.empty() ? "" : "  [" + listed(gone.cpus, 5) + "]"),
                     2, columns);
   return text;
-}
-
-std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results, const Comparison* since) {
-  Json json;
-  json["findings"] = Json::array();
-  json["tables"] = Json::array();
-  for (const auto& [file, result] : results) {
-    std::vector<std::string> names;
-    for (const UncheckedCpu& cpu : result.unchecked)
-      names.push_back(cpu.name);
-    for (const Finding& f : result.findings)
-      json["findings"].push_back(to_json(file, f));
-    json["tables"].push_back({{"file", file},
-                              {"presets", result.presets},
-                              {"checked", result.checked},
-                              {"names_from_catalogue", result.listed},
-                              {"names_not_checked", names},
-                              {"obsolete", result.obsolete}});
-  }
-  if (since) json["since"] = to_json(*since);
-  return json_text("lint", json);
 }
 
 } // namespace recount::lint

@@ -1,4 +1,4 @@
-// Findings as text for people, as annotation lines for CI, and as JSON.
+// Findings as text for people, as annotation lines for CI, as JSON and as SARIF.
 #pragma once
 
 #include "lint/lint.hpp"
@@ -14,6 +14,9 @@ struct ReportOptions {
   bool notes = false;  ///< show notes too, not only their number
   bool strict = false; ///< CPUs whose event names are not checked are errors
 };
+
+/// Of each finding, the one that it follows from, or null.
+[[nodiscard]] std::vector<const Finding*> root_causes(const std::vector<Finding>& findings);
 
 [[nodiscard]] std::string as_text(const std::string& file, const LintResult& result,
                                   const ReportOptions& options);
