@@ -32,16 +32,19 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
            level.prefetch.empty();
   };
   simple_ = !distances_ && simple(machine_.levels.front());
+  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  direct_ = simple_ && !physical_;
   simple_below_ = std::ranges::all_of(machine_.levels, simple);
 }
 
-// An access that crosses lines, or to levels that are not simple.
-void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
-  crossings_[number(cause)] += static_cast<std::int64_t>(last - line);
-  for (; line <= last; ++line) {
-    const std::uint64_t address = line << shift_;
+// An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
+void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
+  crossings_[number(cause)] += static_cast<std::int64_t>(last - first);
+  for (; first <= last; ++first) {
+    const std::uint64_t address = physical_ ? (*physical_)(first << shift_) : first << shift_;
+    const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
-    if (tlb_) translate(address, cause);
+    if (tlb_) translate(first << shift_, cause);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
@@ -66,7 +69,8 @@ template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_
 template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
 
 void Hierarchy::walk(std::uint64_t page) {
-  const std::uint64_t address = page_table + 8 * page, line = address >> shift_;
+  const std::uint64_t entry = page_table + 8 * page, address = physical_ ? (*physical_)(entry) : entry,
+                      line = address >> shift_;
   Level::Entry& newest = newest_[line & newest_mask_];
   if (!simple_) {
     newest = Level::empty;

@@ -31,6 +31,16 @@ void Hierarchy::clear() {
   newest_.fill(Level::empty);
 }
 
+std::vector<std::int64_t> Hierarchy::vacancies() const {
+  std::vector<std::int64_t> all;
+  if (tlb_)
+    for (const Level& level : tlb_->levels)
+      all.push_back(level.vacant());
+  for (const Level& level : levels_)
+    all.push_back(level.vacant());
+  return all;
+}
+
 Counts Hierarchy::counts() const {
   Counts all;
   for (const Level& level : levels_)

@@ -151,6 +151,16 @@ void Level::restore(std::span<const std::uint64_t>& words) {
   random_ = take(1)[0];
 }
 
+std::int64_t Level::vacant() const {
+  std::vector<Entry> entries(ways_);
+  std::int64_t count = 0;
+  for (std::uint64_t set = 0; set < index_.sets(); ++set) {
+    read(set, entries);
+    count += std::ranges::count(entries, empty);
+  }
+  return count;
+}
+
 void Level::clear() {
   wide_.clear();
   packed_.clear();

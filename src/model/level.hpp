@@ -64,6 +64,9 @@ public:
   /// The trees of tree-PLRU, set by set; none for other policies.
   [[nodiscard]] std::span<std::uint64_t> trees() { return trees_; }
 
+  /// Places without a line.
+  [[nodiscard]] std::int64_t vacant() const;
+
   LevelCounts counts;
 
 private:

@@ -1,6 +1,8 @@
 // A machine as its cache hierarchy is described to the model: recount-machines(5).
 #pragma once
 
+#include "model/placement.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -81,6 +83,8 @@ struct MachineDescription {
   std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
+  bool sampled = false;                    ///< loop nests are simulated in samples, see Sampling
+  std::optional<Placement> placement = {}; ///< of the data of a run; none: as stated at Kernel::simulate()
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
@@ -91,7 +95,8 @@ struct MachineDescription {
 
 /// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
-/// sizes, see resized()). Throws recount::Error (bad_input) for another word.
+/// sizes, see resized()), "sample" (in samples), "pages=PLACEMENT" (draws of placement). Throws
+/// recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
@@ -100,6 +105,14 @@ struct MachineDescription {
 
 /// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
 [[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
+
+/// A name of a machine, or of a model's witness, without the parts "sample" and "pages=...", which change how
+/// the machine is simulated but not the machine.
+[[nodiscard]] std::string without_modes(const std::string& name);
+
+/// Whether a draw of placement can change what is counted: not if no level above memory uses address bits of
+/// page numbers.
+[[nodiscard]] bool depends_on_placement(const MachineDescription& machine);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();

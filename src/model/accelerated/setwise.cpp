@@ -72,6 +72,7 @@ LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
 
 bool Setwise::possible(const MachineDescription& machine) {
   if (machine.levels.size() > TraceTime::levels || !machine.family.empty()) return false;
+  if (machine.placement && !machine.placement->contiguous) return false;
   // The accesses of a loop reach the sets of the first level in turn: that must not be hashed.
   const auto told = [](const auto& levels) {
     return levels.front().index.empty() &&

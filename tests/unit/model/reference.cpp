@@ -104,6 +104,49 @@ Slot Cache::place(std::uint64_t line, bool dirty) {
   return left;
 }
 
+namespace {
+
+std::uint64_t splitmix(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  std::uint64_t z = state;
+  z = (z ^ z / (1ull << 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z / (1ull << 27)) * 0x94d049bb133111ebu;
+  return z ^ z / (1ull << 31);
+}
+
+std::uint64_t below(std::uint64_t random, std::uint64_t n) {
+  return ((random / (1ull << 32)) * n + (random % (1ull << 32)) * n / (1ull << 32)) / (1ull << 32);
+}
+
+} // namespace
+
+Pages::Pages(const Placement& placement) : placement_(placement) {
+  std::uint64_t state = placement.draw * (1ull << 32);
+  const std::uint64_t run = below(splitmix(state), 10);
+  for (std::uint64_t i = 0; i < (placement.run ? *placement.run : run); ++i)
+    run_bytes_ *= 2;
+  run_bytes_ = std::max(run_bytes_, static_cast<std::uint64_t>(placement.page));
+  key_ = splitmix(state);
+}
+
+std::uint64_t Pages::physical(std::uint64_t address) const {
+  if (placement_.contiguous) return address;
+  const std::uint64_t top = address / (1ull << 60) * (1ull << 60), runs = (1ull << 60) / run_bytes_;
+  std::uint64_t run = (address - top) / run_bytes_;
+  run = (run + key_ % runs) % runs;
+  run = run * 0xbf58476d1ce4e5b9u % runs; // the product modulo 2^64 is right modulo a smaller power of two
+  run ^= run / (1u << 20);
+  run = run * 0x94d049bb133111ebu % runs;
+  run ^= run / (1u << 20);
+  return top + run * run_bytes_ + address % run_bytes_;
+}
+
+std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
+  std::uint64_t state = placement_.draw * (1ull << 32) + 2 + array;
+  const auto page = static_cast<std::uint64_t>(placement_.page);
+  return assumed + array * (1ull << 41) + page * below(splitmix(state), (1ull << 32) / page);
+}
+
 Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   std::uint64_t seed = machine.seed;
   for (const LevelDescription& level : machine.levels)
@@ -123,7 +166,7 @@ void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
   const auto line = static_cast<std::uint64_t>(machine_.levels[0].line);
   for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
     if (machine_.tlb) translate(l * line, cause);
-    ask(0, l * line, cause, cause == Cause::store);
+    ask(0, physical(l * line), cause, cause == Cause::store);
   }
 }
 
@@ -140,7 +183,7 @@ void Simulator::translate(std::uint64_t address, Cause cause) {
   if (found < tlbs_.size())
     tlbs_[found].mark_used(page);
   else
-    ask(0, (std::uint64_t{1} << 60) + 8 * page, Cause::walk, false);
+    ask(0, physical((std::uint64_t{1} << 60) + 8 * page), Cause::walk, false);
 }
 
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {

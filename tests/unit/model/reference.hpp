@@ -43,6 +43,18 @@ private:
   long now_ = 0;
 };
 
+/// Placement of a draw, by division and multiplication modulo powers of two.
+class Pages {
+public:
+  explicit Pages(const recount::model::Placement& placement);
+  [[nodiscard]] std::uint64_t physical(std::uint64_t address) const;
+  [[nodiscard]] std::uint64_t base(std::uint64_t assumed, unsigned array) const;
+
+private:
+  recount::model::Placement placement_;
+  std::uint64_t run_bytes_ = 4096, key_ = 0;
+};
+
 class Simulator {
 public:
   explicit Simulator(const recount::model::MachineDescription& machine);
@@ -69,6 +81,10 @@ private:
     std::uint64_t farthest = 0;
   };
   recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
+
+  [[nodiscard]] std::uint64_t physical(std::uint64_t address) const {
+    return machine_.placement ? Pages(*machine_.placement).physical(address) : address;
+  }
 
   recount::model::MachineDescription machine_;
   std::vector<Cache> caches_, tlbs_;
