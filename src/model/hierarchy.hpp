@@ -93,8 +93,8 @@ public:
   /// Restores a state() of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
-  /// Where page-table entries are read: table + 8 * page number.
-  static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
+  /// Where page-table entries are read: table + 8 * page number; those n levels above at 2^56 n more.
+  static constexpr std::uint64_t page_table = std::uint64_t{1} << 60, table_above = std::uint64_t{1} << 56;
 
   /// Places without an entry, of each TLB level and then of each cache level.
   [[nodiscard]] std::vector<std::int64_t> vacancies() const;
@@ -147,6 +147,7 @@ private:
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
   void walk(std::uint64_t page);
+  void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);

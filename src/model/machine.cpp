@@ -74,6 +74,10 @@ MachineDescription with_huge_pages(MachineDescription machine) {
     machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
   if (!machine.tlb) return machine;
   TlbDescription& tlb = *machine.tlb;
+  constexpr int level_bits = 9; // of the address, that a level of the page table translates
+  for (std::int64_t page = tlb.page; !tlb.walk.empty() && page << level_bits <= tlb.huge_page;
+       page <<= level_bits)
+    tlb.walk.erase(tlb.walk.begin());
   tlb.page = tlb.huge_page;
   if (!tlb.huge.empty()) tlb.levels = tlb.huge;
   return machine;

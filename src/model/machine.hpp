@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/placement.hpp"
+#include "model/replacement.hpp"
 
 #include <cstdint>
 #include <map>
@@ -12,9 +13,6 @@
 
 namespace recount::model {
 
-/// Which line of a full set leaves: the least recently used, the one the tree of "not recently" bits
-/// points at, the oldest, or one drawn from a seeded generator.
-enum class Policy { lru, plru, fifo, random };
 /// How a level relates to the levels above it (nearer the core). Non-inclusive: neither is enforced.
 /// Inclusive: lines evicted here are invalidated above. Exclusive: filled only with what the level above
 /// evicts; a hit moves the line up.
@@ -49,14 +47,17 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
+  Qlru qlru = {}; ///< of Policy::qlru
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
 
-/// One level of data TLB, LRU.
+/// One level of data TLB.
 struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
   std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
+  Policy policy = Policy::lru;
+  Qlru qlru = {}; ///< of Policy::qlru
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 
@@ -65,6 +66,9 @@ struct TlbDescription {
   std::vector<TlbLevel> levels;
   std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of a huge page
   std::vector<TlbLevel> huge = {};                ///< entries for huge pages; none: `levels` hold them too
+  /// Caches of the levels of the page table above the entries of pages, the nearest first. A walk reads an
+  /// entry of each level whose cache, and those before, miss. None: these levels are never read.
+  std::vector<TlbLevel> walk = {};
 };
 
 /// One cache of a family; see family.hpp.

@@ -70,7 +70,16 @@ const std::vector<Wrong> wrongs = {
         "tlb": {"levels": [{"entries": 12, "ways": 4, "index": "xor"}]}})",
      {"tlb.levels[0].index", "not 3"}},
     {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is not a multiple"}},
-    {one_level(R"("size": 192, "line": 64, "ways": 3, "policy": "plru")"), {"levels[0].policy: plru needs"}},
+    {one_level(R"("size": 4160, "line": 64, "ways": 65, "policy": "plru")"),
+     {"levels[0].policy: is for at most 64 ways"}},
+    {one_level(R"("size": 384, "line": 64, "ways": 6, "policy": "lru-plru4")"),
+     {"levels[0].policy: lru-plru4 needs"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "srrip")"), {"levels[0].policy: QLRU"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "QLRU_H00_M1_R2_U2")"),
+     {"levels[0].policy: is no variant"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "tlb": {"levels": [{"entries": 12, "ways": 4}], "walk": [{"entries": 3, "ways": 2}]}})",
+     {"tlb.walk[0].ways"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "latency": -4)"),
      {"levels[0].latency: must be a number"}},
@@ -214,6 +223,23 @@ BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
   }
   BOOST_TEST(m.source.find("Intel") != std::string::npos);
   BOOST_TEST(m.name == "i7-9700");
+}
+
+// A set of L1 is filled by lines 4 KiB apart. After 12 of them the first group of four is the least recently
+// used, and its tree points at the first line.
+BOOST_AUTO_TEST_CASE(the_first_level_of_an_ice_lake_has_trees_of_four) {
+  const MachineDescription m = machine("i5-1035g1");
+  BOOST_TEST((m.levels[0].sets() == 64 && m.levels[1].sets() == 1024));
+  Hierarchy caches(m);
+  for (std::uint64_t line = 0; line < 13; ++line)
+    caches.load(line << 12, 8);
+  const auto misses = [&] { return caches.counts().levels[0].missed(Cause::load); };
+  BOOST_TEST(misses() == 13);
+  for (std::uint64_t line = 1; line < 13; ++line)
+    caches.load(line << 12, 8);
+  BOOST_TEST(misses() == 13);
+  caches.load(0, 8);
+  BOOST_TEST(misses() == 14);
 }
 
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
