@@ -242,6 +242,26 @@ BOOST_AUTO_TEST_CASE(the_first_level_of_an_ice_lake_has_trees_of_four) {
   BOOST_TEST(misses() == 14);
 }
 
+// 256 sets of 4: lines 16 KiB apart share one. After 0 1 2 3 0 the tree points at 2. Pages 1 MiB apart share
+// one of the 256 sets of the second level of the TLB, which holds five of them; the first level holds all.
+BOOST_AUTO_TEST_CASE(a_neoverse_n1_has_pseudo_lru_and_a_tlb_of_five_ways) {
+  const MachineDescription m = machine("neoverse-n1");
+  Hierarchy caches(altered(m, "no-tlb")); // walks read lines of the same set
+  for (const std::uint64_t line : {0u, 1u, 2u, 3u, 0u, 4u, 1u, 2u})
+    caches.load(line << 14, 8);
+  BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 6); // 0 to 4, and 2 again
+  MachineDescription second = m;
+  second.tlb->levels.erase(second.tlb->levels.begin());
+  Hierarchy translations(second);
+  for (int pass = 0; pass < 2; ++pass)
+    for (std::uint64_t page = 0; page < 5; ++page)
+      translations.load(page << 20, 8);
+  BOOST_TEST(translations.counts().tlb[0].missed(Cause::load) == 5);
+  translations.load(5u << 20, 8);
+  translations.load(0, 8); // evicted
+  BOOST_TEST(translations.counts().tlb[0].missed(Cause::load) == 7);
+}
+
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
   BOOST_TEST(machine_names().size() >= 6u);
   for (const std::string& name : machine_names()) {
