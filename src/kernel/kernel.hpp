@@ -75,6 +75,10 @@ public:
 
 /// Where simulate() places data: a multiple of every page and of every power-of-two number of cache sets.
 inline constexpr std::uint64_t assumed_base = std::uint64_t{1} << 46;
+/// The same, or the base that the placement of the machine draws.
+[[nodiscard]] inline std::uint64_t array_base(const model::Hierarchy& caches) {
+  return model::array_base(caches.machine().placement, assumed_base, 0);
+}
 
 /// A kernel: a name, parameters, prose, and the two ways to execute it from one source text.
 class Kernel {

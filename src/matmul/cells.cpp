@@ -16,6 +16,7 @@ struct Filled {
   std::set<std::string> witnesses;
   std::set<std::size_t> empty; ///< places of the cells without a number
   bool intervals = false;      ///< whether any cell has one
+  bool ranges = false;         ///< whether any cell has that of modelled values
   std::set<std::string> held;  ///< reservations
 };
 
@@ -30,7 +31,7 @@ std::string cell_of(const Measure& measure, const Quantity& quantity, Filled& fi
   std::string cell = measure.show(quantity.value);
   const std::string low = measure.show(quantity.low), high = measure.show(quantity.high);
   if (low == high) return cell;
-  filled.intervals = true;
+  (quantity.witness.starts_with("model") ? filled.ranges : filled.intervals) = true;
   return fmt::format("{} [{}, {}]", cell, low, high);
 }
 
@@ -39,18 +40,23 @@ class CellNotes {
 public:
   void take(const Filled& filled) {
     intervals_ = intervals_ || filled.intervals;
+    ranges_ = ranges_ || filled.ranges;
     held_.insert(filled.held.begin(), filled.held.end());
   }
   void write(std::vector<std::string>& notes) const {
     if (intervals_)
       notes.push_back(fmt::format("[low, high]: 95 % interval of the median (range of fewer than {} values).",
                                   statistics::least_for_interval));
+    if (ranges_)
+      notes.emplace_back(
+          "[low, high] of a modelled value: range of its draws of placement, widened by the error "
+          "of sampling.");
     for (const auto& why : held_)
       notes.push_back(fmt::format("{}: {}.", withheld, why));
   }
 
 private:
-  bool intervals_ = false;
+  bool intervals_ = false, ranges_ = false;
   std::set<std::string> held_;
 };
 

@@ -17,6 +17,7 @@
 #include "result/completeness.hpp"
 #include "result/write.hpp"
 #include "sweep/engine.hpp"
+#include "sweep/model_modes.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/range.hpp"
@@ -37,8 +38,9 @@ namespace {
 
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic;
-  long repeat = 5;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic,
+      sample;
+  long repeat = 5, draws = 0;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
 
@@ -74,6 +76,7 @@ MatmulRequest request_of(const MatmulArguments& a) {
   request.witnesses = command::list_words(a.witnesses);
   request.repeat = static_cast<int>(a.repeat);
   request.seed = command::parse_seed(a.seed);
+  request.modes = sweep::parse_modes(a.sample, a.draws);
   request.java = !a.no_java;
   if (!a.published.empty()) request.published = matmul::read_published(a.published, a.published_machine);
   return request;
@@ -261,6 +264,8 @@ command::Command matmul_command() {
                   "clock, perf, papi, model, model:NAME (default: all available)")
             .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)",
                     {1, 1000})
+            .text("--sample", a->sample, "WHEN", sweep::sample_help)
+            .number("--draws", a->draws, "N", sweep::draws_help, {1, 1000})
             .text("--cpu", a->cpu, "N",
                   "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
             .text("--seed", a->seed, "N", "seed of the order of the runs (default: random, printed)")

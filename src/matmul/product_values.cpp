@@ -58,7 +58,8 @@ std::vector<document::Block> all_values(const Products& group) {
   if (most > 1) measured.columns.push_back({statistics::name_of(group.statistic)});
   if (most > 1 && group.statistic == statistics::Statistic::median)
     measured.columns.push_back({"95 % interval"});
-  document::Table deterministic = head_of("All modelled values (deterministic, one each)");
+  document::Table deterministic =
+      head_of("All modelled values (median of the draws of placement, if there are several)");
   deterministic.columns.push_back({"value"});
   std::set<std::string> disturbed; // what each disturbed repetition suffered from
   for (const auto& [product, metrics] : group.of)

@@ -1,5 +1,6 @@
 #include "matmul/products.hpp"
 #include "matmul/repetition_numbers.hpp"
+#include "model/machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -60,7 +61,8 @@ private:
 void take(Repetitions& into, const result::Observation& o, const std::optional<double>& value,
           int repetition) {
   if (value) {
-    into.values.push_back({repetition, *value, result::disturbances(o)});
+    into.values.push_back(
+        {repetition, *value, result::disturbances(o), result::sampling_error(o).value_or(0)});
     if (!into.values.back().disturbances.empty()) ++into.flagged;
   } else if (into.reason.empty()) {
     into.reason = o.reason;
@@ -89,10 +91,10 @@ void mark_for_comparison(Products& group) {
   std::set<std::string> witnesses;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics)
-      witnesses.insert(who.first);
+      witnesses.insert(model::without_modes(who.first));
   for (auto& [product, metrics] : group.of)
     for (auto& [who, all] : metrics)
-      all.for_comparison = lacks_a_part(who.first, witnesses);
+      all.for_comparison = lacks_a_part(model::without_modes(who.first), witnesses);
 }
 
 /// A point of `peak` or `bandwidth`: its best time, and what it did in it.
@@ -198,16 +200,24 @@ int preference(const std::string& witness) {
   return static_cast<int>(std::ranges::find(order, witness) - order.begin());
 }
 
+bool same_witness(const std::string& witness, const std::string& named) {
+  if (witness == named) return true;
+  const std::string whole = model::without_modes(witness);
+  return whole != witness && (whole == named || (whole == "model:host" && named == "model"));
+}
+
 const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                const std::string& witness) {
   const Repetitions* best = nullptr;
   int rank = 0;
   for (const auto& [who, all] : metrics) {
-    if (who.second != metric || !all.summary || (!witness.empty() && who.first != witness)) continue;
+    if (who.second != metric || !all.summary || (!witness.empty() && !same_witness(who.first, witness)))
+      continue;
     if (witness.empty() && all.for_comparison) continue;
-    if (best && preference(who.first) >= rank) continue;
+    const int own = who.first == witness ? -1 : preference(who.first);
+    if (best && own >= rank) continue;
     best = &all;
-    rank = preference(who.first);
+    rank = own;
   }
   return best;
 }
@@ -231,6 +241,11 @@ std::optional<Quantity> central(const Metrics& metrics, const std::string& metri
     for (const Repeated& one : all->values)
       quantity.values.emplace_back(one.repetition, one.value);
     quantity.flagged = all->flagged;
+    if (who.first.starts_with("model"))
+      for (const Repeated& one : all->values) {
+        quantity.low = std::min({one.value - one.error, quantity.low, s.min});
+        quantity.high = std::max({one.value + one.error, quantity.high, s.max});
+      }
     return quantity;
   }
   return {};

@@ -19,6 +19,7 @@ struct Repeated {
   int repetition = 0;
   double value = 0;
   std::vector<std::string> disturbances = {}; ///< as of result::disturbances()
+  double error = 0;                           ///< of a sampled simulation, see result::sampling_error()
 };
 
 /// The repetitions of one metric by one witness.
@@ -39,7 +40,8 @@ using Metrics = std::map<std::pair<std::string, std::string>, Repetitions>; ///<
 struct Quantity {
   double value = 0;
   std::string witness;
-  double low = value, high = value;                            ///< its 95 % interval
+  /// Its 95 % interval; of a modelled value the range of its draws, widened by the sampling error.
+  double low = value, high = value;
   std::vector<std::pair<int, double>> values = {};             ///< by repetition
   std::size_t flagged = 0;                                     ///< disturbed repetitions
   statistics::Evidence evidence = statistics::Evidence::clear; ///< of a comparison
@@ -92,8 +94,10 @@ struct Products {
 
 /// Who is asked first: counted before published before modelled, this machine's model before another's.
 [[nodiscard]] int preference(const std::string& witness);
+/// Whether a witness is the one named, or the model of the same machine in samples or with drawn placement.
+[[nodiscard]] bool same_witness(const std::string& witness, const std::string& named);
 /// The values behind a metric by the preferred witness that has any (none that is for comparison only), or by
-/// that one witness.
+/// that one witness; without its own values by the same_witness().
 [[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
                                              const std::string& witness = {});
 /// The statistic of their values with its interval.

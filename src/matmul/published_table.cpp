@@ -24,7 +24,7 @@ const Products* modelled_by(const std::vector<Products>& all, const std::string&
   for (const Products& group : all)
     for (const auto& [product, metrics] : group.of)
       for (const auto& [who, values] : metrics)
-        if (who.first == witness && values.summary) return &group;
+        if (same_witness(who.first, witness) && values.summary) return &group;
   return nullptr;
 }
 
@@ -58,11 +58,30 @@ struct Beside {
   }
 };
 
+/// Whether a published value is within the predicted range: -1 below, 0 inside, 1 above. Nothing where the
+/// prediction is one value.
+std::optional<Quantity> place_in_range(const std::optional<Quantity>& model,
+                                       const std::optional<Quantity>& table) {
+  if (!model || !table || model->low == model->high) return {};
+  return Quantity{table->value < model->low ? -1.0 : table->value > model->high ? 1.0 : 0.0, model->witness};
+}
+
+std::string place_text(double place) {
+  return place < 0 ? "below" : place > 0 ? "above" : "inside";
+}
+
 std::vector<document::Block> tables_of(const Beside& beside, const std::vector<Product>& products) {
   const std::vector<Lead> leads{{"loops", named},
                                 {"n", [](const Product& p) { return std::to_string(p.n); }}};
   std::vector<document::Block> blocks;
   const std::string machine = beside.witness.empty() ? "" : beside.witness.substr(6);
+  const auto in_range = [&beside](const char* metric) {
+    return Measure{"published value in the predicted range",
+                   [&beside, metric](const Product& p) {
+                     return place_in_range(beside.of_model(p, metric), beside.of_table(p, metric));
+                   },
+                   place_text};
+  };
   document::append(
       blocks, down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
                    {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); },
@@ -74,6 +93,7 @@ std::vector<document::Block> tables_of(const Beside& beside, const std::vector<P
                        return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
                      },
                      ratio_text},
+                    in_range("PAPI_L1_DCM"),
                     {"model without TLB / published",
                      [&](const Product& p) {
                        return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"),
@@ -87,6 +107,7 @@ std::vector<document::Block> tables_of(const Beside& beside, const std::vector<P
                      base::format_millions},
                     {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); },
                      base::format_millions},
+                    in_range("PAPI_L2_DCM"),
                     {"published / published L1",
                      [&](const Product& p) {
                        return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));

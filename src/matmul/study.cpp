@@ -9,6 +9,7 @@
 #include "model/metrics.hpp"
 #include "process/child.hpp"
 #include "process/write_all.hpp"
+#include "sweep/model_modes.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>
@@ -138,7 +139,8 @@ private:
   /// The machine as it is, and for the loops that cliffs are looked for in without its TLB and its conflicts.
   void model_jobs(const MatmulStop& stop, const std::string& name) {
     const auto add = [&](const std::string& witness, const std::vector<std::string>& metrics) {
-      plan_.jobs.push_back({stop.kernel, stop.point, 0, witness, metrics});
+      for (auto& job : sweep::modelled_jobs({stop.kernel, stop.point, 0, witness, metrics}, request_.modes))
+        plan_.jobs.push_back(std::move(job));
     };
     if (stop.kernel == "peak") return add(name, {"PAPI_DP_OPS"});
     auto metrics = matmul_metrics(name);
@@ -146,9 +148,10 @@ private:
     if (request_.choice.quick) std::erase(metrics, "PAPI_L3_DCM");
     add(name, metrics);
     const std::string machine = witness::modelled_machine(name);
-    if (machine.find('~') != std::string::npos) return;
+    const std::string base = model::without_modes(machine);
+    if (base.find('~') != std::string::npos) return;
     const auto described = model::machine(machine);
-    const std::string bare = "model:" + machine + "~no-tlb";
+    const std::string bare = "model:" + base + "~no-tlb" + machine.substr(base.size());
     if (described.tlb && std::ranges::find(plan_.witnesses, bare) == plan_.witnesses.end())
       add(bare, {"PAPI_L1_DCM", "PAPI_L2_DCM"});
   }
@@ -165,6 +168,7 @@ private:
     if (!request_.java) all["--no-java"] = "yes";
     all["witness"] = fmt::format("{}", fmt::join(request_.witnesses, ","));
     all["repeat"] = std::to_string(request_.repeat);
+    sweep::add_modes(all, request_.modes);
   }
 
   const MatmulRequest& request_;

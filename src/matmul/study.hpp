@@ -20,6 +20,7 @@ struct MatmulRequest {
   int repeat = 5;
   std::uint64_t seed = 0;
   std::optional<Published> published;
+  sweep::ModelModes modes = {};
   bool java = true; ///< the shipped Java version as well, when a JDK is there
 };
 

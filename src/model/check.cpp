@@ -43,6 +43,17 @@ void check_index(const Checker& c, std::int64_t sets, const std::vector<std::uin
   }
 }
 
+/// Of a LevelDescription or a TlbLevel.
+void check_policy(const Checker& c, const auto& level) {
+  c.need(level.ways <= policy_ways(level.policy), "policy",
+         "is for at most " + std::to_string(policy_ways(level.policy)) + " ways, not " +
+             std::to_string(level.ways));
+  c.need(level.policy != Policy::lru_plru4 || level.ways % 4 == 0, "policy",
+         "lru-plru4 needs a multiple of 4 ways, not " + std::to_string(level.ways));
+}
+constexpr const char* first_qlru =
+    "QLRU and srrip are for levels below the first, whose repeated hits are counted at once";
+
 void check_shape(const Checker& c, const LevelDescription& level) {
   c.need(power_of_two(level.line) && level.line >= 4 && level.line <= 1 << 20, "line",
          "must be a power of two from 4 to 1 MiB, but is " + std::to_string(level.line));
@@ -67,9 +78,7 @@ void check_shape(const Checker& c, const LevelDescription& level) {
                within(one.degree, 1, 64),
            "prefetch", "streams must be from 1 to 4096, trigger 2 to 64, distance 1 to 1024, degree 1 to 64");
   }
-  if (level.policy == Policy::plru)
-    c.need(power_of_two(level.ways) && level.ways <= 64, "policy",
-           "plru needs a power of two of ways, 64 at most, not " + std::to_string(level.ways));
+  check_policy(c, level);
 }
 
 void check_neighbours(const Checker& c, const LevelDescription& above, const LevelDescription& level) {
@@ -84,6 +93,15 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
   c.need(level.prefetch.empty(), "prefetch", "an exclusive level is filled from above only");
 }
 
+void check_tlb_level(const Checker& at, const TlbLevel& level) {
+  at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
+  at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
+          std::to_string(level.entries) + " entries do not divide into sets of " +
+              std::to_string(level.ways));
+  check_index(at, level.sets(), level.index);
+  check_policy(at, level);
+}
+
 void check_tlb(const std::string& file, const std::string& path, std::int64_t page,
                const std::vector<TlbLevel>& levels, std::int64_t least_page) {
   const Checker c{file, path};
@@ -91,13 +109,9 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
          "must be a power of two and not shorter than a line");
   c.need(!levels.empty(), "levels", "at least one is required");
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    const TlbLevel& level = levels[i];
     const Checker at{file, path + ".levels[" + std::to_string(i) + "]"};
-    at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
-    at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
-            std::to_string(level.entries) + " entries do not divide into sets of " +
-                std::to_string(level.ways));
-    check_index(at, level.sets(), level.index);
+    check_tlb_level(at, levels[i]);
+    at.need(i > 0 || levels[i].policy != Policy::qlru, "policy", first_qlru);
   }
 }
 
@@ -112,12 +126,19 @@ void check(const MachineDescription& machine, const std::string& file) {
     if (i > 0)
       check_neighbours(c, machine.levels[i - 1], machine.levels[i]);
     else
+      c.need(machine.levels[0].policy != Policy::qlru, "policy", first_qlru);
+    if (i == 0)
       c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
              "the first level has none above it");
   }
   if (!machine.tlb) return;
   const TlbDescription& tlb = *machine.tlb;
   check_tlb(file, "tlb", tlb.page, tlb.levels, machine.levels[0].line);
+  if (tlb.walk.size() > 4)
+    throw bad_input(file, "tlb.walk: a page table has at most 4 levels above the last",
+                    "see recount-machines(5)");
+  for (std::size_t i = 0; i < tlb.walk.size(); ++i)
+    check_tlb_level({file, "tlb.walk[" + std::to_string(i) + "]"}, tlb.walk[i]);
   if (!tlb.huge.empty()) check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
 }
 

@@ -6,14 +6,20 @@
 
 namespace recount::model {
 
+namespace {
+
+constexpr std::uint64_t tlb_seed = 64; ///< seeds of TLBs do not depend on the number of caches
+
+} // namespace
+
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   check(machine_, machine_.name.empty() ? "machine" : machine_.name);
   std::uint64_t seed = machine_.seed;
   for (const LevelDescription& level : machine_.levels)
     levels_.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
                          static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
-                         level.policy, seed++);
-  if (machine_.tlb) tlb_.emplace(*machine_.tlb);
+                         level.policy, seed++, level.qlru);
+  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed);
   shift_ = levels_.front().shift();
   first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
   newest_.fill(Level::empty);
@@ -32,16 +38,19 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
            level.prefetch.empty();
   };
   simple_ = !distances_ && simple(machine_.levels.front());
+  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  direct_ = simple_ && !physical_;
   simple_below_ = std::ranges::all_of(machine_.levels, simple);
 }
 
-// An access that crosses lines, or to levels that are not simple.
-void Hierarchy::lines(std::uint64_t line, std::uint64_t last, Cause cause) {
-  crossings_[number(cause)] += static_cast<std::int64_t>(last - line);
-  for (; line <= last; ++line) {
-    const std::uint64_t address = line << shift_;
+// An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
+void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
+  crossings_[number(cause)] += static_cast<std::int64_t>(last - first);
+  for (; first <= last; ++first) {
+    const std::uint64_t address = physical_ ? (*physical_)(first << shift_) : first << shift_;
+    const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
-    if (tlb_) translate(address, cause);
+    if (tlb_) translate(first << shift_, cause);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
@@ -66,7 +75,21 @@ template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_
 template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
 
 void Hierarchy::walk(std::uint64_t page) {
-  const std::uint64_t address = page_table + 8 * page, line = address >> shift_;
+  constexpr unsigned level_bits = 9; // 512 entries of 8 bytes in a page of the table
+  std::vector<Level>& caches = tlb_->walk;
+  const auto key = [&](std::size_t above) { return page >> (level_bits * above); };
+  std::size_t missed = 0;
+  while (missed < caches.size() && !caches[missed].use(key(missed + 1), false))
+    ++missed;
+  for (std::size_t above = missed; above > 0; --above) {
+    caches[above - 1].insert(key(above), false);
+    read_entry(page_table + above * table_above + 8 * key(above));
+  }
+  read_entry(page_table + 8 * page);
+}
+
+void Hierarchy::read_entry(std::uint64_t entry) {
+  const std::uint64_t address = physical_ ? (*physical_)(entry) : entry, line = address >> shift_;
   Level::Entry& newest = newest_[line & newest_mask_];
   if (!simple_) {
     newest = Level::empty;

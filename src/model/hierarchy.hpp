@@ -6,8 +6,10 @@
 #include "model/distances.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
+#include "model/placement.hpp"
 #include "model/prefetchers.hpp"
 #include "model/progress.hpp"
+#include "model/sampling.hpp"
 #include "model/tlb.hpp"
 
 #include <array>
@@ -77,7 +79,7 @@ public:
   }
   /// How an access within one line may go in, not counted: by enter_wide(), by enter(), or (`other`) by
   /// load() and store() alone.
-  [[nodiscard]] Level::Kind entrance() const { return simple_ ? first_ : Level::Kind::other; }
+  [[nodiscard]] Level::Kind entrance() const { return direct_ ? first_ : Level::Kind::other; }
   template <Cause cause, bool with_tlb>
   [[gnu::always_inline]] void enter(std::uint64_t address) {
     constexpr bool store = cause == Cause::store;
@@ -91,10 +93,14 @@ public:
   /// Restores a state() of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
-  /// Where page-table entries are read: table + 8 * page number.
-  static constexpr std::uint64_t page_table = std::uint64_t{1} << 60;
+  /// Where page-table entries are read: table + 8 * page number; those n levels above at 2^56 n more.
+  static constexpr std::uint64_t page_table = std::uint64_t{1} << 60, table_above = std::uint64_t{1} << 56;
 
-  Progress progress; ///< of the current simulation, updated by the replay
+  /// Places without an entry, of each TLB level and then of each cache level.
+  [[nodiscard]] std::vector<std::int64_t> vacancies() const;
+
+  Progress progress;                ///< of the current simulation, updated by the replay
+  std::optional<Sampling> sampling; ///< set by a simulation that was sampled: its counts are estimates
 
 private:
   // Hits in a simple hierarchy are settled here, without a call.
@@ -102,7 +108,7 @@ private:
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes) {
     constexpr bool store = cause == Cause::store;
     const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
-    if (!simple_ || line != last) [[unlikely]]
+    if (!direct_ || line != last) [[unlikely]]
       return lines(line, last, cause);
     ++accesses_[static_cast<unsigned>(cause)];
     if (tlb_) translate(address, cause);
@@ -141,6 +147,7 @@ private:
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
   void walk(std::uint64_t page);
+  void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
@@ -157,11 +164,13 @@ private:
   std::vector<Level> levels_;
   std::vector<Prefetchers> prefetchers_; ///< of each level
   std::optional<Tlb> tlb_;
-  std::optional<Distances> distances_; ///< of a family, in place of the level
-  unsigned shift_;                     ///< log2 of the first level's line
-  Level::Kind first_;                  ///< whose use_eight() serves the first level; `other`: use()
-  bool simple_;                        ///< the first level writes back, allocates and does not prefetch
-  bool simple_below_;                  ///< so do the others, and none is exclusive
+  std::optional<Distances> distances_;    ///< of a family, in place of the level
+  unsigned shift_;                        ///< log2 of the first level's line
+  Level::Kind first_;                     ///< whose use_eight() serves the first level; `other`: use()
+  std::optional<PhysicalPages> physical_; ///< none: physical addresses are the virtual ones
+  bool simple_;                           ///< the first level writes back, allocates and does not prefetch
+  bool direct_;                           ///< and addresses are physical ones
+  bool simple_below_;                     ///< so do the others, and none is exclusive
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place

@@ -22,13 +22,24 @@ void Hierarchy::clear() {
   for (Level& level : levels_)
     level.clear();
   if (tlb_)
-    for (Level& level : tlb_->levels)
-      level.clear();
+    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
+      for (Level& level : *levels)
+        level.clear();
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.clear();
   if (distances_) distances_->clear();
   newest_pages_.fill(no_page);
   newest_.fill(Level::empty);
+}
+
+std::vector<std::int64_t> Hierarchy::vacancies() const {
+  std::vector<std::int64_t> all;
+  if (tlb_)
+    for (const Level& level : tlb_->levels)
+      all.push_back(level.vacant());
+  for (const Level& level : levels_)
+    all.push_back(level.vacant());
+  return all;
 }
 
 Counts Hierarchy::counts() const {
@@ -63,8 +74,9 @@ void Hierarchy::save(State& words) const {
   for (const Level& level : levels_)
     level.save(words);
   if (tlb_)
-    for (const Level& level : tlb_->levels)
-      level.save(words);
+    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
+      for (const Level& level : *levels)
+        level.save(words);
   for (const Prefetchers& prefetchers : prefetchers_)
     prefetchers.save(words);
   if (distances_) distances_->save(words);
@@ -75,8 +87,9 @@ void Hierarchy::restore(const State& state) {
   for (Level& level : levels_)
     level.restore(words);
   if (tlb_)
-    for (Level& level : tlb_->levels)
-      level.restore(words);
+    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
+      for (Level& level : *levels)
+        level.restore(words);
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.restore(words);
   if (distances_) distances_->restore(words);
@@ -89,8 +102,9 @@ bool Hierarchy::is(const State& state) const {
   for (const Level& level : levels_)
     if (!level.same(words)) return false;
   if (tlb_)
-    for (const Level& level : tlb_->levels)
-      if (!level.same(words)) return false;
+    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
+      for (const Level& level : *levels)
+        if (!level.same(words)) return false;
   for (const Prefetchers& prefetchers : prefetchers_)
     if (!prefetchers.same(words)) return false;
   if (distances_ && !distances_->same(words)) return false;

@@ -16,7 +16,7 @@ constexpr bool ordered(Policy policy) {
 } // namespace
 
 Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
-             std::uint64_t seed)
+             std::uint64_t seed, const Qlru& qlru)
     : kind_(!ordered(policy) || ways > PackedSets::most_ways ? Kind::other
             : WideSets::supported() && WideSets::allowed     ? Kind::wide
                                                              : Kind::packed),
@@ -28,7 +28,8 @@ Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes
       entries_(kind_ == Kind::other ? index.sets() * ways : 0, empty),
       ways_(ways),
       index_(index),
-      trees_(policy == Policy::plru ? index.sets() : 0, 0),
+      replacement_(policy, qlru, ways),
+      words_(has_word(policy) ? index.sets() : 0, 0),
       seed_(seed),
       random_(seed) {}
 
@@ -49,29 +50,19 @@ bool Level::use_other(std::uint64_t line, bool dirty) {
   const std::size_t way = find(set, line);
   if (way == ways_) return false;
   set[way] |= Entry{dirty};
-  if (policy_ == Policy::plru) point_away(index_(line), way);
+  if (!words_.empty()) replacement_.used(words_[index_(line)], way, true);
   if (policy_ == Policy::lru) std::rotate(set, set + way, set + way + 1);
   return true;
 }
 
-// Node n has the children 2n and 2n + 1, the leaves are ways + way. A bit names the half that leaves next.
-void Level::point_away(std::uint64_t set, std::size_t way) {
-  std::uint64_t& tree = trees_[set];
-  for (std::size_t node = ways_ + way; node > 1; node /= 2) {
-    const std::uint64_t bit = std::uint64_t{1} << (node / 2);
-    tree = node % 2 == 0 ? tree | bit : tree & ~bit;
-  }
-}
-
 std::size_t Level::victim(std::uint64_t set) {
   const Entry* const begin = entries_.data() + set * ways_;
-  for (std::size_t way = 0; way < ways_; ++way)
-    if (begin[way] == empty) return way;
+  std::size_t free = ways_;
+  for (std::size_t way = 0; way < ways_ && (free == ways_ || replacement_.takes_last_free()); ++way)
+    if (begin[way] == empty) free = way;
+  if (free < ways_) return free;
   if (policy_ == Policy::random) return static_cast<std::size_t>(base::random_below(random_, ways_));
-  std::size_t node = 1;
-  while (node < ways_)
-    node = 2 * node + ((trees_[set] >> node) & 1);
-  return node - ways_;
+  return replacement_.victim(words_[set]);
 }
 
 Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
@@ -83,10 +74,12 @@ Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
     set[0] = entry;
     return last;
   }
+  std::uint64_t* const word = words_.empty() ? nullptr : &words_[index_(line)];
+  if (word) replacement_.missed(*word);
   const std::size_t way = victim(index_(line));
   const Entry leaves = set[way];
   set[way] = entry;
-  if (policy_ == Policy::plru) point_away(index_(line), way);
+  if (word) replacement_.used(*word, way, false);
   return leaves;
 }
 
@@ -119,7 +112,7 @@ void Level::save(std::vector<std::uint64_t>& words) const {
   words.resize(from + index_.sets() * ways_);
   for (std::uint64_t set = 0; set < index_.sets(); ++set)
     read(set, std::span(words).subspan(from + set * ways_, ways_));
-  words.insert(words.end(), trees_.begin(), trees_.end());
+  words.insert(words.end(), words_.begin(), words_.end());
   words.push_back(random_);
 }
 
@@ -136,7 +129,7 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     read(set, std::span(here).first(ways_));
     same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
   }
-  return std::ranges::equal(take(trees_.size()), trees_) && take(1)[0] == random_ && same;
+  return std::ranges::equal(take(words_.size()), words_) && take(1)[0] == random_ && same;
 }
 
 void Level::restore(std::span<const std::uint64_t>& words) {
@@ -147,15 +140,25 @@ void Level::restore(std::span<const std::uint64_t>& words) {
   };
   for (std::uint64_t set = 0; set < index_.sets(); ++set)
     write(set, take(ways_));
-  std::ranges::copy(take(trees_.size()), trees_.begin());
+  std::ranges::copy(take(words_.size()), words_.begin());
   random_ = take(1)[0];
+}
+
+std::int64_t Level::vacant() const {
+  std::vector<Entry> entries(ways_);
+  std::int64_t count = 0;
+  for (std::uint64_t set = 0; set < index_.sets(); ++set) {
+    read(set, entries);
+    count += std::ranges::count(entries, empty);
+  }
+  return count;
 }
 
 void Level::clear() {
   wide_.clear();
   packed_.clear();
   std::ranges::fill(entries_, empty);
-  std::ranges::fill(trees_, 0);
+  std::ranges::fill(words_, 0);
   random_ = seed_;
 }
 

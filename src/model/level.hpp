@@ -23,7 +23,7 @@ public:
   static constexpr Entry empty = PackedSets::empty;
 
   Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
-        std::uint64_t seed);
+        std::uint64_t seed, const Qlru& qlru = {});
 
   /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
@@ -49,8 +49,8 @@ public:
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] Policy policy() const { return policy_; }
 
-  /// Everything the future depends on, appended to `words`: the sets' entries in their order, the trees of
-  /// tree-PLRU, the state of the random numbers.
+  /// Everything the future depends on, appended to `words`: the sets' entries in their order, the words of
+  /// the replacement policy, the state of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
   /// Compares with what save() appended, taking it off the front of `words`.
   [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
@@ -61,8 +61,11 @@ public:
   /// One set's entries in their order.
   void read(std::uint64_t set, std::span<Entry> out) const;
   void write(std::uint64_t set, std::span<const Entry> in);
-  /// The trees of tree-PLRU, set by set; none for other policies.
-  [[nodiscard]] std::span<std::uint64_t> trees() { return trees_; }
+  /// The words of the replacement policy, set by set; none where has_word() is false.
+  [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
+
+  /// Places without a line.
+  [[nodiscard]] std::int64_t vacant() const;
 
   LevelCounts counts;
 
@@ -74,7 +77,6 @@ private:
   [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
   bool use_other(std::uint64_t line, bool dirty);
   Entry insert_other(std::uint64_t line, bool dirty);
-  void point_away(std::uint64_t set, std::size_t way);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
   Kind kind_;  ///< the lines are in wide_, packed_ or entries_
@@ -86,7 +88,8 @@ private:
   std::vector<Entry> entries_; ///< set by set
   std::size_t ways_;
   SetIndex index_;
-  std::vector<std::uint64_t> trees_; ///< plru: a bit a node of each set's tree, root at bit 1
+  Replacement replacement_;
+  std::vector<std::uint64_t> words_; ///< of its sets
   std::uint64_t seed_, random_;
 };
 

@@ -23,8 +23,17 @@ std::string slurp(const std::string& path) {
 
 MachineDescription altered(MachineDescription machine, const std::string& part) {
   machine.name += "~" + part;
-  if (part.starts_with("l1=")) return resized(std::move(machine), part.substr(3));
-  if (part == "no-tlb") {
+  constexpr std::string_view pages = "pages=";
+  if (part.starts_with("l1=")) {
+    machine = resized(std::move(machine), part.substr(3));
+  } else if (part == "sample") {
+    machine.sampled = true;
+  } else if (part.starts_with(pages)) {
+    machine.placement = parse_placement(std::string_view(part).substr(pages.size()));
+    if (!machine.placement)
+      throw bad_input(machine.name, "unknown placement of pages",
+                      "one of any, contiguous, random, huge, or a power of two from 1 to 512");
+  } else if (part == "no-tlb") {
     machine.tlb.reset();
   } else if (part == "full") {
     for (LevelDescription& level : machine.levels) {
@@ -32,15 +41,43 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
       level.index.clear();
     }
   } else {
-    throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
-                    base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS"}));
+    throw bad_input(
+        machine.name, "unknown part of a machine \"" + part + "\"",
+        base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS", "sample", "pages=any"}));
   }
+  if (!machine.family.empty() && (machine.sampled || machine.placement))
+    throw bad_input(machine.name, "a family of caches is simulated completely and with one placement",
+                    "one size: ~l1=32K/8");
   return machine;
 }
 
+std::string without_modes(const std::string& name) {
+  std::string kept;
+  for (std::size_t from = 0; from < name.size();) {
+    const std::size_t next = std::min(name.find('~', from + 1), name.size());
+    const std::string_view part = std::string_view(name).substr(from, next - from);
+    if (part != "~sample" && !part.starts_with("~pages=")) kept += part;
+    from = next;
+  }
+  return kept;
+}
+
+bool depends_on_placement(const MachineDescription& machine) {
+  return machine.tlb || std::ranges::any_of(machine.levels, [](const LevelDescription& level) {
+           return !level.index.empty() || level.line * level.sets() > Placement{}.page ||
+                  !level.prefetch.empty();
+         });
+}
+
 MachineDescription with_huge_pages(MachineDescription machine) {
+  if (machine.placement)
+    machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
   if (!machine.tlb) return machine;
   TlbDescription& tlb = *machine.tlb;
+  constexpr int level_bits = 9; // of the address, that a level of the page table translates
+  for (std::int64_t page = tlb.page; !tlb.walk.empty() && page << level_bits <= tlb.huge_page;
+       page <<= level_bits)
+    tlb.walk.erase(tlb.walk.begin());
   tlb.page = tlb.huge_page;
   if (!tlb.huge.empty()) tlb.levels = tlb.huge;
   return machine;

@@ -1,6 +1,9 @@
 // A machine as its cache hierarchy is described to the model: recount-machines(5).
 #pragma once
 
+#include "model/placement.hpp"
+#include "model/replacement.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,9 +13,6 @@
 
 namespace recount::model {
 
-/// Which line of a full set leaves: the least recently used, the one the tree of "not recently" bits
-/// points at, the oldest, or one drawn from a seeded generator.
-enum class Policy { lru, plru, fifo, random };
 /// How a level relates to the levels above it (nearer the core). Non-inclusive: neither is enforced.
 /// Inclusive: lines evicted here are invalidated above. Exclusive: filled only with what the level above
 /// evicts; a hit moves the line up.
@@ -47,14 +47,17 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
+  Qlru qlru = {}; ///< of Policy::qlru
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
 
-/// One level of data TLB, LRU.
+/// One level of data TLB.
 struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
   std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
+  Policy policy = Policy::lru;
+  Qlru qlru = {}; ///< of Policy::qlru
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 
@@ -63,6 +66,9 @@ struct TlbDescription {
   std::vector<TlbLevel> levels;
   std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of a huge page
   std::vector<TlbLevel> huge = {};                ///< entries for huge pages; none: `levels` hold them too
+  /// Caches of the levels of the page table above the entries of pages, the nearest first. A walk reads an
+  /// entry of each level whose cache, and those before, miss. None: these levels are never read.
+  std::vector<TlbLevel> walk = {};
 };
 
 /// One cache of a family; see family.hpp.
@@ -81,6 +87,8 @@ struct MachineDescription {
   std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
+  bool sampled = false;                    ///< loop nests are simulated in samples, see Sampling
+  std::optional<Placement> placement = {}; ///< of the data of a run; none: as stated at Kernel::simulate()
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
@@ -91,7 +99,8 @@ struct MachineDescription {
 
 /// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
-/// sizes, see resized()). Throws recount::Error (bad_input) for another word.
+/// sizes, see resized()), "sample" (in samples), "pages=PLACEMENT" (draws of placement). Throws
+/// recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
@@ -100,6 +109,14 @@ struct MachineDescription {
 
 /// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
 [[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
+
+/// A name of a machine, or of a model's witness, without the parts "sample" and "pages=...", which change how
+/// the machine is simulated but not the machine.
+[[nodiscard]] std::string without_modes(const std::string& name);
+
+/// Whether a draw of placement can change what is counted: not if no level above memory uses address bits of
+/// page numbers.
+[[nodiscard]] bool depends_on_placement(const MachineDescription& machine);
 
 /// The shipped machines' names, sorted. ("host" is not among them.)
 [[nodiscard]] std::vector<std::string> machine_names();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 
 namespace recount::model {
 
@@ -115,6 +117,40 @@ Metrics metrics(const Hierarchy& hierarchy, const FamilyMember& member) {
 
 Metrics metrics(const Hierarchy& hierarchy) {
   return of(hierarchy.counts(), hierarchy.machine());
+}
+
+namespace {
+
+/// Misses of the TLBs, and of the caches down to the level that the name of a metric contains, which were not
+/// settled by the warm-up.
+double unsettled(const std::string& metric, const Hierarchy& hierarchy) {
+  const auto& all = hierarchy.sampling->unsettled;
+  const std::size_t tlbs = all.size() - hierarchy.levels();
+  std::size_t count = metric.ends_with("_INS") ? 0 : tlbs;
+  for (std::size_t level = 1; level <= hierarchy.levels(); ++level)
+    if (metric.find("_L" + std::to_string(level) + "_") != std::string::npos) count = tlbs + level;
+  return std::accumulate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
+}
+
+} // namespace
+
+std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy) {
+  std::map<std::string, double> errors;
+  if (!hierarchy.sampling) return errors;
+  std::map<std::string, std::vector<double>> values;
+  for (const Counts& estimate : hierarchy.sampling->estimates)
+    for (const auto& [name, value] : of(estimate, hierarchy.machine()))
+      values[name].push_back(static_cast<double>(value));
+  constexpr double n = Sampling::samples;
+  for (const auto& [name, all] : values) {
+    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / n;
+    double squares = 0;
+    for (const double value : all)
+      squares += (value - mean) * (value - mean);
+    errors[name] = Sampling::t * std::sqrt(squares / (n - 1) / n) + unsettled(name, hierarchy);
+    if (!name.ends_with("_INS")) errors[name] += hierarchy.sampling->uneven * mean;
+  }
+  return errors;
 }
 
 std::vector<std::string> metric_names(const MachineDescription& machine) {

@@ -14,7 +14,11 @@ namespace recount::model {
 /// ... and MODEL_... names for events without a preset. Each is defined in recount-machines(5).
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy);
 
-/// The same for a member of the machine's family; evictions and write-backs are not known of those.
+/// Half-widths of the intervals of these values, if they were sampled: the 95 % interval of the mean of the
+/// samples, and the misses of this and of the upper levels that a longer warm-up might have made hits.
+[[nodiscard]] std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy);
+
+/// metrics() for a member of the machine's family; evictions and write-backs are not known of those.
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy,
                                                           const FamilyMember& member);
 

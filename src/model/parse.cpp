@@ -80,6 +80,22 @@ std::vector<std::uint64_t> index(Fields& fields, std::int64_t lines, std::int64_
   return masks;
 }
 
+/// Of a LevelDescription or a TlbLevel.
+void read_policy(Fields& fields, auto& level) {
+  const json& field = fields.any("policy");
+  if (const auto qlru = field.is_string() ? parse_qlru(field.get<std::string>()) : std::nullopt) {
+    level.policy = Policy::qlru;
+    level.qlru = *qlru;
+    return;
+  }
+  if (field.is_string() && field.get<std::string>().starts_with("QLRU"))
+    throw fields.error("policy", "is no variant of QLRU, but " + field.dump(),
+                       "QLRU_H00_M1_R2_U1; H is 00, 10, 11, 20 or 21, M 0 to 3, R 0 to 2, U 0 to 3; "
+                       "U2 and U3 need R1; see recount-machines(5)");
+  level.policy =
+      static_cast<Policy>(fields.choice("policy", {"lru", "plru", "fifo", "random", "lru-plru4", "srrip"}));
+}
+
 /// One type, or a list of prefetchers.
 std::vector<Prefetcher> prefetchers(Fields& fields, const std::string& file) {
   const std::vector<std::string> kinds{"none", "next-line", "adjacent-line", "streamer"};
@@ -115,7 +131,7 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.line = fields.bytes("line");
   level.ways = ways(fields, level.size / level.line);
   level.index = index(fields, level.size / level.line, level.ways);
-  level.policy = static_cast<Policy>(fields.choice("policy", {"lru", "plru", "fifo", "random"}));
+  read_policy(fields, level);
   level.inclusion =
       static_cast<Inclusion>(fields.choice("inclusion", {"non-inclusive", "inclusive", "exclusive"}));
   level.write = static_cast<Write>(fields.choice("write", {"back", "through"}));
@@ -126,14 +142,16 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   return level;
 }
 
-std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path) {
+std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path,
+                                 const std::string& name = "levels") {
   std::vector<TlbLevel> levels;
-  for (const json& element : fields.list("levels")) {
-    Fields one(element, file, path + ".levels[" + std::to_string(levels.size()) + "]");
+  for (const json& element : fields.list(name)) {
+    Fields one(element, file, path + "." + name + "[" + std::to_string(levels.size()) + "]");
     TlbLevel level;
     level.entries = one.count("entries");
     level.ways = ways(one, level.entries);
     level.index = index(one, level.entries, level.ways);
+    read_policy(one, level);
     one.done();
     levels.push_back(level);
   }
@@ -145,6 +163,7 @@ TlbDescription tlb(const json& value, const std::string& file) {
   TlbDescription tlb;
   tlb.page = fields.bytes("page", tlb.page);
   tlb.levels = tlb_levels(fields, file, "tlb");
+  if (!fields.any("walk").is_null()) tlb.walk = tlb_levels(fields, file, "tlb", "walk");
   if (const json& field = fields.any("huge"); !field.is_null()) {
     Fields huge(field, file, "tlb.huge");
     tlb.huge_page = huge.bytes("page", tlb.huge_page);

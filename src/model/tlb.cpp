@@ -2,11 +2,17 @@
 
 namespace recount::model {
 
-Tlb::Tlb(const TlbDescription& description)
+Tlb::Tlb(const TlbDescription& description, std::uint64_t seed)
     : page_shift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(description.page)))) {
+  const auto add = [&](std::vector<Level>& to, const TlbLevel& level) {
+    to.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
+                    static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, level.policy, seed++,
+                    level.qlru);
+  };
   for (const TlbLevel& level : description.levels)
-    levels.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-                        static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, Policy::lru, 0);
+    add(levels, level);
+  for (const TlbLevel& level : description.walk)
+    add(walk, level);
 }
 
 bool Tlb::beyond_first(std::uint64_t page, Cause cause) {

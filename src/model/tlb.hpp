@@ -7,10 +7,10 @@
 
 namespace recount::model {
 
-/// Any number of LRU levels; a translation found in one is taken into those before it. Not thread-safe.
+/// Any number of levels; a translation found in one is taken into those before it. Not thread-safe.
 class Tlb {
 public:
-  explicit Tlb(const TlbDescription& description);
+  Tlb(const TlbDescription& description, std::uint64_t seed); ///< of its first level
 
   /// True when some level knows the page. Afterwards all do: the caller walks on false. Accesses to the first
   /// level are not counted here.
@@ -20,6 +20,7 @@ public:
   [[nodiscard]] unsigned page_shift() const { return page_shift_; }
 
   std::vector<Level> levels;
+  std::vector<Level> walk; ///< as TlbDescription::walk
 
 private:
   bool beyond_first(std::uint64_t page, Cause cause);

@@ -104,6 +104,10 @@ Curve finish(const Key& key, Series&& series, statistics::Statistic statistic) {
   for (const auto& [x, gathered] : series.points) {
     Point point{x, {}, gathered.flagged, gathered.least_running};
     if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values, statistic);
+    if (point.y && curve.witness.starts_with("model")) { // draws of placement: their range
+      point.y->low = point.y->min;
+      point.y->high = point.y->max;
+    }
     curve.points.push_back(point);
   }
   return curve;

@@ -52,6 +52,20 @@ std::vector<std::string> disturbances(const Observation& observation) {
   return all;
 }
 
+std::string sampled_flag(double percent, double error) {
+  return fmt::format("sampled {:.2g} % of the accesses, error {:.0f}", percent, std::ceil(error));
+}
+
+std::optional<double> sampling_error(const Observation& observation) {
+  for (const auto& flag : observation.flags) {
+    double percent = 0, error = 0;
+    // NOLINTNEXTLINE(cert-err34-c): what does not match leaves the count of matches small
+    if (std::sscanf(flag.c_str(), "sampled %lf %% of the accesses, error %lf", &percent, &error) == 2)
+      return error;
+  }
+  return {};
+}
+
 std::optional<double> as_double(const Number& number) {
   if (const auto* whole = std::get_if<std::int64_t>(&number)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&number)) return *real;

@@ -69,6 +69,11 @@ inline constexpr double disturbed_percent = 1;
 /// the repetition is not disturbed. A flag without a known share is none, except thermal throttling.
 [[nodiscard]] std::vector<std::string> disturbances(const Observation& observation);
 
+/// The flag of a sampled simulation: the share of the accesses that the samples counted, and the half-width
+/// of the interval of the value. sampling_error() reads the latter; nothing where there is no such flag.
+[[nodiscard]] std::string sampled_flag(double percent, double error);
+[[nodiscard]] std::optional<double> sampling_error(const Observation& observation);
+
 /// Whether an observation of a cache inference is a reading that it took on its way, not a point of a grid of
 /// sizes and strides: a visit, or a chase whose passes are no multiple of the stride.
 [[nodiscard]] bool is_reading(const Observation& observation);

@@ -8,6 +8,7 @@
 #include "command/table_export.hpp"
 #include "command/verdicts.hpp"
 #include "kernel/kernel.hpp"
+#include "sweep/model_modes.hpp"
 #include "sweep/model_time.hpp"
 #include "sweep/options.hpp"
 #include "sweep/plot.hpp"
@@ -147,6 +148,8 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .list("--where", o->conditions, "COND",
                       "keep only points that satisfy COND, e.g. 'stride<=size/2'")
                 .number("-r,--repeat", o->repeat, "N", "repetitions per point (default 5)", {1, 1'000'000})
+                .text("--sample", o->sample, "WHEN", sample_help)
+                .number("--draws", o->draws, "N", draws_help, {1, 1000})
                 .text("--seed", o->seed, "N", "seed of the order of the runs (default: random, printed)")
                 .text("--cpu", o->cpu, "N",
                       "measure on this CPU, or none for no pinning (default: the least disturbed)")

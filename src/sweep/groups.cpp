@@ -1,5 +1,6 @@
 #include "sweep/groups.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -28,6 +29,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
     SweepGroup& group = *at;
     if (o.accesses) group.accesses = o.accesses;
     if (!result::disturbances(o).empty()) ++group.flagged;
+    group.error = std::max(group.error, result::sampling_error(o).value_or(0));
     if (const auto value = result::as_double(o.value)) {
       group.values.push_back(*value);
       group.repetitions.push_back(o.repetition);
@@ -40,6 +42,10 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::vector<SweepGroup> all;
   for (auto& [key, group] : groups) {
     if (!group.values.empty()) group.summary = statistics::summarise(group.values, results.statistic);
+    if (group.summary && group.witness.starts_with("model")) {
+      group.summary->low = group.summary->min - group.error;
+      group.summary->high = group.summary->max + group.error;
+    }
     all.push_back(std::move(group));
   }
   return all;
@@ -52,6 +58,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
   const auto names = varying(groups);
   for (const auto& group : groups)
     for (const std::size_t i : statistics::outliers(group.values)) {
+      if (group.witness.starts_with("model")) break;
       if (group.metric == "tsc_cycles") break; // of the same time as "seconds"
       if (++all > most_named) continue;
       result::Params point;

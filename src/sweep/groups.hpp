@@ -21,6 +21,7 @@ struct SweepGroup {
   std::string reason;
   std::size_t missing = 0; ///< repetitions without a value
   std::size_t flagged = 0; ///< disturbed repetitions
+  double error = 0;        ///< the largest sampling error of a simulation
   std::optional<std::int64_t> accesses;
   /// The statistic divided by the accesses; none where either is not known.
   [[nodiscard]] std::optional<double> per_access() const;

@@ -60,6 +60,11 @@ double places_of_rows(const kernel::MatmulPoint& at) {
 std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const SimulationRow& row,
                                       const model::MachineDescription& machine) {
   if (!model::Setwise::possible(machine)) return {};
+  // Columns of b: the traces of a hashed TLB level recur too rarely.
+  const bool columns = row.variant == Variant::ijk || row.variant == Variant::ijk_mem;
+  if (columns && machine.tlb &&
+      std::ranges::any_of(machine.tlb->levels, [](const auto& level) { return !level.index.empty(); }))
+    return {};
   const bool walking = machine.tlb.has_value(), third = machine.levels.size() > 2;
   const double size = static_cast<double>(at.n) / 1000, places = places_of_rows(at);
   if (places == 1) return size * (third ? pages_with_third_level : walking ? pages_walking : pages_bare);
@@ -88,6 +93,9 @@ double matmul_simulated_seconds(const Job& job) {
   const auto* row = std::ranges::find(simulation_rows, at.variant, &SimulationRow::variant);
   const double n = static_cast<double>(at.n);
   const double replayed = 1e-9 * n * n * n * (machine->tlb ? row->walking : row->bare).replay;
+  if (machine->sampled) // at most five windows per sample, each one turn of the outermost loop or less
+    return std::min(replayed, 1e-9 * std::clamp(n * n, 9e4, 2.2e7) * 30 *
+                                  (machine->tlb ? row->walking : row->bare).replay);
   // What would not be faster set by set is replayed as well.
   return std::min(replayed, setwise_seconds(at, *row, *machine).value_or(replayed));
 }

@@ -8,6 +8,7 @@
 #include "host/cpu.hpp"
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
+#include "sweep/model_modes.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/range.hpp"
 #include "witness/known.hpp"
@@ -107,6 +108,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
     plan.conditions.push_back(sweep::parse_condition(kernel, text));
   plan.repeat = static_cast<int>(o.repeat);
   plan.seed = command::parse_seed(o.seed);
+  plan.modes = parse_modes(o.sample, o.draws);
   plan.metrics = command::list_words(o.metrics);
   for (const auto& metric : plan.metrics)
     witness::demand_known(metric);

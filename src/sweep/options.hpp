@@ -15,8 +15,8 @@ struct SweepOptions {
   std::vector<std::string> kernel;     ///< the positional argument
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
-  std::string seed, cpu, timeout, memory, output, plot, figure, export_to, statistic;
-  long repeat = 5;
+  std::string seed, cpu, timeout, memory, output, plot, figure, export_to, statistic, sample;
+  long repeat = 5, draws = 0;
   bool resume = false, json = false, quiet = false, dry_run = false, no_verdicts = false;
 };
 

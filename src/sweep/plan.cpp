@@ -1,5 +1,6 @@
 #include "sweep/plan.hpp"
 #include "base/shuffle.hpp"
+#include "sweep/model_modes.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -99,7 +100,8 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
     base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (auto&& job : round(model, 0))
-    jobs.push_back(job);
+    for (auto& one : modelled_jobs(job, plan.modes))
+      jobs.push_back(std::move(one));
   return jobs;
 }
 

@@ -21,6 +21,13 @@ struct Axis {
   std::vector<result::ParamValue> values;
 };
 
+/// How the model simulates.
+struct ModelModes {
+  enum class Sample { automatic, always, never };
+  Sample sample = Sample::automatic;
+  int draws = 0; ///< of placement; 0: the fixed one
+};
+
 /// The sweep as asked for.
 struct Plan {
   std::string kernel;
@@ -30,6 +37,7 @@ struct Plan {
   std::vector<std::string> metrics;   ///< empty: each witness's default ones
   int repeat = 5;                     ///< repetitions of each point by each native witness
   std::uint64_t seed = 0;             ///< of the order
+  ModelModes modes = {};
 };
 
 /// A point of the grid that the kernel refuses, and why ("stride 64K is more than half of size 4K").
@@ -66,8 +74,8 @@ struct Job {
 
 /// The runs in the order of execution. Native witnesses first: in each repetition every point by every
 /// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point
-/// once (it is deterministic). The order depends on the seed and on nothing else. Throws recount::Error
-/// (bad_input) for more than five million runs.
+/// once (it is deterministic) or once per draw of placement. The order depends on the seed and on nothing
+/// else. Throws recount::Error (bad_input) for more than five million runs.
 [[nodiscard]] std::vector<Job> schedule(const Plan& plan, const Grid& grid);
 
 /// The plan setting by setting, in canonical text, as in the header of a results file.

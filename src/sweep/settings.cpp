@@ -1,5 +1,5 @@
 #include "result/observation.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/model_modes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,6 +33,7 @@ std::map<std::string, std::string> settings(const Plan& plan) {
   all["witness"] = fmt::format("{}", fmt::join(plan.witnesses, ","));
   if (!plan.metrics.empty()) all["metric"] = fmt::format("{}", fmt::join(plan.metrics, ","));
   all["repeat"] = std::to_string(plan.repeat);
+  add_modes(all, plan.modes);
   return all;
 }
 

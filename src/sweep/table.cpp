@@ -27,7 +27,7 @@ std::string show_per_access(const SweepGroup& group) {
 }
 
 std::string show_interval(const statistics::Summary& s) {
-  return s.n < 2 ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
+  return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
 }
 
 Json json(const result::Params& params) {
@@ -133,6 +133,15 @@ std::string sweep_table(const sweep::Ended& ended) {
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
+  if (std::ranges::any_of(groups, [](const SweepGroup& group) {
+        return group.witness.starts_with("model") && group.summary &&
+               group.summary->low < group.summary->high;
+      }))
+    text += command::wrap(
+                "interval of a modelled value: range of its draws of placement, widened by the error of "
+                "sampling",
+                command::line_width(), 2) +
+            "\n";
   if (const std::string outliers = outliers_text(groups); !outliers.empty())
     text += command::wrap(outliers, command::line_width(), 2) + "\n";
   for (const auto& group : groups)

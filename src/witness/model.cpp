@@ -18,6 +18,8 @@ namespace {
 
 /// Tolerance for counts of the measuring code in a closed form.
 constexpr double stray_counts = 100;
+/// A sampled value is not stated if its error is a larger share of it.
+constexpr double most_error = 0.5;
 
 bool gives(const std::string& metric) {
   return metric != "seconds" && metric != "tsc_cycles";
@@ -72,6 +74,7 @@ public:
       if (const auto pages = task.point.find("pages");
           pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
         machine_ = model::with_huge_pages(*std::move(machine_));
+      if (machine_->placement) machine_->placement->draw = static_cast<std::uint64_t>(task.repetition);
     } catch (const Error& error) { // without cache sizes of the host, closed forms still hold
       if (error.kind() != ErrorKind::unavailable) throw;
       no_machine_ = error.problem().cause;
@@ -102,7 +105,7 @@ public:
     o.accesses = accesses_;
     const auto& values = values_[member];
     if (const auto found = values.find(o.metric); found != values.end())
-      o.value = found->second;
+      take(o, found->second);
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
                              base::did_you_mean(o.metric, model::metric_names(*machine_),
@@ -110,12 +113,32 @@ public:
   }
 
 private:
+  /// A sampled value carries its error.
+  void take(result::Observation& o, std::int64_t value) const {
+    const auto error = errors_.find(o.metric);
+    if (error == errors_.end()) {
+      o.value = value;
+    } else if (error->second > std::max(stray_counts, most_error * static_cast<double>(value))) {
+      o.reason =
+          fmt::format("the samples do not determine it: {} with an error of {:.0f}; without ~sample it "
+                      "is counted completely",
+                      value, error->second);
+    } else {
+      o.value = value;
+      o.flags.push_back(result::sampled_flag(sampled_percent_, error->second));
+    }
+  }
+
   void run() {
     model::Hierarchy caches(model::enough_for(*machine_, metrics_));
     caches.progress.listener = progress_;
     accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
     for (const auto& member : machine_->family)
       values_.push_back(model::metrics(caches, member));
+    errors_ = model::sampling_errors(caches);
+    if (const auto& sampling = caches.sampling)
+      sampled_percent_ =
+          100 * static_cast<double>(sampling->counted) / static_cast<double>(sampling->accesses);
     if (values_.empty()) values_.push_back(model::metrics(caches));
   }
 
@@ -127,6 +150,8 @@ private:
   std::optional<model::MachineDescription> machine_;
   std::string no_machine_;                                  ///< why there is none
   std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member
+  std::map<std::string, double> errors_;                    ///< of sampled values
+  double sampled_percent_ = 100;
   std::int64_t accesses_ = 0;
 };
 

@@ -37,8 +37,8 @@ ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::
     : caches_(machine),
       must_clear_(std::ranges::any_of(machine.levels,
                                       [](const model::LevelDescription& level) {
-                                        return level.policy == model::Policy::plru ||
-                                               level.policy == model::Policy::random;
+                                        return level.policy != model::Policy::lru &&
+                                               level.policy != model::Policy::fifo;
                                       })),
       abilities_(model_abilities(machine, witness, most_bytes)),
       observed_(std::move(observed)) {}

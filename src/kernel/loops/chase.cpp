@@ -94,7 +94,7 @@ public:
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
     const auto next = random_cycle(at.visited(), seed(point));
-    const ModelledPointers memory{caches, next, assumed_base + static_cast<std::uint64_t>(at.offset),
+    const ModelledPointers memory{caches, next, array_base(caches) + static_cast<std::uint64_t>(at.offset),
                                   static_cast<std::uint64_t>(at.stride)};
     model::repeat(
         caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); }, &caches.progress);

@@ -79,6 +79,7 @@ public:
   [[nodiscard]] std::string unsimulated() const override { return {}; }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const ScatterPoint here = at(point);
+    const std::uint64_t base = array_base(caches);
     std::uint64_t offset = 0;
     const auto mask = static_cast<std::uint64_t>(here.mask()), hop = static_cast<std::uint64_t>(here.hop());
     model::repeat(
@@ -86,7 +87,7 @@ public:
         [&] {
           for (std::int64_t i = 0; i < here.visited(); ++i) {
             offset = (offset * scatter_multiplier + hop) & mask;
-            here.stores ? caches.store(assumed_base + offset, 8) : caches.load(assumed_base + offset, 8);
+            here.stores ? caches.store(base + offset, 8) : caches.load(base + offset, 8);
           }
         },
         &caches.progress);

@@ -51,7 +51,7 @@ public:
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
-    const ModelledBytes memory{caches, assumed_base + static_cast<std::uint64_t>(at.offset)};
+    const ModelledBytes memory{caches, array_base(caches) + static_cast<std::uint64_t>(at.offset)};
     model::repeat(
         caches, at.passes, [&] { stride_loop(memory, at.size, at.stride, 1); }, &caches.progress);
     return at.accesses();

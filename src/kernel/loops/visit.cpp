@@ -98,7 +98,7 @@ public:
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const VisitPoint at = checked(point);
     const auto all = places(at.pattern);
-    const std::uint64_t base = assumed_base + static_cast<std::uint64_t>(at.pattern.offset);
+    const std::uint64_t base = array_base(caches) + static_cast<std::uint64_t>(at.pattern.offset);
     model::repeat(
         caches, at.passes, [&] { replay(all, base, 1, caches); }, &caches.progress);
     return at.accesses();

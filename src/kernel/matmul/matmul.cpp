@@ -92,15 +92,17 @@ public:
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     if (vectorised_) throw unavailable(name_, unsimulated());
-    model::NestSimulation(matmul_nest(point), caches.machine()).run(caches);
+    simulation_of(point, caches).run(caches);
     return matmul_point(*this, point).accesses();
   }
   std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
-    model::NestSimulation simulation(matmul_nest(point), caches.machine());
-    caches.progress.part(0, 0.5);
-    simulation.run(caches);
-    caches.reset_counters();
-    caches.progress.part(0.5, 1);
+    auto simulation = simulation_of(point, caches);
+    if (!simulation.sampled()) { // samples are warmed up by themselves
+      caches.progress.part(0, 0.5);
+      simulation.run(caches);
+      caches.reset_counters();
+    }
+    caches.progress.part(simulation.sampled() ? 0 : 0.5, 1);
     simulation.run(caches);
     return matmul_point(*this, point).accesses();
   }
@@ -116,6 +118,10 @@ public:
   }
 
 private:
+  static model::NestSimulation simulation_of(const result::Params& point, const model::Hierarchy& caches) {
+    return {matmul_nest(point, caches.machine().placement), caches.machine()};
+  }
+
   const std::string name_, prose_;
   const bool vectorised_;
   const std::vector<Parameter> parameters_ = matmul_parameters();
@@ -129,10 +135,10 @@ std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches
   return at.accesses();
 }
 
-model::Nest matmul_nest(const result::Params& point) {
+model::Nest matmul_nest(const result::Params& point, const std::optional<model::Placement>& placement) {
   const MatmulPoint at = matmul_point(matmul_kernel(), point);
   model::Recorder recorder;
-  matmul_run(at, RecordedMatrices(at, recorder));
+  matmul_run(at, RecordedMatrices(at, placement, recorder));
   return recorder.nest();
 }
 

@@ -5,7 +5,21 @@
 #include "model/accelerated/recorder.hpp"
 #include "model/hierarchy.hpp"
 
+#include <array>
+#include <optional>
+
 namespace recount::kernel {
+
+/// Addresses of the first elements of a, b, c and t.
+inline std::array<std::uint64_t, 4> matmul_bases(const MatmulPoint& at,
+                                                 const std::optional<model::Placement>& placement) {
+  std::array<std::uint64_t, 4> bases{};
+  for (unsigned matrix = 0; matrix < bases.size(); ++matrix)
+    bases[matrix] = model::array_base(placement, assumed_base, matrix) +
+                    static_cast<std::uint64_t>(at.offset) +
+                    (placement ? 0 : matrix * static_cast<std::uint64_t>(at.pitch()));
+  return bases;
+}
 
 /// A placeholder for a value.
 struct Unvalued {
@@ -41,8 +55,7 @@ class ReplayedMatrices : public TouchedMatrices<ReplayedMatrices, std::int64_t> 
 public:
   ReplayedMatrices(const MatmulPoint& at, model::Hierarchy& caches)
       : caches_(&caches),
-        base_(assumed_base + static_cast<std::uint64_t>(at.offset)),
-        pitch_(static_cast<std::uint64_t>(at.pitch())),
+        bases_(matmul_bases(at, caches.machine().placement)),
         element_(static_cast<unsigned>(at.element)) {}
 
   static std::int64_t least(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
@@ -52,7 +65,7 @@ public:
       body(i);
   }
   Unvalued touch(model::Cause cause, unsigned matrix, std::int64_t i) const {
-    const std::uint64_t address = base_ + matrix * pitch_ + static_cast<std::uint64_t>(i) * element_;
+    const std::uint64_t address = bases_[matrix] + static_cast<std::uint64_t>(i) * element_;
     if (cause == model::Cause::store)
       caches_->store(address, element_);
     else
@@ -62,18 +75,16 @@ public:
 
 private:
   model::Hierarchy* caches_;
-  std::uint64_t base_, pitch_;
+  std::array<std::uint64_t, 4> bases_;
   unsigned element_;
 };
 
 /// Records the loop nest.
 class RecordedMatrices : public TouchedMatrices<RecordedMatrices, model::Affine> {
 public:
-  RecordedMatrices(const MatmulPoint& at, model::Recorder& recorder)
-      : recorder_(&recorder),
-        base_(static_cast<std::int64_t>(assumed_base) + at.offset),
-        pitch_(at.pitch()),
-        element_(at.element) {}
+  RecordedMatrices(const MatmulPoint& at, const std::optional<model::Placement>& placement,
+                   model::Recorder& recorder)
+      : recorder_(&recorder), bases_(matmul_bases(at, placement)), element_(at.element) {}
 
   template <class X>
   static model::Bound least(const X& x, std::int64_t y) {
@@ -84,14 +95,15 @@ public:
     recorder_->loop(first, last, step, body);
   }
   Unvalued touch(model::Cause cause, unsigned matrix, const model::Affine& i) const {
-    recorder_->access(cause, matrix, i * element_ + (base_ + matrix * pitch_),
+    recorder_->access(cause, matrix, i * element_ + static_cast<std::int64_t>(bases_[matrix]),
                       static_cast<unsigned>(element_));
     return {};
   }
 
 private:
   model::Recorder* recorder_;
-  std::int64_t base_, pitch_, element_;
+  std::array<std::uint64_t, 4> bases_;
+  std::int64_t element_;
 };
 
 } // namespace recount::kernel

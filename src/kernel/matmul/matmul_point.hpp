@@ -16,7 +16,8 @@ namespace recount::kernel {
 std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches);
 
 /// The loops and accesses at a point.
-[[nodiscard]] model::Nest matmul_nest(const result::Params& point);
+[[nodiscard]] model::Nest matmul_nest(const result::Params& point,
+                                      const std::optional<model::Placement>& placement = {});
 
 struct MatmulPoint {
   enum class Variant { ijk, ijk_mem, ikj, transposed, blocked };

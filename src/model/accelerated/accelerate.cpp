@@ -1,5 +1,7 @@
 #include "model/accelerated/accelerate.hpp"
 
+#include "model/accelerated/sampled.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -36,13 +38,18 @@ double replaying(const Program& program, const MachineDescription& machine) {
 } // namespace
 
 NestSimulation::NestSimulation(const Nest& nest, const MachineDescription& machine, const Acceleration& how)
-    : program_(prepare(nest)), how_(how), plain_(replaying(program_, machine)), replay_(program_) {
-  if (how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
+    : program_(prepare(nest)),
+      how_(how),
+      sampled_(machine.sampled && SampledReplay(program_).worth()),
+      plain_(replaying(program_, machine)),
+      replay_(program_) {
+  if (!sampled_ && how.setwise && Setwise::possible(machine) && aligned(nest, machine.levels.front().line) &&
       program_.most_accesses < TraceTime::accesses)
     setwise_.emplace(machine, program_, how.limits);
 }
 
 void NestSimulation::run(Hierarchy& caches) {
+  if (sampled_) return SampledReplay(program_).run(caches);
   if (setwise_ && !setwise_->run(caches, how_.always ? std::numeric_limits<double>::infinity() : plain_))
     setwise_.reset();
   else if (setwise_)

@@ -29,12 +29,15 @@ public:
   /// every access would give, in every count and in the state.
   void run(Hierarchy& caches);
 
+  /// Whether run() simulates samples: the machine says so, and they are fewer accesses than the nest makes.
+  [[nodiscard]] bool sampled() const { return sampled_; }
   /// Null when the nest is replayed access by access.
   [[nodiscard]] const Setwise* setwise() const { return setwise_ ? &*setwise_ : nullptr; }
 
 private:
   Program program_;
   Acceleration how_;
+  bool sampled_;
   double plain_; ///< nanoseconds that replaying may take at best
   std::optional<Setwise> setwise_;
   Replay replay_;

@@ -83,6 +83,7 @@ private:
           return level.inclusion == Inclusion::non_inclusive;
         }))
       return 0;
+    if (machine.tlb && machine.tlb->levels.front().policy != Policy::lru) return 0;
     const std::int64_t ways = machine.levels.front().ways;
     return static_cast<std::size_t>(machine.tlb ? std::min(ways, machine.tlb->levels.front().ways) : ways);
   }

@@ -9,7 +9,7 @@ LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limit
     : shape_(shape),
       limits_(limits),
       traces_(traces),
-      plru_(shape.rules.policy == Policy::plru),
+      has_word_(has_word(shape.rules.policy)),
       uneven_(!shape.below.memory &&
               (shape.index.sets() << shape.below.up) % (std::uint64_t{1} << shape.below.down) != 0),
       one_(shape.rules),
@@ -36,12 +36,12 @@ bool LevelSimulator::run(std::int64_t set, std::span<const PlacedTrace> in, std:
     here.all()[way] =
         entries[way] == Level::empty ? Level::empty : (entries[way] >> 1) / sets << 1 | (entries[way] & 1);
   one_.level().write(0, here.all());
-  if (plru_) one_.level().trees()[0] = *tree;
+  if (has_word_) one_.level().words()[0] = *tree;
   apply({0, in.size()});
   one_.level().read(0, entries);
   for (Level::Entry& entry : entries)
     if (entry != Level::empty) entry = shape_.index.line_of(number, entry >> 1) << 1 | (entry & 1);
-  if (plru_) *tree = one_.level().trees()[0];
+  if (has_word_) *tree = one_.level().words()[0];
   return !lost_;
 }
 

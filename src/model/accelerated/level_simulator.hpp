@@ -149,12 +149,12 @@ private:
       events += traces_.about(trace.id).events;
     return events;
   }
-  [[nodiscard]] std::uint64_t tree() { return plru_ ? one_.level().trees()[0] : 0; }
+  [[nodiscard]] std::uint64_t tree() { return has_word_ ? one_.level().words()[0] : 0; }
 
   LevelShape shape_;
   LevelLimits limits_;
   SetTraces& traces_;
-  bool plru_;
+  bool has_word_;
   bool uneven_; ///< lines lie differently in the lines below
   /// Of a slot with several lines: bits of its address below, and of its line and the set, that decide which
   /// of its lines meet in a set below. Where both index functions are linear, none.

@@ -74,7 +74,7 @@ bool LevelSimulator::encode_state(Range in, const Slots& slots, std::span<const 
         key_.push_back(static_cast<std::uint64_t>(set_));
       }
     }
-  if (plru_) key_.push_back(tree());
+  if (has_word_) key_.push_back(tree());
   add_entries(entries, slots, key_, [](std::int64_t) { return std::int64_t{0}; });
   return true;
 }
@@ -97,7 +97,7 @@ const std::uint64_t* LevelSimulator::store_outcome(const Slots& slots, std::span
       ++head.counts;
     }
   words_[0] = head.pack();
-  if (plru_) words_.push_back(tree());
+  if (has_word_) words_.push_back(tree());
   add_entries(SetEntries(one_.level(), shape_.rules.ways).all(), slots, words_, was);
   for (std::size_t i = pieces; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
@@ -118,7 +118,7 @@ void LevelSimulator::apply_outcome(const Slots& slots, std::span<const Level::En
     const CountWord count = CountWord::unpack(*outcome);
     one_.counts[count.counter] += count.by;
   }
-  if (plru_) one_.level().trees()[0] = *outcome++;
+  if (has_word_) one_.level().words()[0] = *outcome++;
   const auto line = [&](std::uint32_t slot, std::int64_t distance) {
     return slot == EntryWord::foreign ? line_of(old[static_cast<std::size_t>(distance)])
                                       : slots[slot].anchor + distance;

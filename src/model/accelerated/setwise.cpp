@@ -53,7 +53,7 @@ LevelShape cache_shape(const MachineDescription& machine, std::size_t at) {
 LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
   const TlbLevel& level = machine.tlb->levels[at];
   LevelShape shape;
-  shape.rules = {static_cast<std::uint64_t>(level.ways), Policy::lru, Write::back, true, 0};
+  shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, Write::back, true, 0};
   shape.index = index_of(level);
   const LevelDescription& first = machine.levels.front();
   if (at + 1 < machine.tlb->levels.size())
@@ -72,16 +72,21 @@ LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
 
 bool Setwise::possible(const MachineDescription& machine) {
   if (machine.levels.size() > TraceTime::levels || !machine.family.empty()) return false;
+  if (machine.placement && !machine.placement->contiguous) return false;
   // The accesses of a loop reach the sets of the first level in turn: that must not be hashed.
   const auto told = [](const auto& levels) {
     return levels.front().index.empty() &&
            std::ranges::all_of(levels, [](const auto& level) { return index_of(level).invertible(); });
   };
   if (!told(machine.levels) || (machine.tlb && !told(machine.tlb->levels))) return false;
+  // A further hit must change nothing, which ages may not hold to.
+  const auto plain = [](const auto& level) {
+    return level.policy != Policy::random && level.policy != Policy::qlru;
+  };
+  if (machine.tlb && (!std::ranges::all_of(machine.tlb->levels, plain) || !machine.tlb->walk.empty()))
+    return false;
   for (const LevelDescription& level : machine.levels)
-    if (level.policy == Policy::random || level.inclusion != Inclusion::non_inclusive ||
-        !level.prefetch.empty())
-      return false;
+    if (!plain(level) || level.inclusion != Inclusion::non_inclusive || !level.prefetch.empty()) return false;
   return true;
 }
 
@@ -103,8 +108,8 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const LevelShape& shape = shapes[(i + tlbs_) % shapes.size()];
     const auto sets = static_cast<std::size_t>(shape.index.sets());
-    Place place{word, word + sets * shape.rules.ways, shape.rules.policy == Policy::plru};
-    word = place.trees + (place.plru ? sets : 0) + 1; // and the state of the random numbers
+    Place place{word, word + sets * shape.rules.ways, has_word(shape.rules.policy)};
+    word = place.words + (place.has_words ? sets : 0) + 1; // and the state of the random numbers
     places.push_back(place);
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -133,7 +138,7 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
   const double before = processor_time() - budget.start;
   double until_last = before;
   for (std::size_t set = 0; set < sets; ++set) {
-    std::uint64_t* const tree = place.plru ? &state[place.trees + set] : nullptr;
+    std::uint64_t* const tree = place.has_words ? &state[place.words + set] : nullptr;
     if (sequencer_.bytes() > limits_.bytes / 8) sequencer_.forget();
     if (sequenced && traces_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
     if (!simulator.run(static_cast<std::int64_t>(set), in[set],

@@ -46,8 +46,8 @@ private:
     double start = 0, worth = 0;
   };
   struct Place { ///< of a level among the words of Hierarchy::state()
-    std::size_t entries = 0, trees = 0;
-    bool plru = false;
+    std::size_t entries = 0, words = 0;
+    bool has_words = false;
   };
 
   bool free_memory(std::size_t at);

@@ -165,7 +165,9 @@ BOOST_AUTO_TEST_CASE(the_model_is_announced_by_what_its_machine_allows) {
   for (const char* variant : {"ijk", "ijk-mem", "ikj", "transposed", "blocked"}) {
     // Below an inclusive third level every access is replayed.
     BOOST_TEST(20 * seconds(variant, 3000, "i7-9700~no-tlb") < seconds(variant, 3000, "i7-9700-l3~no-tlb"));
-    BOOST_TEST(3 * seconds(variant, 3000, "i7-9700") < seconds(variant, 3000, "i7-9700-l3"));
+    // Columns of b miss in the hashed second level of the TLB, which is replayed as well.
+    const std::string hashed = std::string(variant).starts_with("ijk") ? "i7-9700~sample" : "i7-9700";
+    BOOST_TEST(3 * seconds(variant, 3000, hashed) < seconds(variant, 3000, "i7-9700-l3"));
     for (const char* machine : {"i7-9700", "i7-9700~no-tlb", "i7-9700-l3"}) {
       for (std::int64_t n = 600; n < 3000; n += 400)
         BOOST_TEST(seconds(variant, n, machine) < seconds(variant, n + 400, machine));

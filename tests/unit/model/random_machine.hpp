@@ -54,6 +54,22 @@ inline std::vector<recount::model::Prefetcher> random_prefetchers(Chance& chance
   return all;
 }
 
+/// Of a LevelDescription or a TlbLevel.
+inline void random_policy(Chance& chance, auto& level, bool first) {
+  using namespace recount::model;
+  level.policy = static_cast<Policy>(chance.from(0, first ? 4 : 5));
+  if (level.policy == Policy::lru_plru4 && level.ways % 4 != 0) level.policy = Policy::plru;
+  if (level.policy != Policy::qlru) return;
+  constexpr unsigned hits[5][2] = {{0, 0}, {1, 0}, {1, 1}, {2, 0}, {2, 1}}; // of ages 3 and 2
+  const auto& hit = hits[chance.from(0, 4)];
+  const auto update = static_cast<unsigned>(chance.from(0, 3));
+  level.qlru = {{0, 0, hit[1], hit[0]},
+                static_cast<unsigned>(chance.from(0, 3)),
+                update > 1 ? 1 : static_cast<unsigned>(chance.from(0, 2)),
+                update,
+                chance.one_in(2)};
+}
+
 inline recount::model::LevelDescription random_level(Chance& chance, std::size_t i, std::int64_t line) {
   using namespace recount::model;
   LevelDescription level;
@@ -63,10 +79,7 @@ inline recount::model::LevelDescription random_level(Chance& chance, std::size_t
   const std::int64_t sets = chance.from(1, 4) * chance.from(1, 3) + static_cast<std::int64_t>(i);
   level.size = level.line * level.ways * sets;
   if (chance.one_in(4)) level.index = random_masks(chance, sets, chance.one_in(2));
-  level.policy = static_cast<Policy>(chance.from(0, 3));
-  if (level.policy == Policy::plru && level.ways != 1 && level.ways != 2 && level.ways != 4 &&
-      level.ways != 8)
-    level.policy = Policy::lru;
+  random_policy(chance, level, i == 0);
   level.write = chance.one_in(4) ? Write::through : Write::back;
   level.allocate = !chance.one_in(4);
   if (chance.one_in(4)) level.prefetch = random_prefetchers(chance);
@@ -109,6 +122,12 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
       const std::int64_t sets = chance.from(1, 4);
       tlb.levels.push_back({ways * sets, ways});
       if (chance.one_in(3)) tlb.levels.back().index = random_masks(chance, sets, chance.one_in(2));
+      if (chance.one_in(3)) random_policy(chance, tlb.levels.back(), tlb.levels.size() == 1);
+    }
+    for (std::int64_t i = chance.one_in(3) ? chance.from(1, 3) : 0; i > 0; --i) {
+      const std::int64_t ways = chance.from(1, 4);
+      tlb.walk.push_back({ways * chance.from(1, 2), ways});
+      if (chance.one_in(3)) random_policy(chance, tlb.walk.back(), false);
     }
     machine.tlb = tlb;
   }

@@ -15,10 +15,13 @@ void one_more(std::array<std::int64_t, causes>& counter, Cause cause) {
 } // namespace
 
 Cache::Cache(std::int64_t sets, std::int64_t ways, Policy policy, std::uint64_t seed,
-             const std::vector<std::uint64_t>& masks)
-    : policy_(policy), masks_(masks), random_(seed) {
+             const std::vector<std::uint64_t>& masks, const Qlru& qlru)
+    : policy_(policy), masks_(masks), qlru_(qlru), random_(seed) {
   const auto n = static_cast<std::size_t>(ways);
-  sets_.resize(static_cast<std::size_t>(sets), Set{std::vector<Slot>(n), std::vector<bool>(n, false)});
+  Set set{std::vector<Slot>(n), std::vector<bool>(4 * n, false), std::vector<int>(n, 3), {}};
+  for (std::size_t group = 0; group < (n + 3) / 4; ++group)
+    set.group_used.push_back(-static_cast<long>(group)); // before any use the first was used last
+  sets_.resize(static_cast<std::size_t>(sets), set);
 }
 
 // Bit i of the set: the line's bits that mask i selects, added up one by one, modulo two.
@@ -41,27 +44,77 @@ Slot* Cache::find(std::uint64_t line) {
   return nullptr;
 }
 
+// From the root down: the half that does not hold the way is next to be replaced. The tree of `size` leaves
+// from way `low` on has its nodes from 4 * low on.
+void Cache::mark_tree(Set& s, std::size_t way, std::size_t low, std::size_t size) {
+  std::size_t first = low, last = low + size, node = 0;
+  while (last - first > 1) {
+    const std::size_t middle = (first + last) / 2;
+    const bool in_right = way >= middle;
+    s.right_next[3 * low + node] = !in_right;
+    node = 2 * node + (in_right ? 2 : 1);
+    (in_right ? first : last) = middle;
+  }
+}
+
+std::size_t Cache::pointed_at(const Set& s, std::size_t low, std::size_t size) {
+  std::size_t first = low, last = low + size, node = 0;
+  while (last - first > 1) {
+    const std::size_t middle = (first + last) / 2;
+    const bool right = s.right_next[3 * low + node];
+    node = 2 * node + (right ? 2 : 1);
+    (right ? first : last) = middle;
+  }
+  return first;
+}
+
+void Cache::update_ages(Set& s, int but) const {
+  const int n = static_cast<int>(s.ages.size());
+  int greatest = -1;
+  for (int i = 0; i < n; ++i)
+    if (!(qlru_.update == 1 && i == but)) greatest = std::max(greatest, s.ages[static_cast<std::size_t>(i)]);
+  if (greatest < 0) return;
+  for (int i = 0; i < n; ++i) {
+    int& age = s.ages[static_cast<std::size_t>(i)];
+    if (qlru_.update == 0) age += 3 - greatest;
+    if (qlru_.update == 1 && i != but) age += 3 - greatest;
+    if (qlru_.update == 2 && greatest < 3) age += 1;
+    if (qlru_.update == 3 && greatest < 3 && i != but) age += 1;
+  }
+}
+
 void Cache::mark_used(std::uint64_t line) {
   Slot* const slot = find(line);
   if (slot == nullptr) return;
   slot->used = ++now_;
-  if (policy_ != Policy::plru) return;
-  // From the root down: the half that does not hold the slot is next to be replaced.
   Set& s = set(line);
-  std::size_t low = 0, high = s.slots.size(), node = 0;
   const auto way = static_cast<std::size_t>(slot - s.slots.data());
-  while (high - low > 1) {
-    const std::size_t middle = (low + high) / 2;
-    const bool in_right = way >= middle;
-    s.right_next[node] = !in_right;
-    node = 2 * node + (in_right ? 2 : 1);
-    (in_right ? low : high) = middle;
+  std::size_t leaves = 1;
+  while (leaves < s.slots.size())
+    leaves *= 2;
+  if (policy_ == Policy::plru) mark_tree(s, way, 0, leaves);
+  if (policy_ == Policy::lru_plru4) {
+    mark_tree(s, way, way / 4 * 4, 4);
+    s.group_used[way / 4] = now_;
+  }
+  if (policy_ == Policy::qlru) {
+    int& age = s.ages[way];
+    if (slot->arrived == 0) // it comes in
+      age = static_cast<int>(qlru_.miss);
+    else if (age < 2)
+      age = 0;
+    else
+      age = static_cast<int>(qlru_.hit[static_cast<std::size_t>(age)]);
+    if (!qlru_.on_miss_only) update_ages(s, static_cast<int>(way));
   }
 }
 
 std::size_t Cache::choose(Set& s) {
+  if (policy_ == Policy::qlru && qlru_.on_miss_only) update_ages(s, -1);
+  std::vector<std::size_t> vacant;
   for (std::size_t i = 0; i < s.slots.size(); ++i)
-    if (!s.slots[i].full) return i;
+    if (!s.slots[i].full) vacant.push_back(i);
+  if (!vacant.empty()) return policy_ == Policy::qlru && qlru_.replace == 2 ? vacant.back() : vacant.front();
   std::size_t best = 0;
   switch (policy_) {
   case Policy::lru:
@@ -73,14 +126,18 @@ std::size_t Cache::choose(Set& s) {
       if (s.slots[i].arrived < s.slots[best].arrived) best = i;
     return best;
   case Policy::plru: {
-    std::size_t low = 0, high = s.slots.size(), node = 0;
-    while (high - low > 1) {
-      const std::size_t middle = (low + high) / 2;
-      const bool right = s.right_next[node];
-      node = 2 * node + (right ? 2 : 1);
-      (right ? low : high) = middle;
-    }
-    return low;
+    std::size_t leaves = 1;
+    while (leaves < s.slots.size())
+      leaves *= 2;
+    return std::min(pointed_at(s, 0, leaves), s.slots.size() - 1);
+  }
+  case Policy::lru_plru4: {
+    const auto oldest = std::min_element(s.group_used.begin(), s.group_used.end()) - s.group_used.begin();
+    return pointed_at(s, 4 * static_cast<std::size_t>(oldest), 4);
+  }
+  case Policy::qlru: {
+    const auto old = std::find(s.ages.begin(), s.ages.end(), 3);
+    return old == s.ages.end() ? 0 : static_cast<std::size_t>(old - s.ages.begin());
   }
   case Policy::random: break;
   }
@@ -99,22 +156,69 @@ Slot Cache::place(std::uint64_t line, bool dirty) {
   Set& s = set(line);
   Slot& slot = s.slots[choose(s)];
   const Slot left = slot;
-  slot = Slot{true, dirty, line, 0, ++now_};
+  slot = Slot{true, dirty, line, 0, 0};
   mark_used(line);
+  slot.arrived = ++now_;
   return left;
+}
+
+namespace {
+
+std::uint64_t splitmix(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  std::uint64_t z = state;
+  z = (z ^ z / (1ull << 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z / (1ull << 27)) * 0x94d049bb133111ebu;
+  return z ^ z / (1ull << 31);
+}
+
+std::uint64_t below(std::uint64_t random, std::uint64_t n) {
+  return ((random / (1ull << 32)) * n + (random % (1ull << 32)) * n / (1ull << 32)) / (1ull << 32);
+}
+
+} // namespace
+
+Pages::Pages(const Placement& placement) : placement_(placement) {
+  std::uint64_t state = placement.draw * (1ull << 32);
+  const std::uint64_t run = below(splitmix(state), 10);
+  for (std::uint64_t i = 0; i < (placement.run ? *placement.run : run); ++i)
+    run_bytes_ *= 2;
+  run_bytes_ = std::max(run_bytes_, static_cast<std::uint64_t>(placement.page));
+  key_ = splitmix(state);
+}
+
+std::uint64_t Pages::physical(std::uint64_t address) const {
+  if (placement_.contiguous) return address;
+  const std::uint64_t top = address / (1ull << 60) * (1ull << 60), runs = (1ull << 60) / run_bytes_;
+  std::uint64_t run = (address - top) / run_bytes_;
+  run = (run + key_ % runs) % runs;
+  run = run * 0xbf58476d1ce4e5b9u % runs; // the product modulo 2^64 is right modulo a smaller power of two
+  run ^= run / (1u << 20);
+  run = run * 0x94d049bb133111ebu % runs;
+  run ^= run / (1u << 20);
+  return top + run * run_bytes_ + address % run_bytes_;
+}
+
+std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
+  std::uint64_t state = placement_.draw * (1ull << 32) + 2 + array;
+  const auto page = static_cast<std::uint64_t>(placement_.page);
+  return assumed + array * (1ull << 41) + page * below(splitmix(state), (1ull << 32) / page);
 }
 
 Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   std::uint64_t seed = machine.seed;
   for (const LevelDescription& level : machine.levels)
-    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index);
+    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
   counts.levels.resize(caches_.size());
   counts.prefetch.resize(caches_.size());
   pages_.resize(caches_.size());
   untouched_.resize(caches_.size());
   if (!machine.tlb) return;
+  seed = machine.seed + 64;
   for (const TlbLevel& level : machine.tlb->levels)
-    tlbs_.emplace_back(level.sets(), level.ways, Policy::lru, 0, level.index);
+    tlbs_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+  for (const TlbLevel& level : machine.tlb->walk)
+    walks_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
   counts.tlb.resize(tlbs_.size());
 }
 
@@ -123,7 +227,7 @@ void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
   const auto line = static_cast<std::uint64_t>(machine_.levels[0].line);
   for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
     if (machine_.tlb) translate(l * line, cause);
-    ask(0, l * line, cause, cause == Cause::store);
+    ask(0, physical(l * line), cause, cause == Cause::store);
   }
 }
 
@@ -137,10 +241,25 @@ void Simulator::translate(std::uint64_t address, Cause cause) {
   }
   for (std::size_t i = 0; i < found; ++i)
     if (tlbs_[i].place(page, false).full) counts.tlb[i].evictions += 1;
-  if (found < tlbs_.size())
+  if (found < tlbs_.size()) {
     tlbs_[found].mark_used(page);
-  else
-    ask(0, (std::uint64_t{1} << 60) + 8 * page, Cause::walk, false);
+    return;
+  }
+  // Down the page table, from below the first level whose part is known.
+  std::vector<std::uint64_t> parts{page};
+  for (Cache& known : walks_) {
+    const std::uint64_t part = parts.back() / 512;
+    if (known.find(part) != nullptr) {
+      known.mark_used(part);
+      break;
+    }
+    parts.push_back(part);
+  }
+  for (std::size_t above = parts.size() - 1; above > 0; --above) {
+    walks_[above - 1].place(parts[above], false);
+    ask(0, physical((16 + above) * (std::uint64_t{1} << 56) + 8 * parts[above]), Cause::walk, false);
+  }
+  ask(0, physical((std::uint64_t{1} << 60) + 8 * page), Cause::walk, false);
 }
 
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {

@@ -23,24 +23,42 @@ struct Slot {
 struct Set {
   std::vector<Slot> slots;
   std::vector<bool> right_next; // tree-PLRU: node n's children are 2n+1 and 2n+2
+  std::vector<int> ages;        // QLRU
+  std::vector<long> group_used; // of the groups of four
 };
 
 class Cache {
 public:
   Cache(std::int64_t sets, std::int64_t ways, recount::model::Policy policy, std::uint64_t seed,
-        const std::vector<std::uint64_t>& masks);
+        const std::vector<std::uint64_t>& masks, const recount::model::Qlru& qlru);
   Slot* find(std::uint64_t line);
   void mark_used(std::uint64_t line);
   Slot place(std::uint64_t line, bool dirty); // what left; not full: nothing did
 
 private:
+  void mark_tree(Set& set, std::size_t way, std::size_t low, std::size_t size);
+  static std::size_t pointed_at(const Set& set, std::size_t low, std::size_t size);
+  void update_ages(Set& set, int but) const;
   std::size_t choose(Set& set);
   Set& set(std::uint64_t line);
   std::vector<Set> sets_;
   recount::model::Policy policy_;
   std::vector<std::uint64_t> masks_;
+  recount::model::Qlru qlru_;
   std::uint64_t random_;
   long now_ = 0;
+};
+
+/// Placement of a draw, by division and multiplication modulo powers of two.
+class Pages {
+public:
+  explicit Pages(const recount::model::Placement& placement);
+  [[nodiscard]] std::uint64_t physical(std::uint64_t address) const;
+  [[nodiscard]] std::uint64_t base(std::uint64_t assumed, unsigned array) const;
+
+private:
+  recount::model::Placement placement_;
+  std::uint64_t run_bytes_ = 4096, key_ = 0;
 };
 
 class Simulator {
@@ -70,8 +88,12 @@ private:
   };
   recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
 
+  [[nodiscard]] std::uint64_t physical(std::uint64_t address) const {
+    return machine_.placement ? Pages(*machine_.placement).physical(address) : address;
+  }
+
   recount::model::MachineDescription machine_;
-  std::vector<Cache> caches_, tlbs_;
+  std::vector<Cache> caches_, tlbs_, walks_;
   std::vector<std::map<std::uint64_t, Page>> pages_;                         // by level
   std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched_; // prefetched lines, by level
   long now_ = 0;

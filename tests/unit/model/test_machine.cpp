@@ -70,7 +70,16 @@ const std::vector<Wrong> wrongs = {
         "tlb": {"levels": [{"entries": 12, "ways": 4, "index": "xor"}]}})",
      {"tlb.levels[0].index", "not 3"}},
     {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is not a multiple"}},
-    {one_level(R"("size": 192, "line": 64, "ways": 3, "policy": "plru")"), {"levels[0].policy: plru needs"}},
+    {one_level(R"("size": 4160, "line": 64, "ways": 65, "policy": "plru")"),
+     {"levels[0].policy: is for at most 64 ways"}},
+    {one_level(R"("size": 384, "line": 64, "ways": 6, "policy": "lru-plru4")"),
+     {"levels[0].policy: lru-plru4 needs"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "srrip")"), {"levels[0].policy: QLRU"}},
+    {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "QLRU_H00_M1_R2_U2")"),
+     {"levels[0].policy: is no variant"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
+        "tlb": {"levels": [{"entries": 12, "ways": 4}], "walk": [{"entries": 3, "ways": 2}]}})",
+     {"tlb.walk[0].ways"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "latency": -4)"),
      {"levels[0].latency: must be a number"}},
@@ -205,14 +214,52 @@ BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
   BOOST_TEST((m.tlb->levels[0].entries == 64 && m.tlb->levels[0].ways == 4));
   BOOST_TEST((m.tlb->levels[1].entries == 1536 && m.tlb->levels[1].ways == 12));
   // TLBleed: the set is bits 12 to 18 of the address XOR bits 19 to 25.
-  const MachineDescription hashed = machine("i7-9700-prefetch");
-  const std::vector<std::uint64_t>& masks = hashed.tlb->levels[1].index;
-  BOOST_REQUIRE(masks.size() == 7u);
-  for (unsigned bit = 0; bit < 7; ++bit)
-    BOOST_TEST(masks[bit] == ((1u << (12 + bit) | 1u << (19 + bit)) >> 12));
-  BOOST_TEST(hashed.tlb->huge[1].index.empty()); // of 2 MiB pages nothing is published
+  for (const MachineDescription& hashed : {m, shared, machine("i7-9700-prefetch")}) {
+    const std::vector<std::uint64_t>& masks = hashed.tlb->levels[1].index;
+    BOOST_REQUIRE(masks.size() == 7u);
+    for (unsigned bit = 0; bit < 7; ++bit)
+      BOOST_TEST(masks[bit] == ((1u << (12 + bit) | 1u << (19 + bit)) >> 12));
+    BOOST_TEST(hashed.tlb->huge[1].index.empty()); // of 2 MiB pages nothing is published
+  }
   BOOST_TEST(m.source.find("Intel") != std::string::npos);
   BOOST_TEST(m.name == "i7-9700");
+}
+
+// A set of L1 is filled by lines 4 KiB apart. After 12 of them the first group of four is the least recently
+// used, and its tree points at the first line.
+BOOST_AUTO_TEST_CASE(the_first_level_of_an_ice_lake_has_trees_of_four) {
+  const MachineDescription m = machine("i5-1035g1");
+  BOOST_TEST((m.levels[0].sets() == 64 && m.levels[1].sets() == 1024));
+  Hierarchy caches(m);
+  for (std::uint64_t line = 0; line < 13; ++line)
+    caches.load(line << 12, 8);
+  const auto misses = [&] { return caches.counts().levels[0].missed(Cause::load); };
+  BOOST_TEST(misses() == 13);
+  for (std::uint64_t line = 1; line < 13; ++line)
+    caches.load(line << 12, 8);
+  BOOST_TEST(misses() == 13);
+  caches.load(0, 8);
+  BOOST_TEST(misses() == 14);
+}
+
+// 256 sets of 4: lines 16 KiB apart share one. After 0 1 2 3 0 the tree points at 2. Pages 1 MiB apart share
+// one of the 256 sets of the second level of the TLB, which holds five of them; the first level holds all.
+BOOST_AUTO_TEST_CASE(a_neoverse_n1_has_pseudo_lru_and_a_tlb_of_five_ways) {
+  const MachineDescription m = machine("neoverse-n1");
+  Hierarchy caches(altered(m, "no-tlb")); // walks read lines of the same set
+  for (const std::uint64_t line : {0u, 1u, 2u, 3u, 0u, 4u, 1u, 2u})
+    caches.load(line << 14, 8);
+  BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 6); // 0 to 4, and 2 again
+  MachineDescription second = m;
+  second.tlb->levels.erase(second.tlb->levels.begin());
+  Hierarchy translations(second);
+  for (int pass = 0; pass < 2; ++pass)
+    for (std::uint64_t page = 0; page < 5; ++page)
+      translations.load(page << 20, 8);
+  BOOST_TEST(translations.counts().tlb[0].missed(Cause::load) == 5);
+  translations.load(5u << 20, 8);
+  translations.load(0, 8); // evicted
+  BOOST_TEST(translations.counts().tlb[0].missed(Cause::load) == 7);
 }
 
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {

@@ -2,6 +2,7 @@
 #include "../../host/sweep/kernels.hpp"
 #include "host/cpu.hpp"
 #include "sweep/condition.hpp"
+#include "sweep/model_modes.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/session.hpp"
 
@@ -181,6 +182,38 @@ BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {
   BOOST_TEST(holds(said, "--max-memory 255"), said);
   session.plan.witnesses = {"model:i7-9700"}; // a model needs none
   BOOST_TEST(complaint([&] { check_memory(session, 255, "x"); }).empty());
+}
+
+BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
+  const auto job = [](const char* name, std::int64_t n, const char* witness) {
+    const auto& kernel = kernel::find(name);
+    const bool product = kernel.name() == "matmul";
+    return Job{name,
+               kernel::complete(kernel, product ? result::Params{{"n", n}} : result::Params{}),
+               0,
+               witness,
+               {"PAPI_L1_DCM", "PAPI_L2_DCM"}};
+  };
+  const auto made = [](const Job& one, const char* sample, long draws) {
+    std::string all;
+    for (const Job& each : modelled_jobs(one, parse_modes(sample, draws)))
+      all += std::to_string(each.repetition) + ' ' + each.witness + ", ";
+    return all;
+  };
+  const Job small = job("matmul", 64, "model:i7-9700"), large = job("matmul", 3000, "model:i7-9700");
+  BOOST_TEST(made(small, "", 0) == "0 model:i7-9700, ");
+  BOOST_TEST(made(large, "", 0) == "0 model:i7-9700~sample, "); // completely: far more than a minute
+  BOOST_TEST(made(large, "never", 0) == "0 model:i7-9700, ");
+  BOOST_TEST(made(small, "always", 2) ==
+             "0 model:i7-9700~pages=any~sample, 1 model:i7-9700~pages=any~sample, ");
+  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~pages=4"), "", 2) ==
+             "0 model:i7-9700~pages=4, 1 model:i7-9700~pages=4, ");
+  BOOST_TEST(made(job("stride", 0, "model:i7-9700"), "always", 0) == "0 model:i7-9700, "); // no loop nest
+  BOOST_TEST(made(job("matmul", 64, "clock"), "always", 9) == "0 clock, ");
+  // The first level of 4 KiB per way and no TLB: no draw can differ from another.
+  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~l1=32K/8~no-tlb"), "", 9) ==
+             "0 model:i7-9700~l1=32K/8~no-tlb, ");
+  BOOST_CHECK_THROW((void)parse_modes("allways", 0), recount::Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

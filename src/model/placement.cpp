@@ -1,0 +1,63 @@
+#include "model/placement.hpp"
+
+#include "base/random.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+
+namespace recount::model {
+
+namespace {
+
+constexpr unsigned address_bits = 60; ///< the page table begins at 2^60
+constexpr unsigned small_page_shift = 12;
+
+/// The generator of a draw.
+std::uint64_t generator(std::uint64_t draw) {
+  return draw << 32;
+}
+
+unsigned run_shift(const Placement& placement) {
+  std::uint64_t state = generator(placement.draw);
+  const unsigned run = placement.run
+                           ? *placement.run
+                           : static_cast<unsigned>(base::random_below(state, Placement::most_run + 1));
+  return std::max(small_page_shift + run,
+                  static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(placement.page))));
+}
+
+} // namespace
+
+std::optional<Placement> parse_placement(std::string_view text) {
+  Placement placement;
+  if (text == "any") return placement;
+  placement.contiguous = text == "contiguous";
+  placement.run = text == "huge" ? Placement::most_run : 0;
+  if (placement.contiguous || text == "huge" || text == "random") return placement;
+  std::uint64_t pages = 0;
+  const char* const end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, pages).ptr != end || !std::has_single_bit(pages) ||
+      pages > std::uint64_t{1} << Placement::most_run)
+    return {};
+  placement.run = static_cast<unsigned>(std::countr_zero(pages));
+  return placement;
+}
+
+PhysicalPages::PhysicalPages(const Placement& placement) : shift_(run_shift(placement)) {
+  mask_ = (std::uint64_t{1} << (address_bits - shift_)) - 1;
+  std::uint64_t state = generator(placement.draw);
+  base::next_random(state); // the length of a run
+  key_ = base::next_random(state);
+}
+
+std::uint64_t array_base(const std::optional<Placement>& placement, std::uint64_t assumed, unsigned array) {
+  if (!placement) return assumed;
+  constexpr unsigned apart = 41, pages_shift = 32;
+  std::uint64_t state = generator(placement->draw) + 2 + array;
+  const std::uint64_t pages = (std::uint64_t{1} << pages_shift) / static_cast<std::uint64_t>(placement->page);
+  return assumed + (std::uint64_t{array} << apart) +
+         base::random_below(state, pages) * static_cast<std::uint64_t>(placement->page);
+}
+
+} // namespace recount::model

@@ -1,0 +1,29 @@
+// How the model simulates the runs of a plan: in samples, and with how many draws of placement.
+#pragma once
+
+#include "sweep/plan.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::sweep {
+
+inline constexpr const char* sample_help = "simulate loop nests of the model in samples: auto (default: "
+                                           "where the complete simulation would take more "
+                                           "than a minute), always, never";
+inline constexpr const char* draws_help =
+    "draws of array addresses and physical pages per modelled point (default: one fixed placement)";
+
+/// Throws recount::Error (bad_input) for another word. Empty: auto.
+[[nodiscard]] ModelModes parse_modes(const std::string& sample, long draws);
+
+/// The runs that answer a job of the model: one, or one per draw; the parts "~sample" and "~pages=any" are
+/// added to the name of its witness. One draw where no draw can change a count. A witness without either part
+/// and a native one stay as they are.
+[[nodiscard]] std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes);
+
+/// Adds the options that are not default to the settings of a run.
+void add_modes(std::map<std::string, std::string>& settings, const ModelModes& modes);
+
+} // namespace recount::sweep
