@@ -8,6 +8,7 @@
 #include "lint/report.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/document.hpp"
+#include "preset/here.hpp"
 
 #include <recount/error.hpp>
 
@@ -25,7 +26,8 @@ namespace {
 
 struct LintArguments {
   std::vector<std::string> tables, rules;
-  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue,
+      user_events;
   bool json = false, annotations = false, sarif = false, all = false, strict = false;
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
@@ -118,6 +120,15 @@ LintResult lint_file(const std::string& path, const LintOptions& options, const 
   return result;
 }
 
+LintResult lint_user_file(const std::string& base, const std::string& path, const LintOptions& options,
+                          const LintArguments& asked) {
+  const PresetTable user = PresetTable::read(path);
+  preset::demand_rows(user);
+  LintResult result = lint_user_events(PresetTable::read(base), user, options);
+  keep_rules(result.findings, asked.rules);
+  return result;
+}
+
 using LintResults = std::vector<std::pair<std::string, LintResult>>;
 
 /// Leaves the findings that the baseline does not have; says how many it had.
@@ -170,6 +181,11 @@ int execute_lint(const LintArguments& asked) {
   LintResults results;
   for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables)
     results.emplace_back(path, lint_file(path, options, asked));
+  if (!asked.user_events.empty() || asked.tables.empty()) {
+    const std::string user = asked.user_events.empty() ? preset::papi_user_events() : asked.user_events;
+    if (!user.empty())
+      results.emplace_back(user, lint_user_file(results.front().first, user, options, asked));
+  }
   std::optional<Comparison> since;
   if (!asked.since.empty()) {
     LintOptions every = options;
@@ -221,6 +237,9 @@ command::Command lint_command() {
             .text("--catalogue", asked->catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
                   "catalogue")
+            .text("--user-events", asked->user_events, "FILE",
+                  "check this table of user events too, read after TABLE (default without TABLE: "
+                  "PAPI_USER_EVENTS_FILE)")
             .flag("--strict", asked->strict, "CPUs whose event names cannot be checked are errors")
             .text("--since", asked->since, "OLD",
                   "report only findings that the table OLD does not have, and what changed")

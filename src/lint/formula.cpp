@@ -180,6 +180,11 @@ private:
   }
   /// A nested preset: the formula of the row compared with the one that PAPI builds.
   void nested() {
+    if (view_.version == PapiVersion::v7_3)
+      add("nested-name",
+          fmt::format("{} cannot be added by name: PAPI 7.3 looks up its terms as native events",
+                      preset_.name),
+          "use the native events instead");
     const auto type = derived_named(line_->fields[2].text);
     if (!type) return;
     const bool has_formula = *type == Derived::postfix || *type == Derived::infix;

@@ -44,21 +44,6 @@ void check_obsolete(const preset::Document& table, const std::vector<preset::Cpu
   }
 }
 
-/// Where the events of a CPU are listed: its PMU, and the catalogue that has it, if libpfm4 has not.
-struct EventSource {
-  const event::pfm::Table* core = nullptr;
-  const preset::Catalogue* catalogue = nullptr;
-};
-
-EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
-  if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
-  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
-  if (impossible_name(cpu)) return {};
-  const preset::Catalogue& built_in = preset::Catalogue::built_in();
-  if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
-  return {};
-}
-
 UncheckedCpu unchecked(const preset::CpuView& view, const preset::Document& table,
                        const preset::Catalogue* named, bool covered) {
   UncheckedCpu out{view.cpu, {}, static_cast<int>(view.loaded.presets.size()), covered, {}};
@@ -90,6 +75,15 @@ int presets_in_force(const std::vector<preset::CpuView>& views) {
 }
 
 } // namespace
+
+EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
+  if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
+  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
+  if (impossible_name(cpu)) return {};
+  const preset::Catalogue& built_in = preset::Catalogue::built_in();
+  if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
+  return {};
+}
 
 LintResult lint(const PresetTable& table, const LintOptions& options) {
   LintResult result;

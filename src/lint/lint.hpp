@@ -42,6 +42,17 @@ struct LintResult {
 /// Throws Error (bad_input) when `options.cpu` is not in the table.
 [[nodiscard]] LintResult lint(const PresetTable& table, const LintOptions& options);
 
+/// Checks a table of user events, which PAPI reads after `table`: they may use its presets as terms.
+[[nodiscard]] LintResult lint_user_events(const PresetTable& table, const PresetTable& user,
+                                          const LintOptions& options);
+
+/// Where the events of a CPU are listed: its PMU, and the catalogue that has it, if libpfm4 has not.
+struct EventSource {
+  const event::pfm::Table* core = nullptr;
+  const preset::Catalogue* catalogue = nullptr;
+};
+[[nodiscard]] EventSource source_of(const std::string& cpu, const preset::Catalogue* named);
+
 /// The families of rules. Each looks at one CPU, the first and the last at the text.
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
 void check_reading(const preset::CpuView& view, Findings& findings);

@@ -16,7 +16,7 @@ constexpr Rule rule_table[] = {
      "PAPI writes beyond a buffer while it loads the table, with undefined behaviour afterwards"},
     {"half-read", error, 3,
      "PAPI keeps the preset with the terms before the unknown one: it undercounts without a warning, and "
-     "PAPI_get_event_info() (papi_avail) crashes"},
+     "PAPI_get_event_info() (papi_avail) crashes up to PAPI 7.2"},
     {"dropped-terms", error, 10, "PAPI ignores the terms beyond its maximum without a warning"},
     {"swallowed-term", error, 11,
      "PAPI does not read terms after a note, so the preset is counted without them"},
@@ -45,6 +45,8 @@ constexpr Rule rule_table[] = {
     {"formula-cut", error, 5, "PAPI stops at this character and returns the intermediate value"},
     {"missing-term", error, 6, "PAPI reads memory that is not a counter value"},
     {"nested-wrong", error, 7, "PAPI expands these nested presets incorrectly, so the value is wrong"},
+    {"nested-name", error, 7,
+     "PAPI_event_name_to_code() fails for a preset with presets as terms, so programs cannot add it by name"},
     {"same-term-twice", error, 8, "the same event appears twice in the sum"},
     {"infix-order", error, 9, "PAPI evaluates a-b-c as a-(b-c) and a/b/c as a/(b/c)"},
     {"impossible", error, 18, "the formula cannot count what the preset defines"},
