@@ -61,6 +61,24 @@ std::string one(const Finding& finding, std::size_t columns) {
   return text;
 }
 
+std::string plural(std::size_t n, const char* word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+}
+
+/// What follows from a finding: the number, or with `all` each rule and message.
+std::string following(const std::vector<const Finding*>& findings, bool all, std::size_t columns) {
+  if (findings.empty()) return {};
+  if (!all)
+    return wrapped(fmt::format("{} on relations between presets follow{} from this",
+                               plural(findings.size(), "finding"), findings.size() == 1 ? "s" : ""),
+                   6, columns);
+  std::string text;
+  for (const Finding* const f : findings)
+    text += wrapped(fmt::format("follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message), 6,
+                    columns);
+  return text;
+}
+
 struct Numbers {
   std::size_t errors = 0, warnings = 0, notes = 0;
 };
@@ -71,10 +89,6 @@ Numbers count(const std::vector<Finding>& findings) {
        : f.rule->severity == Severity::warning ? n.warnings
                                                : n.notes);
   return n;
-}
-
-std::string plural(std::size_t n, const char* word) {
-  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
 std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
@@ -150,32 +164,39 @@ std::string components_section(const LintResult& result, std::size_t columns) {
 std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
   const auto columns = static_cast<std::size_t>(std::max(options.columns, 20));
   std::string text = summary(file, result, columns);
+  const auto roots = root_causes(result.findings);
+  std::map<const Finding*, std::vector<const Finding*>> followers;
+  std::vector<const Finding*> shown;
+  for (std::size_t i = 0; i < result.findings.size(); ++i)
+    if (roots[i])
+      followers[roots[i]].push_back(&result.findings[i]);
+    else
+      shown.push_back(&result.findings[i]);
   std::size_t hidden = 0;
   bool told = result.checked.empty();
-  for (auto at = result.findings.begin(); at != result.findings.end();) {
-    const Rule* const rule = at->rule;
-    const auto end = std::find_if(at, result.findings.end(), [&](const Finding& f) {
-      return f.rule != rule || (f.known_cpus == 0) != (at->known_cpus == 0);
-    });
+  for (auto at = shown.begin(); at != shown.end();) {
+    const Rule* const rule = (*at)->rule;
+    const bool known = (*at)->known_cpus != 0;
+    const auto end = std::find_if(
+        at, shown.end(), [&](const Finding* f) { return f->rule != rule || (f->known_cpus != 0) != known; });
     const auto size = static_cast<std::size_t>(end - at);
-    const bool shown = rule->severity != Severity::note || options.notes;
-    if (shown && at->known_cpus == 0 && !told) {
+    if (rule->severity == Severity::note && !options.notes) {
+      hidden += size;
+      at = end;
+      continue;
+    }
+    if (!known && !told) {
       text += "\nCPUs whose event names this libpfm4 does not know:\n";
       told = true;
     }
-    if (shown) {
-      text +=
-          "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why), 0,
-                         columns);
-      const std::size_t most =
-          options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
-      for (std::size_t i = 0; i < most; ++i)
-        text += one(at[static_cast<std::ptrdiff_t>(i)], columns);
-      if (most < size) text += fmt::format("  … {} more\n", size - most);
-      hidden += size - most;
-    } else {
-      hidden += size;
-    }
+    text += "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why),
+                           0, columns);
+    const std::size_t most =
+        options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
+    for (std::size_t i = 0; i < most; ++i, ++at)
+      text += one(**at, columns) + following(followers[*at], options.notes, columns);
+    if (most < size) text += fmt::format("  … {} more\n", size - most);
+    hidden += size - most;
     at = end;
   }
   text += unchecked_section(result, options.strict, columns);

@@ -15,6 +15,9 @@ struct ReportOptions {
   bool strict = false; ///< CPUs whose event names are not checked are errors
 };
 
+/// Of each finding, the one that it follows from, or null.
+[[nodiscard]] std::vector<const Finding*> root_causes(const std::vector<Finding>& findings);
+
 [[nodiscard]] std::string as_text(const std::string& file, const LintResult& result,
                                   const ReportOptions& options);
 /// file:line: severity: message [rule], one per place.

@@ -64,8 +64,12 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
     std::vector<std::string> names;
     for (const UncheckedCpu& cpu : result.unchecked)
       names.push_back(cpu.name);
-    for (const Finding& f : result.findings)
-      json["findings"].push_back(to_json(file, f));
+    const auto roots = root_causes(result.findings);
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      Json one = to_json(file, result.findings[i]);
+      one["follows_from"] = roots[i] ? Json(fingerprint(*roots[i])) : Json(nullptr);
+      json["findings"].push_back(std::move(one));
+    }
     json["tables"].push_back({{"file", file},
                               {"presets", result.presets},
                               {"papi", result.version.version == PapiVersion::v7_0 ? "7.0" : "7.3"},

@@ -1,6 +1,7 @@
 // libFuzzer: any bytes as a preset table, as a formula, and through algebra. Nothing may crash or hang.
 #include "formula/algebra.hpp"
 #include "formula/evaluate.hpp"
+#include "preset/components.hpp"
 #include "preset/document.hpp"
 #include "preset/view.hpp"
 
@@ -39,6 +40,10 @@ void formulas(const std::string& text) {
 
 void tables(const std::string& text) {
   const auto table = PresetTable::of(text);
+  (void)preset::needed_version(table.document());
+  for (const preset::ComponentBlock& block : preset::component_blocks(table.document()))
+    for (const preset::Line& row : block.rows)
+      (void)preset::structure_problem(block, row);
   for (const PapiVersion version : {PapiVersion::v7_0, PapiVersion::v7_3}) {
     const auto loaded = table.load("cpu", 7, known, version, &table);
     for (const Preset& preset : loaded.presets) {

@@ -59,6 +59,13 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
   }
 }
 
+// Findings are sorted by severity and rank: rules of one rank would be printed in turns.
+BOOST_AUTO_TEST_CASE(each_rule_has_a_rank_of_its_own) {
+  std::set<std::pair<lint::Severity, int>> ranks;
+  for (const lint::Rule& rule : lint::rules())
+    BOOST_TEST((ranks.emplace(rule.severity, rule.rank).second), rule.id);
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_that_shipped_are_found) {
   if (!x86_tables()) return;
   int tables = 0;
