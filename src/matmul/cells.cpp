@@ -49,8 +49,8 @@ public:
                                   statistics::least_for_interval));
     if (ranges_)
       notes.emplace_back(
-          "[low, high] of a modelled value: range of its draws of placement, widened by the error "
-          "of sampling.");
+          "[low, high] of a modelled value: range of its draws of placement; that of a count includes "
+          "the error of sampling.");
     for (const auto& why : held_)
       notes.push_back(fmt::format("{}: {}.", withheld, why));
   }

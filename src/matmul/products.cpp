@@ -255,7 +255,11 @@ statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
   const auto exact = [](const Quantity& q) {
     return q.witness.starts_with("model") || (q.witness == "published" && q.values.size() < 2);
   };
-  if (exact(a) && exact(b)) return statistics::Evidence::clear;
+  if (exact(a) && exact(b)) { // ranges of draws and of samples may overlap
+    const bool ranges = a.low < a.high || b.low < b.high;
+    return ranges && a.low <= b.high && b.low <= a.high ? statistics::Evidence::overlap
+                                                        : statistics::Evidence::clear;
+  }
   const auto values = [](const Quantity& q) {
     std::vector<double> all;
     for (const auto& [repetition, value] : q.values)
@@ -274,6 +278,7 @@ Quantity scaled(Quantity quantity, double factor) {
 }
 
 std::string reservation(const Quantity& comparison) {
+  if (comparison.witness.starts_with("model") && !comparison.clear()) return "the predicted ranges overlap";
   return statistics::reservation(comparison.evidence, comparison.compared);
 }
 

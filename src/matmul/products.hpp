@@ -51,7 +51,7 @@ struct Quantity {
 };
 
 /// Whether two quantities differ. Modelled values and those of a published table of averages are exact: the
-/// model is deterministic, and an average is compared as it was published.
+/// model is deterministic, and an average is compared as it was published. Modelled ranges must be disjoint.
 [[nodiscard]] statistics::Evidence evidence(const Quantity& a, const Quantity& b);
 /// The quantity in another unit; `factor` is positive.
 [[nodiscard]] Quantity scaled(Quantity quantity, double factor);

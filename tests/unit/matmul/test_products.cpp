@@ -229,4 +229,17 @@ BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
   BOOST_TEST(rate->value == 2e6 / 3 / 1e9, boost::test_tools::tolerance(0.3)); // of 4 values, as the time's
 }
 
+BOOST_AUTO_TEST_CASE(modelled_ranges_that_overlap_are_no_difference) {
+  const auto modelled = [](double low, double value, double high) {
+    return matmul::Quantity{value, "model:i7-9700~pages=any~sample", low, high};
+  };
+  const matmul::Quantity a = modelled(9, 10, 12), b = modelled(11, 13, 14), c = modelled(13, 15, 16);
+  BOOST_TEST((matmul::evidence(a, b) == statistics::Evidence::overlap));
+  BOOST_TEST((matmul::evidence(a, c) == statistics::Evidence::clear));
+  BOOST_TEST((matmul::evidence(modelled(10, 10, 10), modelled(10, 10, 10)) == statistics::Evidence::clear));
+  matmul::Quantity difference = modelled(-1, 3, 5);
+  difference.evidence = statistics::Evidence::overlap;
+  BOOST_TEST(matmul::reservation(difference) == "the predicted ranges overlap");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
