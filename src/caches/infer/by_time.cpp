@@ -2,6 +2,7 @@
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/properties.hpp"
+#include "caches/infer/timed_geometry.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace recount::caches {
 
 namespace {
 
+constexpr double usual_ways = 12;                       ///< of a first level, where they are unknown
 constexpr double first_rise = 1.15, second_rise = 1.25; ///< over a plateau: a level is left
 
 const std::vector<std::string> method_by_time = {
@@ -23,7 +25,11 @@ const std::vector<std::string> method_by_time = {
     "timed before, between and after the slices, measures it. Times of working sets up to 8 MiB are "
     "normalised to the rate of the first one.",
     "L1: the page offset selects the set, so lines at chosen strides conflict. The cost of translation is "
-    "measured with the same pages and lines spread over all sets, and subtracted.",
+    "measured with the same pages and lines spread over all sets, and subtracted. Of all combinations of "
+    "ways "
+    "and way size, the one most probable given the readings of all strides is stated if its probability "
+    "exceeds "
+    "0.99; working sets around the resulting capacity confirm or contradict it.",
     "L2: physical addresses select the set, and pages are placed at random, so sets fill unevenly and the "
     "curve rises gradually. The cost of TLB misses is subtracted; pages are grouped into colours whose lines "
     "map to the same sets."};
@@ -80,8 +86,18 @@ private:
     first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
-    if (!plateau) throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
-    second_hit_ = plateau->ns;
+    second_hit_ = plateau ? plateau->ns : least_beyond(onset);
+    if (onset == 0 || second_hit_ < second_rise * first_hit_)
+      throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
+    first_onset_ = first_above(found_.curve, (first_hit_ + second_hit_) / 2);
+  }
+
+  /// Where the second level is small or the translation costly, times never stay the same: the least then.
+  [[nodiscard]] double least_beyond(std::int64_t onset) const {
+    double least = 0;
+    for (const SizePoint& p : found_.curve)
+      if (2 * p.bytes >= 3 * onset && p.bytes <= 4 * onset && (least == 0 || p.ns < least)) least = p.ns;
+    return least;
   }
 
   void first_level() {
@@ -93,7 +109,8 @@ private:
     else
       gauge = std::make_unique<TimeGauge>(sampler_cache_, first_hit_, second_hit_ - first_hit_, 64);
     finding.measure = can_.counted > 0 ? measure_by_counts(0) : "L1d miss rate, from time";
-    finding.geometry = find_geometry(sampler_cache_, *gauge, {});
+    finding.geometry = can_.counted > 0 ? find_geometry(sampler_cache_, *gauge, {})
+                                        : find_timed_geometry(sampler_cache_, *gauge, first_onset_);
     fill_from_geometry(finding, {sampler_cache_, *gauge, finding.name, finding.measure, false});
     finding.latency =
         time_property("latency", first_hit_, Confidence::high,
@@ -131,7 +148,7 @@ private:
                          : "no plateau beyond it");
     if (beyond.size() >= 2) {
       outer_ = {statistics::median(beyond), 2 * onset, 5 * onset};
-      geometry_of_second(finding, onset, std::ranges::max(beyond) < 1.4 * std::ranges::min(beyond));
+      geometry_of_second(finding, onset, outer_.hit < 1.4 * std::ranges::min(beyond));
       finding.penalty = time_property(
           "penalty", outer_.hit - second_hit_, Confidence::medium,
           {fmt::format("Average access time = hit time + miss rate x penalty, TLB misses "
@@ -150,17 +167,17 @@ private:
 
   void geometry_of_second(LevelFinding& finding, std::int64_t onset, bool next_is_level) {
     const LevelFinding& first = found_.levels.front();
-    if (!first.ways.value || !first.capacity.value) {
-      finding = unknown_level("L2", "it needs the ways of L1d, which are unknown");
-      return;
-    }
     PagedTask task;
     task.first_hit = first_hit_;
     task.hit = second_hit_;
     task.next_hit = outer_.hit;
     task.line = line();
-    task.capacity_above = static_cast<std::int64_t>(*first.capacity.value);
-    task.ways_above = static_cast<std::int64_t>(*first.ways.value);
+    // Where the first level is unknown, what few caches exceed serves: more ways only cost a few lines more.
+    task.capacity_above =
+        static_cast<std::int64_t>(first.capacity.value.value_or(static_cast<double>(first_onset_)));
+    // Lines at one page offset share a set of the first level, or as many sets as a way has pages.
+    task.ways_above = std::max(static_cast<std::int64_t>(first.ways.value.value_or(usual_ways)),
+                               task.capacity_above / can_.page);
     task.around = onset;
     task.next_is_level = next_is_level;
     task.translation = &translation_;
@@ -174,6 +191,7 @@ private:
   const StageCallback& stage_;
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
+  std::int64_t first_onset_ = 0;          ///< bytes: half of the rise from the first to the second
   BeyondSecond outer_;
 };
 

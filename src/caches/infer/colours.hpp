@@ -5,27 +5,38 @@
 #include "caches/infer/sampler.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace recount::caches {
 
 /// What the search needs to know of the levels above, in ns a visit.
 struct ColourTask {
-  double step = 0;    ///< additional time of a hit in the level over a hit in the first level
-  double penalty = 0; ///< additional time of a miss in the level
+  double first_hit = 0; ///< a hit in the first level
+  double step = 0;      ///< additional time of a hit in the level over a hit in the first level
+  double penalty = 0;   ///< additional time of a miss in the level
   std::int64_t line = 64, page = 4096; ///< bytes
   std::int64_t pages = 0;              ///< to try: about three times the capacity of the level
   std::int64_t offset = 0;             ///< in the page: of the visited line
   std::int64_t ways_above = 0;         ///< at least one more is visited at a time, so that none stays above
   std::int64_t lines_above = 0;        ///< of the first level
   std::uint64_t seed = 1;
+  bool whole = false; ///< all lines of each page are visited, whatever set each one falls into
 };
+
+/// In random order.
+void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
+/// All lines of the pages in random order, a few pages at a time.
+[[nodiscard]] std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
+                                                               const ColourTask& task, std::uint64_t& random);
 
 /// Lines at one page offset fall into as many sets of the level as there are colours of pages. Pages are
 /// added until a set overflows, taken out again while it still does, which leaves ways + 1 pages of one
 /// colour, and the other pages are tried against these; until no pages overflow any more. This is the
 /// reduction of eviction sets of Vila, Koepf and Morales, "Theory and Practice of Finding Eviction Sets",
-/// IEEE Symposium on Security and Privacy 2019. PageColours::unknown when the sampler has no glance(), no set
-/// overflows, noise hides which pages it takes, or the time for it is over.
+/// IEEE Symposium on Security and Privacy 2019. Where single lines share no set, because the index mixes the
+/// offset with other address bits, the search is repeated with all lines of each page: if each set is the
+/// exclusive or of address bits, pages still share all of their sets or none. PageColours::unknown when the
+/// sampler has no glance(), no set overflows, noise hides which pages it takes, or the time for it is over.
 [[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
 
 /// What is known of the levels above when it is looked at.
@@ -38,6 +49,9 @@ struct PagedTask {
   bool next_is_level = true; ///< the miss time is nearly the same at different sizes
   const Translation* translation = nullptr;
 };
+
+/// Those on record, or those of a search, which are put on record. Throws Unknown where there are none.
+[[nodiscard]] PageColours colours_of_level(Sampler& sampler, const PagedTask& level);
 
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);

@@ -12,6 +12,8 @@ namespace recount::caches {
 
 namespace {
 
+constexpr double most_of_exact = 0.05; ///< tolerance; a value with a wider interval is an estimate
+
 std::string in_unit(const Property& p, double value, bool rough) {
   const std::string about = rough ? "about " : "";
   if (p.unit == "bytes" && p.name != "line") {
@@ -58,7 +60,7 @@ void compare_property(const LevelFinding& level, Property& p, std::int64_t value
   }
   const double off = std::abs(*p.value - *p.stated);
   if (off <= p.tolerance * *p.value + 1e-9) {
-    p.agreement = StatedMatch::agrees;
+    p.agreement = p.tolerance > most_of_exact ? StatedMatch::near : StatedMatch::agrees;
     return;
   }
   p.agreement = StatedMatch::differs;
@@ -77,6 +79,11 @@ std::string text_of(const Property& p) {
   if (p.value && !p.against.empty()) sentences.push_back(fmt::format("Falsified if {}.", p.against));
   if (p.agreement == StatedMatch::agrees)
     sentences.push_back(fmt::format("{} states {}: agrees.", p.stated_by, stated_text(p)));
+  if (p.agreement == StatedMatch::near)
+    sentences.push_back(
+        fmt::format("{} states {}, which is within the interval {} to {}: near, not confirmed.", p.stated_by,
+                    stated_text(p), in_unit(p, *p.value * (1 - p.tolerance), true),
+                    in_unit(p, *p.value * (1 + p.tolerance), true)));
   if (p.agreement == StatedMatch::differs)
     sentences.push_back(fmt::format("{} states {}: differs; {}.", p.stated_by, stated_text(p), p.remark));
   if (p.agreement == StatedMatch::not_found)
@@ -109,7 +116,7 @@ void add_unknown(std::vector<Paragraph>& all, const std::string& level,
 } // namespace
 
 std::string value_text(const Property& p) {
-  return p.value ? in_unit(p, *p.value, p.tolerance > 0.05) : "unknown";
+  return p.value ? in_unit(p, *p.value, p.tolerance > most_of_exact) : "unknown";
 }
 
 std::string stated_text(const Property& p) {

@@ -15,6 +15,18 @@ Fit judged(double share) {
 
 } // namespace
 
+std::vector<std::optional<double>> Gauge::available_shares(std::span<const kernel::Pattern> patterns) {
+  std::vector<std::optional<double>> all;
+  for (const auto& pattern : patterns) {
+    try {
+      all.emplace_back(share(pattern));
+    } catch (const Unknown&) {
+      all.emplace_back();
+    }
+  }
+  return all;
+}
+
 std::vector<double> CountGauge::shares(std::span<const kernel::Pattern> patterns) {
   std::vector<double> all;
   for (const Reading& reading : sampler_cache_.read(patterns)) {
@@ -47,19 +59,39 @@ bool TimeGauge::crosses_pages(const kernel::Pattern& pattern) const {
   return pattern.stride >= sampler_cache_.abilities().page && pattern.pair == 0;
 }
 
-std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns) {
+std::vector<TimeGauge::Pair> TimeGauge::readings_of(std::span<const kernel::Pattern> patterns) {
   std::vector<kernel::Pattern> wanted(patterns.begin(), patterns.end());
   for (const auto& pattern : patterns)
     if (crosses_pages(pattern))
       wanted.push_back(spread_over_sets(pattern, line_, sampler_cache_.abilities().page));
   const auto readings = sampler_cache_.read(wanted);
-  std::vector<double> all;
+  std::vector<Pair> pairs;
   std::size_t control = patterns.size();
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const char* const missing = "its time was not measured at every required point";
-    const double translation = crosses_pages(patterns[i]) ? time_of(readings[control++], missing) : hit_;
-    all.push_back((time_of(readings[i], missing) - translation) / penalty_);
+    const bool has_control = crosses_pages(patterns[i]);
+    pairs.push_back({readings[i], has_control ? readings[control++] : Reading{}, has_control});
   }
+  return pairs;
+}
+
+double TimeGauge::share_of(const Pair& pair) const {
+  const char* const missing = "its time was not measured at every required point";
+  const double translation = pair.has_control ? time_of(pair.control, missing) : hit_;
+  return (time_of(pair.together, missing) - translation) / penalty_;
+}
+
+std::vector<double> TimeGauge::shares(std::span<const kernel::Pattern> patterns) {
+  std::vector<double> all;
+  for (const Pair& pair : readings_of(patterns))
+    all.push_back(share_of(pair));
+  return all;
+}
+
+std::vector<std::optional<double>> TimeGauge::available_shares(std::span<const kernel::Pattern> patterns) {
+  std::vector<std::optional<double>> all;
+  for (const Pair& pair : readings_of(patterns))
+    all.push_back(pair.together.ns && (pair.control.ns || !pair.has_control) ? std::optional(share_of(pair))
+                                                                             : std::nullopt);
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace recount::caches {
@@ -21,6 +22,8 @@ public:
   virtual ~Gauge() = default;
   /// One share per pattern. Throws Unknown when one cannot be had.
   virtual std::vector<double> shares(std::span<const kernel::Pattern> patterns) = 0;
+  /// The same for the patterns whose share can be had, nothing for the others.
+  virtual std::vector<std::optional<double>> available_shares(std::span<const kernel::Pattern> patterns);
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// The meaning of a share for a pattern of `visits` visits.
   [[nodiscard]] virtual Fit judge(double share, std::int64_t visits) const = 0;
@@ -56,6 +59,7 @@ public:
   TimeGauge(CachedSampler& cached, double hit, double penalty, std::int64_t line)
       : sampler_cache_(cached), hit_(hit), penalty_(penalty), line_(line) {}
   std::vector<double> shares(std::span<const kernel::Pattern> patterns) override;
+  std::vector<std::optional<double>> available_shares(std::span<const kernel::Pattern> patterns) override;
   [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
   /// Without a control that is subtracted: disturbances add time.
   [[nodiscard]] bool only_too_high(const kernel::Pattern& pattern) const override {
@@ -65,6 +69,12 @@ public:
 
 private:
   [[nodiscard]] bool crosses_pages(const kernel::Pattern& pattern) const;
+  struct Pair {
+    Reading together, control; ///< control: of patterns that cross pages only
+    bool has_control = false;
+  };
+  [[nodiscard]] std::vector<Pair> readings_of(std::span<const kernel::Pattern> patterns);
+  [[nodiscard]] double share_of(const Pair& pair) const;
   CachedSampler& sampler_cache_;
   double hit_, penalty_;
   std::int64_t line_;

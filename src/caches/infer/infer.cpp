@@ -17,6 +17,7 @@ std::string to_string(Confidence confidence) {
 std::string to_string(StatedMatch agreement) {
   switch (agreement) {
   case StatedMatch::agrees: return "agrees";
+  case StatedMatch::near: return "near";
   case StatedMatch::differs: return "differs";
   case StatedMatch::not_found: return "not found";
   case StatedMatch::not_stated: break;

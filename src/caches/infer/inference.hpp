@@ -29,8 +29,8 @@ struct Route {
   double value = 0;
 };
 
-/// A found value compared with the stated one.
-enum class StatedMatch { not_stated, agrees, differs, not_found };
+/// A found value compared with the stated one. near: an estimate whose interval has the stated value.
+enum class StatedMatch { not_stated, agrees, near, differs, not_found };
 [[nodiscard]] std::string to_string(StatedMatch agreement);
 
 /// A property of a cache: a value with its evidence, or the reason why there is none.

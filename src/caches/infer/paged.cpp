@@ -1,4 +1,4 @@
-#include "caches/infer/colours.hpp"
+#include "caches/infer/colour_sets.hpp"
 
 #include "base/format.hpp"
 #include "caches/infer/pairs.hpp"
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace recount::caches {
 
@@ -21,7 +20,13 @@ using kernel::Pattern;
 /// With pages placed at random, this share of the accesses leaves an LRU cache of 4 to 24 ways when the
 /// working set is as large as the cache: sets hold more lines or fewer than they have ways.
 constexpr double share_at_capacity = 0.54;
-constexpr double crossing_least = 0.7, crossing_most = 1.2; ///< of crossing / capacity that is believed
+/// The crossing of a cache that replaces at random is at up to 1.5 times its capacity, and that of a cache
+/// that others use as well was seen at 0.89 of it: the middle of both.
+constexpr double crossing_of_some_policy = 0.88;
+constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / capacity that is believed
+
+constexpr double sure = 0.999;          ///< probability of a value at high confidence
+constexpr double neighbour_rise = 1.15; ///< of the time of pairs, beyond what the line explains
 
 std::string in_bytes(double bytes) {
   return base::format_bytes(std::round(bytes / 1024) * 1024);
@@ -97,6 +102,8 @@ private:
     }
     const auto points = pair_points(patterns, ns);
     const auto line = line_from_pairs(points);
+    for (const PairPoint& point : points)
+      if (points.back().near_first > neighbour_rise * point.near_first) fetched_to_ = point.distance;
     p.quantity = "ns per access";
     for (const PairPoint& point : points)
       p.points.push_back({fmt::format("second access {} bytes further", point.distance), point.near_first});
@@ -124,104 +131,112 @@ private:
     }
   }
 
-  [[nodiscard]] PageColours colours() {
-    if (auto recorded = sampler_.colours()) {
-      if (!recorded->unknown.empty()) throw Unknown{recorded->unknown};
-      return *recorded;
-    }
-    ColourTask task;
-    task.step = task_.hit - task_.first_hit;
-    // Neighbours can push what leaves this level out of the next one, too; what is asked here is only
-    // whether anything leaves.
-    task.penalty = std::min(task_.next_hit - task_.hit, 6 * task_.hit);
-    task.line = task_.line;
-    task.page = sampler_cache_.abilities().page;
-    task.pages = 5 * task_.around / task.page;
-    task.offset = 13 * task_.line;
-    task.ways_above = task_.ways_above;
-    task.lines_above = task_.capacity_above / task_.line;
-    const auto found = find_colours(sampler_, task);
-    sampler_.keep(found);
-    if (!found.unknown.empty()) throw Unknown{found.unknown};
-    return found;
-  }
-
-  /// One less than the pages that overflow a set. A line that others keep using makes some sets overflow
-  /// earlier: most decide.
-  [[nodiscard]] static std::int64_t ways_of(const PageColours& found) {
-    std::map<std::int64_t, std::int64_t> sets; // by pages that overflow them
-    for (const auto& pages : found.smallest)
-      ++sets[std::ssize(pages)];
-    const auto [pages, alike] = *std::ranges::max_element(sets, {}, [](const auto& s) { return s.second; });
-    if (4 * alike < 3 * std::ssize(found.smallest))
-      throw Unknown{fmt::format("{} to {} pages overflow a set: noise, or a hashed index",
-                                sets.begin()->first, sets.rbegin()->first)};
-    return pages - 1;
-  }
-
   void fill_from_colours() {
-    const PageColours found = colours();
-    const std::int64_t ways = ways_of(found);
-    if (ways <= task_.ways_above) throw Unknown{"it has no more ways than the level above"};
-    const auto colours = std::ssize(found.smallest);
-    const double capacity = static_cast<double>(colours * ways * sampler_cache_.abilities().page);
-    const auto believable = [&](double bytes) {
-      return bytes > crossing_least * capacity && bytes < crossing_most * capacity;
-    };
-    fill_ways(found, ways);
-    if (2 * found.left_over > ways)
-      throw Unknown{fmt::format("{} pages belong to no colour: there may be more colours than the {} found",
-                                found.left_over, colours)};
-    // Where neighbours disturb the next level, the crossing moves, but not the place where the rise begins.
-    if (!believable(crossing_) && !believable(1.3 * static_cast<double>(task_.around)))
-      throw Unknown{
-          fmt::format("{} colours x {} ways = {}, but misses begin around {}: a hashed index, or other users",
-                      colours, ways, in_bytes(capacity), in_bytes(crossing_))};
-    fill_capacity(found, ways, capacity);
+    const PageColours found = colours_of_level(sampler_, task_);
+    const ColourSets sets = decide_colour_sets(found);
+    if (sets.line) fill_line(sets);
+    if (!sets.ways) throw Unknown{sets.ways_unknown};
+    fill_ways(found, sets);
+    fill_capacity(found, sets);
   }
 
-  void fill_ways(const PageColours& found, std::int64_t ways) {
+  void fill_line(const ColourSets& sets) {
+    Property& p = level_.line;
+    const auto from_pairs = p.value;
+    const double line = static_cast<double>(*sets.line);
+    p.value = line;
+    p.unknown.clear();
+    p.routes = {{"shift that takes lines of one page colour to another set", line}};
+    if (from_pairs)
+      p.routes.push_back({"shortest distance at which the second access of a pair misses", *from_pairs});
+    const bool contradicted = from_pairs && *from_pairs != line;
+    p.confidence = contradicted                           ? Confidence::low
+                   : sets.with_line == sets.trials.size() ? Confidence::high
+                                                          : Confidence::medium;
+    p.against = "lines of one colour still overflowed their set when every second one was shifted that far";
+    p.evidence =
+        fmt::format("lines of one colour leave their set when shifted by {} bytes, in {} of {} colours",
+                    *sets.line, sets.with_line, sets.trials.size());
+    p.words = {fmt::format(
+        "Twice as many lines of one page colour as a set holds overflow it. They fit once every "
+        "second one is shifted by {} bytes, and not if it is shifted by less, in {} of {} colours.",
+        *sets.line, sets.with_line, sets.trials.size())};
+    if (fetched_to_ > *sets.line)
+      p.words.push_back(
+          fmt::format("The second access of a pair costs less up to a distance of {} bytes than further "
+                      "apart: the level fetches neighbouring lines.",
+                      fetched_to_));
+    if (contradicted)
+      p.words.push_back(fmt::format("Contradiction: pairs of accesses show {:.0f} bytes.", *from_pairs));
+  }
+
+  void fill_ways(const PageColours& found, const ColourSets& sets) {
     Property& p = level_.ways;
+    const std::int64_t ways = *sets.ways;
     p.value = static_cast<double>(ways);
-    p.confidence = std::ssize(found.smallest) > 2 ? Confidence::high : Confidence::medium;
-    p.routes = {
-        {fmt::format("fewest pages that overflow a set minus one, in {} colours", found.smallest.size()),
-         static_cast<double>(ways)}};
-    p.quantity = "pages whose lines at one offset overflow a set";
-    for (const auto& pages : found.smallest)
-      p.points.push_back(
-          {fmt::format("pages of the colour of page {}", pages.front()), static_cast<double>(pages.size())});
-    p.threshold = "more than one miss per pass";
-    p.against = "the smallest group of another colour had another size";
-    const auto alike = std::ranges::count_if(
-        found.smallest, [&](const auto& pages) { return std::ssize(pages) == ways + 1; });
+    p.confidence = sets.probability >= sure && sets.with_ways == sets.trials.size() ? Confidence::high
+                   : sets.probability >= sure                                       ? Confidence::medium
+                                                                                    : Confidence::low;
+    p.routes = {{fmt::format("most lines of one page colour that fit, in {} colours", sets.trials.size()),
+                 static_cast<double>(ways)}};
+    p.quantity = "lines of one page colour that fit";
+    for (const ColourTrial& trial : sets.trials)
+      if (trial.ways)
+        p.points.push_back({fmt::format("colour of page {}", trial.page), static_cast<double>(*trial.ways)});
+    p.threshold = "an eighth of the lines missing per pass";
+    p.against = "most other colours had another number";
     p.words.push_back(fmt::format(
-        "One line in each of {} pages at the same offset: {} such lines of one colour miss in {}, and any {} "
-        "of them fit, in {} of {} colours. {} ways.",
-        found.pages, ways + 1, level_.name, ways,
-        alike == std::ssize(found.smallest) ? "all" : std::to_string(alike), found.smallest.size(), ways));
-    p.evidence = fmt::format("fewest pages of one colour that overflow a set: {}, in {} of {} colours",
-                             ways + 1, alike, found.smallest.size());
+        "One line at the same offset in each of {} pages; pages of one colour share a set. Together with "
+        "lines of "
+        "other colours, which keep L1d from holding any, {} lines of one colour fit {} and {} do not, in {} "
+        "of {} "
+        "colours: {} ways. Probability of another number: {}.",
+        found.pages, ways, level_.name, ways + 1, sets.with_ways, sets.trials.size(), ways,
+        sets.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - sets.probability)));
+    p.evidence = fmt::format("lines of one page colour that fit: {}, in {} of {} colours", ways,
+                             sets.with_ways, sets.trials.size());
   }
 
-  void fill_capacity(const PageColours& found, std::int64_t ways, double capacity) {
+  void fill_capacity(const PageColours& found, const ColourSets& sets) {
+    const auto page = static_cast<double>(sampler_cache_.abilities().page),
+               ways = static_cast<double>(*sets.ways);
+    double members = 0;
+    for (const auto& pages : found.members)
+      members += static_cast<double>(pages.size());
+    const auto groups = static_cast<double>(found.members.size());
+    const bool complete = found.incomplete.empty() && 2 * found.left_over <= *sets.ways;
+    // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
+    const double colours =
+        complete ? groups : std::max(groups, static_cast<double>(found.pages) * groups / members);
     Property& p = level_.capacity;
-    p.value = capacity;
-    p.confidence = crossing_ > crossing_least * capacity && crossing_ < crossing_most * capacity
-                       ? Confidence::high
-                       : Confidence::medium;
-    p.routes = {{"page colours x ways x page size", capacity}};
+    p.value = colours * ways * page;
+    p.tolerance = complete ? 0 : std::max(0.06, 3 / std::sqrt(members));
+    const bool crossing_agrees =
+        crossing_ > crossing_least * *p.value && crossing_ < crossing_most * *p.value;
+    p.confidence = !complete ? Confidence::low : crossing_agrees ? level_.ways.confidence : Confidence::low;
+    p.routes = {{"page colours x ways x page size", *p.value}};
     if (crossing_ > 0) p.routes.push_back({"working set with a miss rate of 54 %", crossing_});
     p.threshold = "a miss rate of 54 %";
     p.against = fmt::format("a page had no colour, or the crossing were outside {} to {} times the product",
                             crossing_least, crossing_most);
-    p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
-                                  found.pages, found.smallest.size(), ways,
-                                  in_bytes(static_cast<double>(sampler_cache_.abilities().page)),
-                                  in_bytes(capacity)));
-    p.evidence = fmt::format("{} page colours x {} ways x {} per page", found.smallest.size(), ways,
-                             in_bytes(static_cast<double>(sampler_cache_.abilities().page)));
+    if (complete)
+      p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
+                                    found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
+    else
+      p.words.push_back(fmt::format("{:.0f} of {} pages belong to the {} colours found, so there are about "
+                                    "{:.0f} colours: x {} ways x {} per "
+                                    "page = {}. Not all colours were found: {}.",
+                                    members, found.pages, groups, colours, *sets.ways, in_bytes(page),
+                                    in_bytes(*p.value),
+                                    found.incomplete.empty() ? "too few pages of some" : found.incomplete));
+    p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", colours,
+                             complete ? "" : " (estimated)", *sets.ways, in_bytes(page));
     add_crossing_words(p);
+    if (crossing_ > 0 && !crossing_agrees)
+      p.words.push_back(
+          fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed "
+                      "index.",
+                      in_bytes(crossing_)));
   }
 
   void add_crossing_words(Property& p) const {
@@ -251,17 +266,18 @@ private:
       p.unknown = "the miss time varies too much to derive the miss rate; " + why;
       return;
     }
-    p.value = crossing_;
-    p.tolerance = 0.2;
+    p.value = crossing_of_some_policy * crossing_;
+    p.tolerance = 0.3;
     p.confidence = Confidence::low;
     p.threshold = "a miss rate of 54 %";
     p.against = "an independent derivation differed by more than a fifth";
     p.routes = {{"working set with a miss rate of 54 %", crossing_}};
     add_crossing_words(p);
-    p.words.push_back(
-        fmt::format("Under random placement this is the capacity of an LRU cache within 3 %, and up to a "
-                    "fifth more for other policies. Not confirmed independently: {}.",
-                    why));
+    p.words.push_back(fmt::format(
+        "Under random placement the crossing is at the capacity of an LRU cache within 3 %, and at up "
+        "to 1.5 times the capacity where lines leave at random. The replacement is not known. Not "
+        "confirmed independently: {}.",
+        why));
     p.evidence = fmt::format("working set with a miss rate of 54 %: {}", in_bytes(crossing_));
   }
 
@@ -270,7 +286,8 @@ private:
   Sampler& sampler_;
   const PagedTask& task_;
   std::string no_crossing_;
-  double crossing_ = 0;                           ///< bytes
+  double crossing_ = 0;         ///< bytes
+  std::int64_t fetched_to_ = 0; ///< bytes: pairs up to this distance cost less than those furthest apart
   std::vector<std::pair<double, double>> shares_; ///< bytes, share that leaves
 };
 

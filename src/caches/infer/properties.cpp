@@ -12,6 +12,8 @@ namespace recount::caches {
 
 namespace {
 
+constexpr double high_probability = 0.999; ///< a wrong value in fewer than one of a thousand
+
 std::string share_text(double share) {
   return share != 0 && share < 0.001 ? fmt::format("{:.5f}", share)
                                      : fmt::format("{:.3f}", std::max(share, 0.0));
@@ -35,6 +37,23 @@ std::vector<EvidencePoint> dense_points(const Witnessed& by, const std::vector<s
   return points;
 }
 
+/// By time the probability of the shape decides, and whether the onset of misses confirms it.
+Confidence of_shape(const Geometry& g, bool exact, bool routes_agree) {
+  if (g.probability == 0) return two_routes(!g.outlier && routes_agree, exact);
+  if (!g.contradiction.empty()) return Confidence::low;
+  return g.probability >= high_probability ? Confidence::high : Confidence::medium;
+}
+
+void add_probability(Property& p, const Geometry& g) {
+  if (g.probability > 0)
+    p.words.push_back(
+        fmt::format("Probability of any other ways or way size, given the readings of {} strides: "
+                    "{}.",
+                    g.conflicts.size(),
+                    g.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - g.probability)));
+  if (!g.contradiction.empty()) p.words.push_back(g.contradiction);
+}
+
 void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) {
   const Geometry& g = level.geometry;
   const Shape& shape = g.shapes.front();
@@ -42,7 +61,7 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
   p.value = static_cast<double>(capacity);
   p.routes = {{"largest working set that fits", static_cast<double>(g.onset.fits)},
               {"sets x ways x line, from conflict misses", static_cast<double>(capacity)}};
-  p.confidence = two_routes(!g.outlier, by.exact);
+  p.confidence = of_shape(g, by.exact, true);
   p.points = dense_points(
       by, {capacity / 2, g.onset.fits, g.onset.exceeds, capacity + capacity / 4, 2 * capacity}, stride);
   p.threshold = by.gauge.thresholds();
@@ -60,6 +79,7 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
                                 shape.sets, shape.ways, shape.line, base::format_bytes(capacity)));
   p.evidence = fmt::format("fits: {}; does not fit: {}", base::format_bytes(g.onset.fits),
                            base::format_bytes(g.onset.exceeds));
+  add_probability(p, g);
   if (g.onset_hidden)
     p.words.push_back("The level above retains part of every working set of that size. The capacity was "
                       "therefore searched for with columns of lines of one of its sets.");
@@ -73,8 +93,7 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
   p.routes = {
       {"most lines of one set that are retained", static_cast<double>(shape.ways)},
       {fmt::format("largest working set that fits / {} bytes per way", shape.way_bytes()), from_onset}};
-  p.confidence =
-      two_routes(!g.outlier && std::abs(from_onset - static_cast<double>(shape.ways)) < 0.5, by.exact);
+  p.confidence = of_shape(g, by.exact, std::abs(from_onset - static_cast<double>(shape.ways)) < 0.5);
   std::vector<std::string> falling;
   for (const Conflict& c : g.conflicts) {
     p.points.push_back({fmt::format("lines retained at stride {}", base::format_bytes(c.stride)),
@@ -92,6 +111,7 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
                   base::format_bytes(shape.way_bytes()), shape.ways));
   p.evidence = fmt::format("lines retained at stride {} and beyond: {}",
                            base::format_bytes(shape.way_bytes()), shape.ways);
+  add_probability(p, g);
   if (g.outlier) p.words.push_back("One stride disagrees and was treated as noise.");
   if (g.inclusive)
     p.words.push_back(fmt::format("Fewer lines are evicted than the level above has ways: {} is inclusive "

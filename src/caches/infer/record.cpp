@@ -14,6 +14,9 @@ namespace {
 
 constexpr const char* study_name = "caches";
 constexpr const char* colour_metric = "page_colour";
+constexpr const char* members_metric = "page_colour_members"; // of the colour before
+constexpr const char* incomplete_metric = "page_colours_complete";
+constexpr const char* share_metric = "page_colour_misses"; // per line of a colour
 constexpr const char* left_over_metric = "pages_without_colour";
 
 std::int64_t plan_number(const result::Run& run, const std::string& name) {
@@ -83,7 +86,7 @@ std::optional<HugePages> huge_pages_of(const result::Observation& o) {
 
 std::vector<result::Observation> colour_observations(const PageColours& colours, std::int64_t page) {
   std::vector<result::Observation> all;
-  for (const auto& pages : colours.smallest) {
+  const auto add_pages = [&](const std::vector<std::int64_t>& pages, const char* metric) {
     kernel::Pattern pattern = kernel::dense(std::ssize(pages), page);
     pattern.slots = pages;
     pattern.offset = colours.offset;
@@ -91,12 +94,33 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
     auto& o = all.emplace_back();
     o.kernel = point.kernel;
     o.params = point.params;
-    o.metric = colour_metric;
+    o.metric = metric;
     o.value = std::int64_t{std::ssize(pages)};
+  };
+  for (std::size_t i = 0; i < colours.smallest.size(); ++i) {
+    add_pages(colours.smallest[i], colour_metric);
+    if (i < colours.members.size()) add_pages(colours.members[i], members_metric);
+  }
+  for (const ColourReading& reading : colours.readings) {
+    auto& o = all.emplace_back();
+    o.kernel = "visit";
+    o.params = {{"colour", reading.colour}, {"count", reading.lines}, {"shift", reading.shift}};
+    o.metric = share_metric;
+    o.value = reading.share;
+  }
+  if (!colours.incomplete.empty()) {
+    auto& o = all.emplace_back();
+    o.kernel = "visit";
+    o.params = {{"count", colours.pages}, {"stride", page}, {"offset", colours.offset}};
+    o.metric = incomplete_metric;
+    o.reason = colours.incomplete;
   }
   auto& rest = all.emplace_back();
   rest.kernel = "visit";
-  rest.params = {{"count", colours.pages}, {"stride", page}, {"offset", colours.offset}};
+  rest.params = {{"count", colours.pages},
+                 {"stride", page},
+                 {"offset", colours.offset},
+                 {"whole", std::int64_t{colours.whole ? 1 : 0}}};
   rest.metric = left_over_metric;
   rest.reason = colours.unknown;
   if (colours.unknown.empty()) rest.value = colours.left_over;
@@ -135,7 +159,9 @@ void RecordSampler::take_reference(const result::Observation& o) {
 
 void RecordSampler::take(const result::Observation& o) {
   if (!result::is_reading(o)) return;
-  if (o.metric == colour_metric || o.metric == left_over_metric) return take_colours(o);
+  if (o.metric == colour_metric || o.metric == left_over_metric || o.metric == members_metric ||
+      o.metric == incomplete_metric || o.metric == share_metric)
+    return take_colours(o);
   if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
   if (o.metric == reference_metric) return;
   const auto pattern = kernel::to_pattern(o.kernel, o.params);
@@ -159,14 +185,22 @@ void RecordSampler::take(const result::Observation& o) {
 void RecordSampler::take_colours(const result::Observation& o) {
   if (!colours_) colours_.emplace();
   const auto value = result::as_double(o.value);
-  if (!value) {
+  if (o.metric == incomplete_metric) {
+    colours_->incomplete = o.reason;
+  } else if (!value) {
     colours_->unknown = o.reason;
+  } else if (o.metric == share_metric) {
+    const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
+    colours_->readings.push_back({number("colour"), number("count"), number("shift"), *value});
+  } else if (o.metric == members_metric) {
+    colours_->members.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else if (o.metric == colour_metric) {
     colours_->smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else {
     colours_->left_over = static_cast<std::int64_t>(*value);
     colours_->pages = result::integer(o.params, "count").value_or(0);
     colours_->offset = result::integer(o.params, "offset").value_or(0);
+    colours_->whole = result::integer(o.params, "whole").value_or(0) != 0;
   }
 }
 

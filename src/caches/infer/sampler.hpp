@@ -32,6 +32,14 @@ struct Abilities {
   std::size_t at_once = 1;      ///< readings that are best asked for together
 };
 
+/// Lines of one page colour visited in turn, together with lines of others.
+struct ColourReading {
+  std::int64_t colour = 0,
+               lines = 0; ///< which colour; how many of its lines (pages, where all lines are visited)
+  std::int64_t shift = 0; ///< bytes by which every second line is shifted in its page
+  double share = 0;       ///< of these lines that miss
+};
+
 /// Pages by the sets of a level that their lines fall into, found by trying.
 struct PageColours {
   std::int64_t offset = 0;    ///< in the page, of the line that was visited in each
@@ -41,6 +49,11 @@ struct PageColours {
   /// For each colour: pages of which one line each, at `offset`, overflow a set and stay without any one of
   /// them.
   std::vector<std::vector<std::int64_t>> smallest;
+  /// For each colour: all pages that were found to be of it, those of `smallest` first.
+  std::vector<std::vector<std::int64_t>> members;
+  bool whole = false; ///< all lines of a page were visited: single lines at one offset share no set
+  std::vector<ColourReading> readings;
+  std::string incomplete; ///< why there may be more colours, a clause; empty: every page was tried
 };
 
 /// Large pages of the patterns that want them.

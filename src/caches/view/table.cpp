@@ -61,6 +61,8 @@ command::Table caches_summary(const ShownCaches& shown) {
     bool agrees = false;
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
       agrees = agrees || p->agreement == StatedMatch::agrees;
+      if (p->agreement == StatedMatch::near)
+        differences.push_back(fmt::format("{} near {}", p->name, stated_text(*p)));
       if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
         differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
     }

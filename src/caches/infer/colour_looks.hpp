@@ -1,0 +1,136 @@
+// Looks at pages: whether their lines overflow a set. Used by the search for page colours only.
+#pragma once
+
+#include "base/random.hpp"
+#include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/colours.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace recount::caches {
+
+using Pages = std::vector<std::int64_t>;
+
+inline void shuffle_pages(Pages& pages, std::uint64_t& random) {
+  for (std::size_t i = pages.size(); i > 1; --i)
+    std::swap(pages[i - 1], pages[base::random_below(random, i)]);
+}
+
+inline Pages without(Pages pages, std::size_t from, std::size_t end) {
+  pages.erase(pages.begin() + static_cast<std::ptrdiff_t>(from),
+              pages.begin() + static_cast<std::ptrdiff_t>(end));
+  return pages;
+}
+
+/// More lines than the level has room for, if they shared sets as their addresses say, all fit.
+struct NoSharedSet : Unknown {};
+
+/// The measurements of one search. Throws Unknown when its time is over.
+class ColourLooks {
+public:
+  ColourLooks(Sampler& sampler, const ColourTask& task)
+      : sampler_(sampler), task_(task), random_(task.seed) {}
+
+protected:
+  static constexpr std::size_t fewest = 2;
+  static constexpr double least_overflow = 1.2; ///< visits of a pass that leave; less is noise
+  static constexpr int choices_aside = 6;
+  static constexpr double least_seen = 0.15;      ///< of the penalty: less is no miss
+  static constexpr double least_of_penalty = 0.3; ///< of what the working sets show
+  static constexpr int ahead_to_overflow =
+      3;                                 ///< looks that see a set overflow, less those that do not: it does
+  static constexpr int ahead_to_fit = 2; ///< the other way round
+  static constexpr int most_looks = 15;
+
+  /// Pages of any colour whose lines are visited with all others: the level above then holds none of them,
+  /// and what is asked of this one does not depend on the ways of that one. Of several such choices, the one
+  /// that takes least time has no overflow, and tells what a hit in the level costs here and now.
+  void set_aside(Pages& rest) {
+    const auto count = static_cast<std::ptrdiff_t>(2 * task_.ways_above + 2);
+    if (std::ssize(rest) < 2 * count) throw Unknown{"too few pages to tell their sets apart"};
+    if (sampler_.out_of_time()) throw Unknown{gave_up};
+    calibrate(rest);
+    Pages best;
+    double plain = std::numeric_limits<double>::infinity(), least = plain;
+    for (int choice = 0; choice < choices_aside; ++choice) {
+      shuffle_pages(rest, random_);
+      const Pages chosen(rest.begin(), rest.begin() + count);
+      plain = std::min(plain, visit_time(chosen, Lines::spread, Look::thorough));
+      const double together = visit_time(chosen, Lines::together, Look::thorough);
+      if (together >= least) continue;
+      best = chosen;
+      least = together;
+    }
+    step_ = least - plain;
+    aside_ = best;
+    std::erase_if(rest, [&](std::int64_t page) { return std::ranges::find(best, page) != best.end(); });
+  }
+
+  /// Most lines of all pages together overflow their sets: what that costs beyond the same pages with their
+  /// lines spread is the cost of a miss here and now, which other users of the next level change.
+  void calibrate(const Pages& all) {
+    const double hit = task_.whole ? task_.first_hit + task_.step : task_.step;
+    double together = std::numeric_limits<double>::infinity(), spread = together;
+    for (int look = 0; look < choices_aside; ++look) {
+      together = std::min(together, visit_time(all, Lines::together, Look::thorough));
+      spread = std::min(spread, visit_time(all, Lines::spread, Look::thorough));
+    }
+    const double here = together - spread - hit;
+    if (here < least_seen * task_.penalty) throw NoSharedSet{{"no pages were found that share a set"}};
+    penalty_ = std::clamp(here, least_of_penalty * task_.penalty, task_.penalty);
+  }
+
+  enum class Lines { together, spread };
+  enum class Look { quick, thorough };
+
+  /// Of the pages and those set aside. Whole pages have no lines that could be spread: their time is 0, and
+  /// that of a hit in the level is the whole step.
+  [[nodiscard]] double visit_time(Pages pages, Lines lines, Look look) {
+    if (task_.whole && lines == Lines::spread) return 0;
+    pages.insert(pages.end(), aside_.begin(), aside_.end());
+    shuffle_pages(pages, random_);
+    if (task_.whole)
+      return sampler_.glance(places_of_whole_pages(pages, task_, random_), look == Look::quick);
+    const auto in_a_page = static_cast<std::uint64_t>(task_.page / task_.line);
+    std::vector<std::uint64_t> places;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      const std::uint64_t in_page = lines == Lines::spread
+                                        ? i % in_a_page * static_cast<std::uint64_t>(task_.line) + 8
+                                        : static_cast<std::uint64_t>(task_.offset);
+      places.push_back(static_cast<std::uint64_t>(pages[i] * task_.page) + in_page);
+    }
+    return sampler_.glance(places, look == Look::quick);
+  }
+
+  /// Visits of a pass that leave the level. The same pages in the same order with their lines spread over the
+  /// first level's sets take what the pages cost.
+  double leaving(const Pages& pages) {
+    const auto visits = static_cast<double>(pages.size() + aside_.size());
+    const double together = visit_time(pages, Lines::together, Look::thorough);
+    if (2 * visits <= static_cast<double>(task_.lines_above))
+      plain_ = visit_time(pages, Lines::spread, Look::thorough);
+    return (together - plain_ - step_) * visits / penalty_;
+  }
+
+  bool overflows(const Pages& pages, int ahead_that_fit = ahead_to_fit) {
+    if (sampler_.out_of_time()) throw Unknown{gave_up};
+    if (pages.size() < fewest) return false;
+    int ahead = 0;
+    for (int look = 0; look < most_looks && ahead < ahead_to_overflow && ahead > -ahead_that_fit; ++look)
+      ahead += leaving(pages) >= overflow_ ? 1 : -1;
+    return ahead > 0;
+  }
+
+  Sampler& sampler_;
+  const ColourTask& task_;
+  std::uint64_t random_;
+  double overflow_ = least_overflow; ///< visits of a pass that leave
+  double plain_ = 0;                 ///< of the largest pages whose lines the first level holds when spread
+  Pages aside_;                      ///< visited with all others
+  double step_ = 0;                  ///< ns: a hit in the level beyond one in the level above
+  double penalty_ = 0;               ///< ns: a miss in the level
+};
+
+} // namespace recount::caches

@@ -1,0 +1,255 @@
+#include "caches/infer/colour_sets.hpp"
+
+#include "base/random.hpp"
+#include "caches/infer/conflict_sets.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace recount::caches {
+
+namespace {
+
+constexpr std::size_t most_colours_tried = 8, least_colours = 3;
+constexpr std::size_t most_lines_tried = 34;
+constexpr std::int64_t surely_fit = 2;                 ///< lines of one colour
+constexpr std::size_t most_of_another = 4;             ///< lines of one other colour
+constexpr int rounds_of_colours = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
+constexpr double least_penalty = 0.1;                  ///< of what the working sets show
+constexpr double clear_overflow = 0.2;                 ///< share of the lines that miss
+constexpr double least_ways_probability = 0.6;         ///< for one colour, whose ways one reading decides
+constexpr std::int64_t farthest_shift = 512;           ///< bytes
+
+using Readings = std::vector<StrideReading>;
+
+/// The value that most trials show, and how many; nothing unless three of four that show one agree.
+std::optional<std::pair<std::int64_t, std::size_t>>
+majority(const std::vector<ColourTrial>& trials, std::optional<std::int64_t> ColourTrial::*value) {
+  std::map<std::int64_t, std::size_t> votes;
+  std::size_t all = 0;
+  for (const ColourTrial& trial : trials)
+    if (const auto& vote = trial.*value) {
+      ++votes[*vote];
+      ++all;
+    }
+  if (votes.empty()) return {};
+  const auto most = *std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+  if (most.second < least_colours || 4 * most.second < 3 * all) return {};
+  return most;
+}
+
+/// Takes the readings.
+class ColourMeasurement {
+public:
+  ColourMeasurement(Sampler& sampler, PageColours& colours, const ColourTask& task)
+      : sampler_(sampler), colours_(colours), task_(task), random_(task.seed) {}
+
+  void run() {
+    const auto tried = static_cast<std::int64_t>(std::min(colours_.members.size(), most_colours_tried));
+    if (tried < static_cast<std::int64_t>(least_colours)) return;
+    std::vector<Trial> trials;
+    for (std::int64_t colour = 0; colour < tried; ++colour)
+      for (std::size_t n = 1; n <= std::min(members(colour).size(), most_lines_tried); ++n)
+        trials.push_back({{colour, static_cast<std::int64_t>(n), 0, 0},
+                          2 * static_cast<std::size_t>(task_.ways_above) + 2});
+    take(trials);
+    const auto ways = decide_colour_sets(colours_).ways;
+    if (!ways || colours_.whole) return;
+    trials.clear();
+    for (std::int64_t colour = 0; colour < tried; ++colour) {
+      const auto lines = std::min(2 * *ways, std::ssize(members(colour)) / 2 * 2);
+      if (lines > *ways + 1)
+        for (std::int64_t d = 8; d <= farthest_shift; d *= 2)
+          trials.push_back({{colour, lines, d, 0}, 4 * static_cast<std::size_t>(task_.ways_above)});
+    }
+    take(trials);
+  }
+
+private:
+  struct Trial {
+    ColourReading reading;
+    std::size_t others = 0; ///< lines of other colours
+    double together = std::numeric_limits<double>::infinity(), apart = together;
+    std::size_t visits = 0; ///< pages
+  };
+
+  [[nodiscard]] const std::vector<std::int64_t>& members(std::int64_t colour) const {
+    return colours_.members[static_cast<std::size_t>(colour)];
+  }
+
+  /// Pages of a colour, and of the others in turn.
+  [[nodiscard]] std::vector<std::int64_t> pages_of(const Trial& trial) const {
+    const auto& own = members(trial.reading.colour);
+    const auto count = static_cast<std::size_t>(trial.reading.lines);
+    std::vector<std::int64_t> pages(own.begin(), own.begin() + trial.reading.lines);
+    for (std::size_t at = 0; at < most_of_another; ++at)
+      for (std::size_t other = 0; other < colours_.members.size() && pages.size() < count + trial.others;
+           ++other)
+        if (static_cast<std::int64_t>(other) != trial.reading.colour && at < colours_.members[other].size())
+          pages.push_back(colours_.members[other][at]);
+    return pages;
+  }
+
+  void look(Trial& trial) {
+    const auto pages = pages_of(trial);
+    trial.visits = pages.size();
+    const auto page = static_cast<std::uint64_t>(task_.page), line = static_cast<std::uint64_t>(task_.line);
+    if (colours_.whole) {
+      trial.together =
+          std::min(trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_)));
+      trial.apart = 0;
+      return;
+    }
+    std::vector<std::uint64_t> together, apart;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      const std::uint64_t base = static_cast<std::uint64_t>(pages[i]) * page;
+      together.push_back(
+          base + static_cast<std::uint64_t>(colours_.offset + (i % 2 == 1 ? trial.reading.shift : 0)));
+      apart.push_back(base + i % (page / line) * line + 8);
+    }
+    const std::uint64_t seed = random_;
+    for (auto* places : {&together, &apart}) { // in one order
+      random_ = seed;
+      shuffle_places(*places, random_);
+    }
+    trial.together = std::min(trial.together, sampler_.glance(together));
+    trial.apart = std::min(trial.apart, sampler_.glance(apart));
+  }
+
+  void take(std::vector<Trial>& trials) {
+    for (int round = 0; round < rounds_of_colours; ++round)
+      for (Trial& trial : trials) {
+        if (round >= least_rounds && sampler_.out_of_time()) break;
+        look(trial);
+      }
+    if (step_ == 0) calibrate(trials);
+    for (Trial& trial : trials) {
+      trial.reading.share = pages_lost(trial) / penalty_ / static_cast<double>(trial.reading.lines);
+      colours_.readings.push_back(trial.reading);
+    }
+  }
+
+  [[nodiscard]] double pages_lost(const Trial& trial) const { // times the penalty
+    return (trial.together - trial.apart - step_) * static_cast<double>(trial.visits);
+  }
+
+  /// One or two lines of a colour fit, which tells the time of a hit. As many as there are mostly overflow:
+  /// what that takes is the cost of a miss here and now, unless it is so little that nothing seems to
+  /// overflow.
+  void calibrate(const std::vector<Trial>& trials) {
+    std::vector<double> fitting;
+    for (const Trial& trial : trials)
+      if (trial.reading.lines <= surely_fit) fitting.push_back(trial.together - trial.apart);
+    step_ = statistics::median(fitting);
+    std::map<std::int64_t, double> most;
+    for (const Trial& trial : trials) // lines ascend within a colour
+      most[trial.reading.colour] = pages_lost(trial) / static_cast<double>(trial.reading.lines);
+    std::vector<double> penalties;
+    for (const auto& [colour, penalty] : most)
+      penalties.push_back(penalty);
+    penalty_ = std::max(statistics::median(penalties), least_penalty * task_.penalty);
+  }
+
+  Sampler& sampler_;
+  PageColours& colours_;
+  const ColourTask& task_;
+  std::uint64_t random_;
+  double step_ = 0;    ///< ns: what a hit in the level takes beyond one in the level above
+  double penalty_ = 0; ///< ns of a miss
+};
+
+/// The ways that one colour shows: overflow must have been seen.
+std::optional<std::int64_t> ways_of(const Readings& readings) {
+  const auto decision = decide_ways(readings);
+  if (!decision || decision->probability < least_ways_probability) return {};
+  if (readings.back().lines <= decision->ways || decision->ways < surely_fit) return {};
+  return decision->ways;
+}
+
+/// The first shift that fits, if all smaller ones overflow and all larger ones fit.
+std::optional<std::int64_t> line_of(const std::vector<ColourReading>& shifts) {
+  std::optional<std::int64_t> line;
+  for (const ColourReading& reading : shifts) {
+    const bool overflows = reading.share >= clear_overflow;
+    if (overflows && line) return {};
+    if (!overflows && !line) line = reading.shift;
+  }
+  return line && *line > shifts.front().shift ? line : std::nullopt;
+}
+
+} // namespace
+
+void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random) {
+  for (std::size_t i = places.size(); i > 1; --i)
+    std::swap(places[i - 1], places[base::random_below(random, i)]);
+}
+
+std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
+                                                 const ColourTask& task, std::uint64_t& random) {
+  constexpr std::size_t at_a_time = 16; // few enough that the smallest TLB translates them
+  std::vector<std::uint64_t> all;
+  for (std::size_t from = 0; from < pages.size(); from += at_a_time) {
+    std::vector<std::uint64_t> some;
+    for (std::size_t i = from; i < std::min(from + at_a_time, pages.size()); ++i)
+      for (std::int64_t at = 0; at < task.page; at += task.line)
+        some.push_back(static_cast<std::uint64_t>(pages[i] * task.page + at));
+    shuffle_places(some, random);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task) {
+  ColourMeasurement(sampler, colours, task).run();
+}
+
+ColourSets decide_colour_sets(const PageColours& colours) {
+  ColourSets found;
+  std::map<std::int64_t, Readings> counts;
+  std::map<std::int64_t, std::vector<ColourReading>> shifts;
+  Readings all;
+  for (const ColourReading& r : colours.readings) {
+    if (r.colour < 0 || r.colour >= std::ssize(colours.members)) continue;
+    if (r.shift != 0) {
+      shifts[r.colour].push_back(r);
+    } else {
+      all.push_back({1, r.lines, r.share});
+      counts[r.colour].push_back(all.back());
+    }
+  }
+  if (counts.size() < least_colours) {
+    found.ways_unknown = found.line_unknown =
+        fmt::format("{} page colours were found, and {} are needed{}{}", colours.members.size(),
+                    least_colours, colours.incomplete.empty() ? "" : ": ", colours.incomplete);
+    return found;
+  }
+  for (const auto& [colour, readings] : counts)
+    found.trials.push_back({colours.members[static_cast<std::size_t>(colour)].front(), ways_of(readings),
+                            shifts.contains(colour) ? line_of(shifts.at(colour)) : std::nullopt});
+  const auto ways = majority(found.trials, &ColourTrial::ways),
+             line = majority(found.trials, &ColourTrial::line);
+  const auto together = decide_ways(all);
+  if (!ways || together->ways != ways->first) {
+    found.ways_unknown =
+        "the page colours do not agree on the lines that a set holds: noise, or a hashed index";
+    found.line_unknown = "it needs the ways, which are unknown";
+    return found;
+  }
+  found.ways = ways->first;
+  found.with_ways = ways->second;
+  found.probability = together->probability;
+  if (line) {
+    found.line = line->first;
+    found.with_line = line->second;
+  } else {
+    found.line_unknown = colours.whole ? "a hashed index hides which lines of two pages share a set"
+                                       : "lines of one page colour leave their set at no clear shift";
+  }
+  return found;
+}
+
+} // namespace recount::caches

@@ -1,0 +1,40 @@
+#include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/colours.hpp"
+
+#include <algorithm>
+
+namespace recount::caches {
+
+namespace {
+
+ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
+  ColourTask task;
+  task.first_hit = level.first_hit;
+  task.step = level.hit - level.first_hit;
+  // Neighbours can push what leaves this level out of the next one, too; what is asked here is only
+  // whether anything leaves.
+  task.penalty = std::min(level.next_hit - level.hit, 6 * level.hit);
+  task.line = level.line;
+  task.page = sampler.abilities().page;
+  task.pages = 5 * level.around / task.page;
+  task.offset = 13 * level.line;
+  task.ways_above = level.ways_above;
+  task.lines_above = level.capacity_above / level.line;
+  return task;
+}
+
+} // namespace
+
+PageColours colours_of_level(Sampler& sampler, const PagedTask& level) {
+  if (auto recorded = sampler.colours()) {
+    if (!recorded->unknown.empty()) throw Unknown{recorded->unknown};
+    if (recorded->members.empty()) recorded->members = recorded->smallest; // a record of version 0.1.0
+    return *recorded;
+  }
+  const PageColours found = find_colours(sampler, task_of(sampler, level));
+  sampler.keep(found);
+  if (!found.unknown.empty()) throw Unknown{found.unknown};
+  return found;
+}
+
+} // namespace recount::caches
