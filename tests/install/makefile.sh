@@ -19,7 +19,7 @@ subdir('src/library')
 END
 echo "executable('recount', 'main.cpp', install: true)" >"$root/src/cli/meson.build"
 echo 'int main() {}' >"$root/src/cli/main.cpp"
-echo "shared_library('recount', 'library.cpp', install: true)" >"$root/src/library/meson.build"
+echo "shared_library('recount', 'library.cpp', soversion: '1', install: true)" >"$root/src/library/meson.build"
 echo 'int library() { return 0; }' >"$root/src/library/library.cpp"
 
 run() { make -C "$root" MESON_FLAGS= "$@" >"$root/log" 2>&1 || fail "make $*: $(cat "$root/log")"; }
