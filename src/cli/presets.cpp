@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <memory>
 
 namespace recount::cli {
@@ -21,7 +22,7 @@ namespace {
 struct PresetsArguments {
   std::vector<std::string> names;
   std::string fits, table, pmu, papi, export_to;
-  bool all = false, json = false, no_verdicts = false, csv = false;
+  bool all = false, json = false, no_verdicts = false, csv = false, check = false;
 };
 
 std::vector<std::string> names_in(const std::string& list) {
@@ -40,6 +41,7 @@ Json to_json(const PresetListing& listing) {
     one["reason"] = p.reason.empty() ? Json(nullptr) : Json(p.reason);
     one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
     one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
+    one["trial"] = p.trial.empty() ? Json(nullptr) : Json(p.trial);
     one["verdict"] = p.mark.empty() ? Json(nullptr) : Json(p.mark);
     one["user_event"] = p.user;
     one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
@@ -62,6 +64,8 @@ void details(const PresetListing& listing, const PresetLine& p) {
     command::print("    {}\n",
                    command::paint(command::Style::warning,
                                   command::wrap("unavailable: " + p.reason, command::line_width(), 4)));
+  if (!p.trial.empty())
+    command::print("    {}\n", command::wrap("PAPI: " + p.trial, command::line_width(), 8));
   if (!p.mark.empty())
     command::print("    {}\n",
                    command::paint(command::Style::warning,
@@ -87,13 +91,32 @@ command::Table presets_table(const PresetListing& listing, bool all) {
   std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
   const bool marked =
       std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
+  const bool tried =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
+  if (tried) columns.push_back({"by PAPI"});
   if (marked) columns.push_back({"verdict"});
   command::Table table(std::move(columns), "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
     if (const bool there = p.reason.empty(); there || all || !p.terms.empty()) {
       std::vector<std::string> cells{p.name, p.type, there ? p.formula : "unavailable: " + p.reason};
+      if (tried) cells.push_back(p.trial);
       if (marked) cells.push_back(command::in_parentheses(p.mark));
       table.add(std::move(cells));
+    }
+  return table;
+}
+
+/// Presets that need a component of PAPI, with the qualifiers of their events.
+command::Table components_table(const PresetListing& listing) {
+  command::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
+  for (const preset::ComponentBlock& block : listing.components)
+    for (const preset::Line& row : block.rows) {
+      std::string events;
+      for (const preset::Field& field : row.fields)
+        if (field.text.starts_with(block.component + "::"))
+          events += (events.empty() ? "" : ", ") + field.text;
+      table.add({row.fields.size() > 1 ? row.fields[1].text : "", block.component,
+                 fmt::format("{}", fmt::join(block.devices, ", ")), events});
     }
   return table;
 }
@@ -103,6 +126,16 @@ void overview(const PresetListing& listing, bool all) {
   const auto missing = static_cast<std::size_t>(
       std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
   if (!table.empty()) command::print("{}\n", table.text());
+  const command::Table components = components_table(listing);
+  if (all && !components.empty()) command::print("{}\n", components.text());
+  if (!all && !components.empty())
+    command::print(
+        "{}\n",
+        command::wrap(
+            fmt::format("presets that need a component of PAPI 7.3 and its devices: {}; -a lists them "
+                        "with their events",
+                        components.rows().size()),
+            command::line_width(), 2));
   command::print(
       "{}\n",
       command::wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
@@ -218,6 +251,10 @@ int execute_presets(const PresetsArguments& asked) {
     for (PresetLine& p : listing.presets)
       p.mark = marks.of(p.name);
   }
+  if (asked.check && (!asked.table.empty() || !listing.here))
+    throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
+                    "omit --table and --pmu");
+  if (asked.check) try_by_papi(listing);
   file.write("recount presets", {presets_table(listing, asked.all || !asked.names.empty())});
   return show(listing, asked);
 }
@@ -236,6 +273,8 @@ command::Command presets_command() {
                       "read the table as this PAPI does: 7.0 (default) or 7.3")
                 .text("--fits", asked->fits, "PRESET,...",
                       "list what can be counted together with these, by the number of counters")
+                .flag("--check", asked->check,
+                      "have PAPI count each preset for a trial, as papi_avail --check does")
                 .flag("--csv", asked->csv, "print rows of a table that define the same presets")
                 .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
                 .flag("--no-verdicts", asked->no_verdicts, command::no_verdicts_help)

@@ -1,6 +1,7 @@
 // The data of `recount presets`.
 #pragma once
 
+#include "preset/components.hpp"
 #include "preset/view.hpp"
 
 #include <set>
@@ -19,6 +20,7 @@ struct PresetLine {
   std::string reason; ///< why it is not available; empty when it is
   std::string type, formula, note;
   std::string mark;  ///< what recount check found wrong with it here
+  std::string trial; ///< of --check: "counts", or why PAPI does not count it; empty: not tried
   int line = 0;      ///< of its row in the table
   std::string row;   ///< a row that defines the same; empty when PAPI does not read the whole of its row
   bool user = false; ///< of the table of user events
@@ -34,10 +36,14 @@ struct PresetListing {
   bool here = false;      ///< the CPU is this machine's, so terms were opened for a trial
   std::string remark;     ///< applies to all presets: no such CPU in the table, no PMU here
   std::vector<PresetLine> presets;
+  std::vector<preset::ComponentBlock> components; ///< which only PAPI 7.3 with that component reads
 };
 
 /// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
 [[nodiscard]] PresetListing list_presets(const std::string& table, const std::string& cpu,
                                          PapiVersion version);
+
+/// Has PAPI start, read and stop each preset that it claims, in a process of its own where that may crash.
+void try_by_papi(PresetListing& listing);
 
 } // namespace recount::cli

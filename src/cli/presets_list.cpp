@@ -8,6 +8,7 @@
 #include <recount/error.hpp>
 #include <recount/event.hpp>
 #include <recount/group.hpp>
+#include <recount/papi.hpp>
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -153,7 +154,20 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
       listing.presets.push_back(available(view, extra, listing.here));
       listing.presets.back().user = is_user_event(extra, table, user);
     }
+  listing.components = preset::component_blocks(table.document());
   return listing;
+}
+
+void try_by_papi(PresetListing& listing) {
+  const papi::Inventory papi = papi::inventory();
+  for (PresetLine& p : listing.presets) {
+    const auto found = std::ranges::find(papi.presets, p.name, &papi::Preset::name);
+    if (found == papi.presets.end())
+      p.trial = papi.presets.empty() && !papi.reasons.empty() ? papi.reasons.front()
+                                                              : "PAPI has no such preset for this CPU";
+    else
+      p.trial = found->counts ? "counts" : found->reason;
+  }
 }
 
 } // namespace recount::cli

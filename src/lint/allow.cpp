@@ -10,8 +10,8 @@ namespace {
 struct Allowance {
   std::string rule, reason;
   int line = 0;
-  int from = 0, to = 0; ///< the lines it covers
-  bool used = false;
+  int from = 0, to = 0;   ///< the lines it covers
+  std::size_t places = 0; ///< that it suppressed
 };
 
 std::string word(std::string_view& text) {
@@ -41,7 +41,7 @@ std::vector<Allowance> allowances(const preset::Document& table) {
     std::string_view text = table.lines[i].comment;
     if (word(text) != "recount:" || word(text) != "allow") continue;
     Allowance allowance{word(text), {}, table.lines[i].number};
-    allowance.reason = word(text);
+    allowance.reason = preset::trim_blanks(text);
     std::size_t next = i + 1;
     while (next < table.lines.size() &&
            (table.lines[next].kind == preset::Kind::comment || table.lines[next].kind == preset::Kind::blank))
@@ -57,7 +57,8 @@ std::vector<Allowance> allowances(const preset::Document& table) {
 
 } // namespace
 
-void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings) {
+void apply_allowances(const preset::Document& table, bool all_cpus, LintResult& result) {
+  std::vector<Finding>& findings = result.findings;
   auto allowed = allowances(table);
   for (Finding& finding : findings) {
     std::vector<Occurrence> loud;
@@ -66,14 +67,15 @@ void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<
       for (Allowance& a : allowed)
         if (a.rule == finding.rule->id && occurrence.place.line >= a.from && occurrence.place.line <= a.to &&
             !a.reason.empty())
-          silent = a.used = true;
+          silent = ++a.places > 0;
       if (!silent) loud.push_back(occurrence);
     }
     if (loud.size() < finding.occurrences.size()) finding.keep(std::move(loud));
   }
   std::erase_if(findings, [](const Finding& finding) { return finding.places.empty(); });
   for (const Allowance& a : allowed) {
-    if (a.used || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
+    if (a.places > 0) result.allowed.push_back({a.line, a.rule, a.reason, a.places});
+    if (a.places > 0 || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
     std::string message = fmt::format("the allowance of {} suppresses no finding", a.rule);
     if (!rule_named(a.rule))
       message = fmt::format("the allowance names an unknown rule: '{}'", a.rule);

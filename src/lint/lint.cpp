@@ -131,7 +131,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_blocks(document, impossible_name, findings);
   result.presets = presets_in_force(views);
   result.findings = std::move(findings).ranked(known_cpus);
-  apply_allowances(document, options.cpu.empty(), result.findings);
+  apply_allowances(document, options.cpu.empty(), result);
   mark(document, result.findings);
   result.views = std::move(views);
   return result;

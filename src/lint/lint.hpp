@@ -27,12 +27,20 @@ struct UncheckedCpu {
   std::vector<std::string> near; ///< names that are known and similar
 };
 
+/// What an allowance suppresses.
+struct Allowed {
+  int line = 0; ///< of the comment
+  std::string rule, reason;
+  std::size_t places = 0; ///< of findings
+};
+
 struct LintResult {
   std::vector<Finding> findings;    ///< ranked
   std::vector<std::string> checked; ///< CPUs whose event names were looked up
   std::vector<std::string> listed;  ///< those of them whose events are from a catalogue
   std::vector<UncheckedCpu> unchecked;
   std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
+  std::vector<Allowed> allowed;      ///< findings that comments of the table suppress
   preset::NeededVersion version;     ///< the reader that was followed; `construct` when the table chose it
   std::vector<preset::ComponentBlock> components; ///< their events are not checked
   int presets = 0;                                ///< definitions in force, over all CPUs
@@ -76,6 +84,6 @@ void mark(const preset::Document& table, std::vector<Finding>& findings);
 /// The hash of a finding: the same whatever CPUs it concerns.
 [[nodiscard]] std::string fingerprint(const Finding& finding);
 /// Removes findings that comments of the table allow; unused allowances become findings.
-void apply_allowances(const preset::Document& table, bool all_cpus, std::vector<Finding>& findings);
+void apply_allowances(const preset::Document& table, bool all_cpus, LintResult& result);
 
 } // namespace recount::lint

@@ -143,6 +143,16 @@ std::string unchecked_section(const LintResult& result, bool strict, std::size_t
   return text;
 }
 
+/// What comments of the table suppress.
+std::string allowed_section(const LintResult& result, std::size_t columns) {
+  if (result.allowed.empty()) return {};
+  std::string text = "\nallowed by comments of the table:\n";
+  for (const Allowed& a : result.allowed)
+    text += wrapped(fmt::format("line {}  {}, {}: {}", a.line, a.rule, plural(a.places, "place"), a.reason),
+                    2, columns);
+  return text;
+}
+
 /// Presets of components, whose events only the component itself knows.
 std::string components_section(const LintResult& result, std::size_t columns) {
   if (result.components.empty()) return {};
@@ -201,6 +211,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
   }
   text += unchecked_section(result, options.strict, columns);
   text += components_section(result, columns);
+  text += allowed_section(result, columns);
   if (hidden > 0)
     text += fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
                         plural(hidden, "finding"));

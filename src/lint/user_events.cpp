@@ -42,7 +42,7 @@ LintResult lint_user_events(const PresetTable& table, const PresetTable& user, c
     finding.keep(std::move(own));
     result.findings.push_back(std::move(finding));
   }
-  apply_allowances(user.document(), options.cpu.empty(), result.findings);
+  apply_allowances(user.document(), options.cpu.empty(), result);
   mark(user.document(), result.findings);
   return result;
 }
