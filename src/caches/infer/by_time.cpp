@@ -48,6 +48,7 @@ public:
       stage_("TLB");
       translation_ = find_translation(sampler_cache_, line());
       found_.tlbs = tlb_findings(translation_, false);
+      if (!found_.levels.empty()) doubt_tlbs(found_.tlbs, found_.levels.front());
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
       report_huge_pages();

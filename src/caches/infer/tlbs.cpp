@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace recount::caches {
 
 namespace {
@@ -25,7 +28,10 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
   const TlbEnd end = end_of(level);
   Property p = unknown_property("entries", "pages", {});
   p.value = static_cast<double>(end.entries);
-  p.tolerance = exact ? 0 : end.sharp ? 0.03 : 0.25;
+  const auto fits = static_cast<double>(level.pages.fits);
+  p.tolerance = exact       ? 0
+                : end.sharp ? std::max(0.03, static_cast<double>(level.pages.exceeds) / fits - 1)
+                            : 0.25;
   p.confidence = exact ? Confidence::high : end.sharp ? Confidence::medium : Confidence::low;
   p.quantity = exact ? "misses" : "ns per page beyond the cost of its line";
   for (const PagePoint& point : translation.curve)
@@ -65,6 +71,23 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
     findings.push_back(std::move(finding));
   }
   return findings;
+}
+
+void doubt_tlbs(std::vector<TlbFinding>& tlbs, const LevelFinding& first) {
+  if (!first.capacity.value || !first.line.value) return;
+  const double lines = *first.capacity.value / *first.line.value;
+  for (std::size_t i = 1; i < tlbs.size(); ++i) {
+    Property& p = tlbs[i].entries;
+    if (!p.value) continue;
+    const bool as_lines = *p.value > 0.5 * lines && *p.value < 1.5 * lines;
+    const bool as_sets = first.ways.value && std::abs(*p.value * *first.ways.value / lines - 1) < 0.05;
+    if (!as_lines && !as_sets) continue;
+    p.unknown = fmt::format(
+        "the cost rises at about {:.0f} pages, and {} has {:.0f} {}: which of the two ends there "
+        "cannot be told",
+        *p.value, first.name, as_lines ? lines : lines / *first.ways.value, as_lines ? "lines" : "sets");
+    p.value.reset();
+  }
 }
 
 } // namespace recount::caches
