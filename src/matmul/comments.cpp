@@ -66,6 +66,11 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
   }
   const Capacities machine = capacities_of(group);
   add(misses_out_of_order(group, modelled, model));
+  if (group.published)
+    for (const Products& other : all)
+      for (const auto& witness : models_of(other))
+        if (const auto by = model::shipped_machine(witness.substr(witness.find(':') + 1)))
+          add(parts_of_presets(group, other, witness, *by));
   add(transposition(group));
   add(faster_with_fewer_hits(group));
   add(cliffs(group, *modelled, model, machine));

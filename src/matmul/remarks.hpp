@@ -2,6 +2,7 @@
 #pragma once
 
 #include "matmul/products.hpp"
+#include "model/machine.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,12 @@ struct Capacities {
 /// states them. `modelled`: results with the model's answer for the same products, by `model`; may be null.
 [[nodiscard]] std::vector<Remark> misses_out_of_order(const Products& group, const Products* modelled,
                                                       const std::string& model);
+
+/// The parts of each published value of the presets that the machine of witness `model` describes, by that
+/// model: demand, page walks, prefetchers.
+[[nodiscard]] std::vector<Remark> parts_of_presets(const Products& published, const Products& modelled,
+                                                   const std::string& model,
+                                                   const model::MachineDescription& machine);
 
 /// Products that are faster than what they are compared with though fewer of their accesses hit L1.
 [[nodiscard]] std::vector<Remark> faster_with_fewer_hits(const Products& group);

@@ -181,10 +181,18 @@ private:
 std::vector<std::string> matmul_metrics(const std::string& witness) {
   if (witness == "clock") return {"seconds", "tsc_cycles"};
   if (!is_model(witness)) return counted_metrics;
-  const auto known = model::metric_names(model::machine(witness::modelled_machine(witness)));
+  const auto machine = model::machine(witness::modelled_machine(witness));
+  const auto known = model::metric_names(machine);
   std::vector<std::string> metrics;
-  for (const auto& name : modelled_metrics)
-    if (name == "PAPI_DP_OPS" || std::ranges::find(known, name) != known.end()) metrics.push_back(name);
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(metrics, name) == metrics.end()) metrics.push_back(name);
+  };
+  for (const auto& name : modelled_metrics) {
+    if (name == "PAPI_DP_OPS" || std::ranges::find(known, name) != known.end()) add(name);
+    if (const auto described = machine.presets.find(name); described != machine.presets.end())
+      for (const auto& [part, factor] : described->second)
+        add(part);
+  }
   return metrics;
 }
 

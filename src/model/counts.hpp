@@ -71,7 +71,7 @@ struct LevelCounts {
 struct PrefetchCounts {
   std::int64_t requests = 0; ///< lines asked for
   std::int64_t fetches = 0;  ///< of those, brought in: the others were there
-  std::int64_t useful = 0;   ///< of the fetches, used by a load, store or walk before they left
+  std::int64_t useful = 0;   ///< of the fetches, used before they left
   std::int64_t useless = 0;  ///< of the fetches, left without; the rest is still there, unused
   bool operator==(const PrefetchCounts&) const = default;
 };

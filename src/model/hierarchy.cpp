@@ -233,8 +233,8 @@ bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t line) {
 void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed) {
   Level& level = levels_[at];
   Prefetchers& prefetchers = prefetchers_[at];
-  if (!missed && (cause == Cause::load || cause == Cause::store || cause == Cause::walk))
-    prefetchers.used(line);
+  if (cause == Cause::refill) return;
+  if (!missed) prefetchers.used(line);
   prefetchers.watch(line, cause, missed, [&](Prefetch kind, std::uint64_t next) {
     PrefetchCounts& counts = prefetchers.counts[number(kind)];
     ++level.counts.prefetches;

@@ -17,21 +17,21 @@ public:
   Prefetchers(const std::vector<Prefetcher>& described, unsigned line_shift);
 
   [[nodiscard]] bool none() const { return described_.empty(); }
-  /// A load, store or walk asked the level for a line, which then was there or was brought in. Calls
-  /// fetch(kind, line) for each line that a prefetcher asks for, in order.
+  /// A load, store, walk or a prefetcher of the level above asked the level for a line, which then was there
+  /// or was brought in. Calls fetch(kind, line) for each line that a prefetcher asks for, in order.
   template <class Fetch>
   void watch(std::uint64_t line, Cause cause, bool missed, Fetch&& fetch) {
-    const bool program = cause == Cause::load || cause == Cause::store;
     for (const Prefetcher& by : described_) {
+      if (cause == Cause::walk && by.kind != Prefetch::adjacent_line) continue;
       if (by.kind == Prefetch::streamer) {
-        if (program) follow(by, line, fetch);
-      } else if (missed && (program || (by.kind == Prefetch::adjacent_line && cause == Cause::walk))) {
+        follow(by, line, fetch);
+      } else if (missed) {
         const std::uint64_t other = by.kind == Prefetch::next_line ? line + 1 : line ^ 1;
         if (page(other) == page(line)) fetch(by.kind, other);
       }
     }
   }
-  /// A line was brought in for a prefetcher, was used by a load, store or walk, or left the level.
+  /// A line was brought in for a prefetcher, was used by such a request, or left the level.
   void brought(Prefetch kind, std::uint64_t line) { unused_.emplace(line, kind); }
   void used(std::uint64_t line) { settle(line, &PrefetchCounts::useful); }
   void left(std::uint64_t line) { settle(line, &PrefetchCounts::useless); }

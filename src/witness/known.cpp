@@ -24,12 +24,15 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine with more levels than any real one, so that missing levels are known names.
+/// Of a machine with more levels than any real one and all prefetchers, so that missing ones are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
     constexpr std::size_t most_levels = 8;
     model::MachineDescription machine;
     machine.levels.resize(most_levels);
+    for (model::LevelDescription& level : machine.levels)
+      for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)
+        level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
     machine.tlb.emplace().levels.resize(most_levels);
     return model::metric_names(machine);
   }();

@@ -101,6 +101,29 @@ BOOST_AUTO_TEST_CASE(l2_misses_above_l1_misses_are_explained_by_the_formula) {
       matmul::misses_out_of_order(sound.products(), nullptr, "model").empty()); // other passes, other counts
 }
 
+// 40 + 2 * 30 = 100 million modelled, 80 million published.
+BOOST_AUTO_TEST_CASE(a_published_preset_is_divided_into_its_parts_by_the_model) {
+  const std::string model = "model:i7-9700-prefetch";
+  Book book;
+  book.add(at("ikj", 600), "published", "PAPI_L2_DCM", 80e6).add(at("ikj", 600), model, "PAPI_L2_DCM", 100e6);
+  book.add(at("ikj", 600), model, "MODEL_L2_DEMAND_MISSES", 40e6);
+  book.add(at("ikj", 600), model, "MODEL_L2_STREAMER_FETCHES", 30e6);
+  book.add(at("ijk", 600), "published", "PAPI_L2_DCM", 80e6); // not modelled
+  model::MachineDescription machine;
+  machine.name = "i7-9700-prefetch";
+  machine.presets["PAPI_L2_DCM"] = {{"MODEL_L2_DEMAND_MISSES", 1}, {"MODEL_L2_STREAMER_FETCHES", 2}};
+  const matmul::Products group = book.products();
+  const auto found = matmul::parts_of_presets(group, group, model, machine);
+  BOOST_REQUIRE(found.size() == 1U);
+  holds(found[0], "PAPI_L2_DCM");
+  holds(found[0], "MODEL_L2_DEMAND_MISSES + 2 MODEL_L2_STREAMER_FETCHES");
+  BOOST_REQUIRE(found[0].evidence.size() == 1U);
+  holds(found[0], "line, n = 600: published 80.00 million; modelled 1.250 times as many (1.250 to 1.250): "
+                  "demand 40.00 %, streamer 60.00 %");
+  machine.presets["PAPI_L2_DCM"]["MODEL_L2_WALK_MISSES"] = 1; // a part without a value
+  BOOST_TEST(matmul::parts_of_presets(group, group, model, machine).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_speed_up_with_fewer_hits_is_answered_by_l2) {
   Book book;
   const auto fill = [&](const char* variant, double l1, double l2, double seconds) {

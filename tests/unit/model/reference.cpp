@@ -298,7 +298,7 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
 }
 
 void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool missed) {
-  if (cause != Cause::load && cause != Cause::store && cause != Cause::walk) return;
+  if (cause == Cause::write_back || cause == Cause::victim || cause == Cause::refill) return;
   if (const auto found = untouched_[i].find(line); !missed && found != untouched_[i].end()) {
     of(i, found->second).useful += 1;
     untouched_[i].erase(found);

@@ -203,6 +203,11 @@ const std::vector<Row> rows = {
   // 80 and 96, l96 brings 112 and 128.
   {"a trigger of three", of({streamer(level(256, 16), 4, 3)}), "l0 l32 l16 l0 l48 l64 l96",
    {{.loads = 7, .load_misses = 5}, {.loads = 5, .prefetched = 4}}},
+  // L1 asks for 0 and prefetches 16, which starts the streamer of L2: 32 48. L1 asks for 32, which brings 64 80, and
+  // prefetches 48, which brings 96.
+  {"a prefetcher sees those of the level above", of({next_line(level(64, 4)), streamer(level(256, 16), 4, 2)}), "l0 l16 l32",
+   {{.loads = 3, .load_misses = 2}, {.loads = 2, .load_misses = 1, .prefetched = 2, .prefetch_misses = 1},
+    {.loads = 1, .prefetched = 6}}},
 };
 // clang-format on
 
