@@ -78,18 +78,19 @@ std::vector<Row> rows_of(const matmul::Published& table) {
 }
 
 /// What is asked of the ratio of modelled to published L1 misses.
-double tolerance(const std::string& variant) {
+double tolerance(const std::string& variant, std::int64_t block) {
   if (variant == "ikj") return 0.025;
-  if (variant == "blocked") return 0.05;
+  if (variant == "blocked") return block == 512 ? 0.01 : 0.03;
   return 0.02;
 }
 
 void print(const Row& row) {
   const auto& variant = std::get<std::string>(row.point.at("variant"));
   const std::int64_t n = whole(row.point, "n");
-  const double ratio = row.walks / row.l1, asked = tolerance(variant);
+  const double ratio = row.walks / row.l1, drawn = row.drawn[row.drawn.size() / 2] / row.l1,
+               asked = tolerance(variant, whole(row.point, "block"));
   const std::string verdict =
-      fmt::format("{} {} %", std::abs(ratio - 1) <= asked ? "within" : "NOT WITHIN", 100 * asked);
+      fmt::format("{} {} %", std::abs(drawn - 1) <= asked ? "within" : "NOT WITHIN", 100 * asked);
   fmt::print(
       "{:<8} {:>5} {:>5} {:>10.1f} {:>10.1f} {:>6.3f} {:>10.1f} {:>6.3f}  {:<14} {:>13} {:>10.1f} {:>10.1f} "
       "{:>6.2f} {:>12}\n",
@@ -124,11 +125,13 @@ int main(int argc, char** argv) {
           fill(*longest_first[at]);
       });
     workers.clear();
-    fmt::print("Published counts of an i7-9700 beside the model of it, in millions. Published: {}\n"
-               "L1: model with TLBs and page walks / published, the same without TLBs. L2: model / "
-               "published, and the\n"
-               "same of i7-9700-prefetch, whose preset includes prefetches. Ranges: {} draws of placement.\n",
-               table.run.versions.at("source"), draws);
+    fmt::print(
+        "Published counts of an i7-9700 beside the model of it, in millions. Published: {}\n"
+        "L1: model with TLBs and page walks / published, the same without TLBs. L2: model / "
+        "published, and the\n"
+        "same of i7-9700-prefetch, whose presets include prefetches. Ranges: {} draws of placement, of\n"
+        "which the median is asked for in L1.\n",
+        table.run.versions.at("source"), draws);
     fmt::print(
         "{:<8} {:>5} {:>5} {:>10} {:>10} {:>6} {:>10} {:>6}  {:<14} {:>13} {:>10} {:>10} {:>6} {:>12}\n",
         "variant", "n", "block", "L1 publ.", "model", "ratio", "no TLB", "ratio", "asked", "draws",
@@ -137,14 +140,16 @@ int main(int argc, char** argv) {
       print(row);
     fmt::print("{}", R"(
 What is expected to match. L1 misses: PAPI_L1_DCM is L1D:REPLACEMENT on this processor, lines brought into L1, by
-whom ever: loads, stores, page walks. `ikj` and `blocked` follow from size, line and ways alone. `ijk` walks a column
+whom ever: loads, stores, page walks, prefetches. `ikj` follows from size, line and ways alone. `blocked` with rows of
+128 and 256 elements lacks less than one miss per row without the prefetcher of L1, which runs past the end of a row
+but not of a page, where rows of 512 elements end. `ijk` walks a column
 of b: past 1536 pages (n = 1800 and 2600 here) every access walks, and the entry that it reads is a line in L1 too.
 Without TLBs the model is then up to 36 % low: the rest of the published count is the page walker's.
 At n = 1000 b has 1954 pages, and which of them collide depends on the hash of the second-level TLB and on where the
 matrices lie: with sets selected by the lowest page bits the model was 8 % low there.
 What is not. L2 misses: the preset is LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS there, which counts what
 the prefetchers of L1 and L2 ask for as well; the model counts what loads, stores and walks miss. i7-9700-prefetch
-declares the adjacent-line prefetcher and the streamer; see its source.
+declares a prefetcher of L1, the adjacent-line prefetcher and the streamer; see its source.
 )");
   } catch (const Error& error) {
     fmt::print(stderr, "bench-model-published: {}\n", error.what());
