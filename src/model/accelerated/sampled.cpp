@@ -36,10 +36,18 @@ public:
   [[nodiscard]] bool whole() const {
     return chain_.back()->leaf || accesses_ <= window_ * SampledReplay::most_windows;
   }
-  /// Replays everything.
-  void all() {
+  /// Replays everything. tell(share) after each turn of the outermost loop.
+  template <class Tell>
+  void all(const Tell& tell) {
     variables_ = {};
-    sequence({*chain_.front()});
+    const Step& outer = *chain_.front();
+    if (outer.leaf) return sequence({outer});
+    const std::int64_t turns = outer.turns(variables_), first = outer.first.at(variables_);
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      variables_[outer.variable] = first + turn * outer.step;
+      sequence(outer.body);
+      tell(static_cast<double>(turn + 1) / static_cast<double>(turns));
+    }
   }
   /// Begins at the unit that holds access number `at`.
   void seek(std::int64_t at) {
@@ -145,16 +153,23 @@ bool full(const Hierarchy& caches) {
   return std::ranges::all_of(caches.vacancies(), [](std::int64_t places) { return places == 0; });
 }
 
-/// Adds the estimates of a loop to those of the program.
-void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling) {
+/// Adds the estimates of a loop to those of the program. tell(share) after each window.
+template <class Tell>
+void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Tell& tell) {
   std::uint64_t random = caches.machine().seed;
   sampling.uneven = std::max(sampling.uneven, loop.uneven());
   for (std::size_t s = 0; s < Sampling::samples; ++s) {
+    const auto told = [&](std::int64_t windows) {
+      constexpr double most = SampledReplay::most_warm_up + 1;
+      tell((static_cast<double>(s) + static_cast<double>(windows) / most) / double{Sampling::samples});
+    };
     caches.clear();
     loop.seek(loop.start(s, random));
     loop.window();
-    for (std::int64_t i = 1; i < SampledReplay::most_warm_up && !full(caches); ++i)
+    for (std::int64_t i = 1; i < SampledReplay::most_warm_up && !full(caches); ++i) {
+      told(i);
       loop.window();
+    }
     const Counts before = caches.counts();
     const auto places = caches.vacancies();
     const std::int64_t counted = loop.window();
@@ -165,7 +180,7 @@ void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling) {
     for (std::size_t i = 0; i < left.size(); ++i)
       sampling.unsettled[i] += factor / double{Sampling::samples} *
                                static_cast<double>(std::max<std::int64_t>(0, places[i] - left[i]));
-    caches.progress.tell(static_cast<double>(s + 1) / double{Sampling::samples});
+    told(SampledReplay::most_warm_up + 1);
   }
 }
 
@@ -180,15 +195,22 @@ void SampledReplay::run(Hierarchy& caches) const {
   const auto places = caches.vacancies();
   Sampling sampling{
       accesses_, 0, std::vector<Counts>(Sampling::samples, none), {places.begin(), places.end()}};
+  std::int64_t done = 0;
   for (const Step& step : program_.steps) {
     SampledLoop loop(step, caches);
+    const auto tell = [&](double share) {
+      caches.progress.tell((static_cast<double>(done) + share * static_cast<double>(loop.size())) /
+                           static_cast<double>(accesses_));
+    };
     if (!loop.whole()) {
-      sample(loop, caches, sampling);
+      sample(loop, caches, sampling, tell);
+      done += loop.size();
       continue;
     }
     const Counts before = caches.counts();
-    loop.all();
+    loop.all(tell);
     sampling.counted += loop.size();
+    done += loop.size();
     for (Counts& estimate : sampling.estimates)
       add_scaled(estimate, caches.counts(), before, 1);
   }

@@ -1,12 +1,15 @@
 // Sampled simulations of matrix products against complete ones.
 #include "kernel/kernels.hpp"
 #include "kernel/matmul/matmul_point.hpp"
+#include "model/accelerated/accelerate.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 using namespace recount;
 
@@ -41,6 +44,20 @@ std::map<std::string, std::int64_t> complete(const result::Params& at, const mod
 }
 
 } // namespace
+
+// The transposition is a loop that is simulated completely; of the product 6 samples of 2 to 5 windows are.
+BOOST_AUTO_TEST_CASE(progress_is_told_between_samples) {
+  model::Hierarchy caches(machine(true));
+  std::vector<double> told;
+  caches.progress.listener = [&](double share) { told.push_back(share); };
+  const model::MachineDescription on = machine(true);
+  model::NestSimulation(kernel::matmul_nest(point("transposed", 170, 8)), on).run(caches);
+  BOOST_REQUIRE(told.size() > 100U);
+  BOOST_TEST(std::ranges::is_sorted(told));
+  BOOST_TEST(told.front() < 1.0 / 170);
+  BOOST_TEST(std::abs(told.back() - 1) < 1e-9);
+  BOOST_TEST(std::ranges::count_if(told, [](double share) { return share > 0.1; }) >= 12);
+}
 
 BOOST_AUTO_TEST_CASE(complete_counts_are_within_the_stated_error) {
   const struct {
