@@ -2,6 +2,7 @@
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/properties.hpp"
+#include "caches/infer/record.hpp"
 #include "caches/infer/timed_geometry.hpp"
 #include "statistics/statistics.hpp"
 
@@ -14,6 +15,8 @@ namespace recount::caches {
 
 namespace {
 
+constexpr std::int64_t dead_check_bytes = std::int64_t{4} << 20;
+constexpr double least_counted = 0.05;                  ///< misses per access
 constexpr double usual_ways = 12;                       ///< of a first level, where they are unknown
 constexpr double first_rise = 1.15, second_rise = 1.25; ///< over a plateau: a level is left
 
@@ -43,12 +46,13 @@ public:
     found_.method = method_by_time;
     if (can_.counted > 0) found_.method.push_back(meaning_of_counts(can_));
     try {
+      check_counters();
       find_first_plateaus();
       first_level();
       stage_("TLB");
       translation_ = find_translation(sampler_cache_, line());
       found_.tlbs = tlb_findings(translation_, false);
-      if (!found_.levels.empty()) doubt_tlbs(found_.tlbs, found_.levels.front());
+      if (!found_.levels.empty()) doubt_tlbs(found_.tlbs, translation_, found_.levels.front());
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
       report_huge_pages();
@@ -79,6 +83,19 @@ private:
         pages->granted == 0 ? ": times of the last level and of memory include TLB misses"
                             : "; TLB misses remain if the host backs them with small pages",
         can_.page >> 10));
+  }
+
+  /// Lines in random order over far more than a first level holds nearly all miss in it. A counter that shows
+  /// none is dead, as many are in virtual machines, and nothing follows from it.
+  void check_counters() {
+    if (can_.counted == 0) return;
+    const auto pattern = kernel::dense(std::min(dead_check_bytes, can_.most_bytes) / 64, 64);
+    const Reading reading = sampler_cache_.read(pattern);
+    if (reading.misses.empty() || !reading.misses.front() || *reading.misses.front() >= least_counted) return;
+    throw Unknown{fmt::format(
+        "{} shows {:.4f} misses per access over {} in random order, where nearly every access misses: the "
+        "event does not count here; --witness clock needs no counters",
+        miss_metric(0), *reading.misses.front(), base::format_bytes(pattern.count * pattern.stride))};
   }
 
   void find_first_plateaus() {
@@ -179,6 +196,9 @@ private:
     // Lines at one page offset share a set of the first level, or as many sets as a way has pages.
     task.ways_above = std::max(static_cast<std::int64_t>(first.ways.value.value_or(usual_ways)),
                                task.capacity_above / can_.page);
+    if (first.capacity.value && first.ways.value)
+      task.page_sets_above = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(*first.capacity.value / *first.ways.value) / can_.page);
     task.around = onset;
     task.next_is_level = next_is_level;
     task.translation = &translation_;

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t most_colours_tried = 8, least_colours = 3;
 constexpr std::size_t most_lines_tried = 34;
-constexpr std::int64_t surely_fit = 2;                 ///< lines of one colour
+constexpr std::int64_t surely_fit = 4; ///< lines of one colour: no second level has fewer ways
+constexpr std::int64_t least_reference =
+    3; ///< lines whose time is that of a hit: with fewer, more of the others stay above
 constexpr std::size_t most_of_another = 4;             ///< lines of one other colour
 constexpr int rounds_of_colours = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
 constexpr double least_penalty = 0.1;                  ///< of what the working sets show
@@ -84,13 +86,13 @@ private:
   /// Pages of a colour, and of the others in turn.
   [[nodiscard]] std::vector<std::int64_t> pages_of(const Trial& trial) const {
     const auto& own = members(trial.reading.colour);
-    const auto count = static_cast<std::size_t>(trial.reading.lines);
-    std::vector<std::int64_t> pages(own.begin(), own.begin() + trial.reading.lines);
+    std::vector<std::int64_t> pages(own.begin(), own.begin() + trial.reading.lines), others;
     for (std::size_t at = 0; at < most_of_another; ++at)
-      for (std::size_t other = 0; other < colours_.members.size() && pages.size() < count + trial.others;
-           ++other)
+      for (std::size_t other = 0; other < colours_.members.size(); ++other)
         if (static_cast<std::int64_t>(other) != trial.reading.colour && at < colours_.members[other].size())
-          pages.push_back(colours_.members[other][at]);
+          others.push_back(colours_.members[other][at]);
+    const auto chosen = spread_over_page_sets(others, trial.others, task_);
+    pages.insert(pages.end(), chosen.begin(), chosen.end());
     return pages;
   }
 
@@ -137,13 +139,15 @@ private:
     return (trial.together - trial.apart - step_) * static_cast<double>(trial.visits);
   }
 
-  /// One or two lines of a colour fit, which tells the time of a hit. As many as there are mostly overflow:
-  /// what that takes is the cost of a miss here and now, unless it is so little that nothing seems to
-  /// overflow.
+  /// Three or four lines of a colour fit, which tells the time of a hit. As many as there are mostly
+  /// overflow: what that takes is the cost of a miss here and now, unless it is so little that nothing seems
+  /// to overflow.
   void calibrate(const std::vector<Trial>& trials) {
     std::vector<double> fitting;
     for (const Trial& trial : trials)
-      if (trial.reading.lines <= surely_fit) fitting.push_back(trial.together - trial.apart);
+      if (trial.reading.lines >= least_reference && trial.reading.lines <= surely_fit)
+        fitting.push_back(trial.together - trial.apart);
+    if (fitting.empty()) throw Unknown{"no page colour has pages enough to tell the time of a hit"};
     step_ = statistics::median(fitting);
     std::map<std::int64_t, double> most;
     for (const Trial& trial : trials) // lines ascend within a colour
@@ -186,6 +190,19 @@ std::optional<std::int64_t> line_of(const std::vector<ColourReading>& shifts) {
 void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random) {
   for (std::size_t i = places.size(); i > 1; --i)
     std::swap(places[i - 1], places[base::random_below(random, i)]);
+}
+
+std::vector<std::int64_t> spread_over_page_sets(const std::vector<std::int64_t>& pages, std::size_t count,
+                                                const ColourTask& task) {
+  const auto sets = static_cast<std::size_t>(task.page_sets_above);
+  std::vector<std::vector<std::int64_t>> by_set(sets);
+  for (const std::int64_t page : pages)
+    by_set[static_cast<std::size_t>(page) % sets].push_back(page);
+  std::vector<std::int64_t> chosen;
+  for (std::size_t at = 0; at < pages.size() && chosen.size() < count; ++at)
+    for (const auto& of_set : by_set)
+      if (at < of_set.size() && chosen.size() < count) chosen.push_back(of_set[at]);
+  return chosen;
 }
 
 std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,

@@ -21,8 +21,8 @@ namespace {
 constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
 constexpr std::size_t most_together = 12; ///< pages tried together
 constexpr std::size_t first_prefix = 24;
-constexpr std::size_t groups_to_read = 6;
-constexpr std::size_t enough_groups = 3; ///< fewer may be noise
+constexpr std::size_t groups_to_read = 6; ///< for each set of the level above that their lines fall into
+constexpr std::size_t enough_groups = 3;  ///< fewer may be noise
 constexpr double step_seen = 0.7; ///< of the step to the level, at least, where the first level holds no line
 constexpr double unlikely = 4;    ///< roots of the usual number of pages that a colour is off: noise
 constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
@@ -42,7 +42,7 @@ public:
     std::string incomplete;
     try {
       set_aside(rest);
-      find_groups(rest, groups_to_read);
+      find_groups(rest, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
       join_twins();
       drop_odd_sizes();
       read_groups();
@@ -106,34 +106,33 @@ private:
     return {pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(over)};
   }
 
-  /// Takes pages out while the rest overflows: first many at a time, then one by one.
+  /// Takes pages out, so many at a time, while the rest overflows.
+  Pages taken_out(Pages pages, std::size_t chunk) {
+    for (std::size_t i = 0; i < pages.size();) {
+      const std::size_t end = std::min(i + chunk, pages.size());
+      if (auto fewer = without(pages, i, end); overflows(fewer))
+        pages = std::move(fewer);
+      else
+        i = end;
+    }
+    return pages;
+  }
+
+  /// First many pages at a time, then one by one, until none can be taken out. Where noise made it take out a
+  /// page too many, the rest no longer overflows: it goes back to the pages before.
   std::optional<Pages> reduce(Pages pages) {
-    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / 20);;
-         chunk = std::max<std::size_t>(1, chunk / 2)) {
-      for (std::size_t i = 0; i < pages.size();) {
-        const std::size_t end = std::min(i + chunk, pages.size());
-        if (auto fewer = without(pages, i, end); overflows(fewer))
-          pages = std::move(fewer);
-        else
-          i = end;
+    int failures = 0;
+    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / 20);;) {
+      Pages fewer = taken_out(pages, chunk);
+      if (!overflows(fewer)) {
+        if (++failures > passes_again) return {};
+        continue;
       }
-      if (chunk == 1) break;
-    }
-    // What noise left in shows now; the set must still overflow, and no longer without any one page.
-    for (int again = 0; again < passes_again; ++again) {
-      if (!overflows(pages)) return {};
-      bool minimal = true;
-      for (std::size_t i = 0; i < pages.size();) {
-        if (auto fewer = without(pages, i, i + 1); overflows(fewer)) {
-          pages = std::move(fewer);
-          minimal = false;
-        } else {
-          ++i;
-        }
-      }
+      const bool minimal = chunk == 1 && fewer.size() == pages.size();
+      pages = std::move(fewer);
       if (minimal) return pages;
+      chunk = std::max<std::size_t>(1, chunk / 2);
     }
-    return {};
   }
 
   /// Takes a colour out of the rest: all pages that in the place of one of `smallest` make it overflow, too.
@@ -283,7 +282,9 @@ PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   ColourTask whole = task;
   whole.whole = true;
   PageColours by_pages = searched(sampler, whole);
-  return by_pages.smallest.size() > found.smallest.size() ? by_pages : found;
+  if (by_pages.smallest.size() > found.smallest.size()) return by_pages;
+  if (found.smallest.empty()) found.unknown += "; whole pages: " + by_pages.unknown;
+  return found;
 }
 
 } // namespace recount::caches

@@ -19,12 +19,18 @@ struct ColourTask {
   std::int64_t offset = 0;             ///< in the page: of the visited line
   std::int64_t ways_above = 0;         ///< at least one more is visited at a time, so that none stays above
   std::int64_t lines_above = 0;        ///< of the first level
+  std::int64_t page_sets_above = 1;    ///< sets of the first level that lines at one page offset fall into
   std::uint64_t seed = 1;
   bool whole = false; ///< all lines of each page are visited, whatever set each one falls into
 };
 
 /// In random order.
 void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
+/// So many of the pages, in order, that as many as possible fall into each set of the level above. Lines that
+/// are alone in such a set would stay there, and leave it with the first page added to it: that would look
+/// like an overflow of the level.
+[[nodiscard]] std::vector<std::int64_t> spread_over_page_sets(const std::vector<std::int64_t>& pages,
+                                                              std::size_t count, const ColourTask& task);
 /// All lines of the pages in random order, a few pages at a time.
 [[nodiscard]] std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
                                                                const ColourTask& task, std::uint64_t& random);
@@ -45,13 +51,17 @@ struct PagedTask {
   double first_hit = 0, hit = 0,
          next_hit = 0; ///< ns: of the first level, of this one, of the one that serves its misses
   std::int64_t line = 64, capacity_above = 0, ways_above = 0; ///< bytes, bytes, ways
-  std::int64_t around = 0;                                    ///< bytes: where it begins to overflow
-  bool next_is_level = true; ///< the miss time is nearly the same at different sizes
+  std::int64_t page_sets_above = 1; ///< sets of the first level that lines at one page offset fall into
+  std::int64_t around = 0;          ///< bytes: where it begins to overflow
+  bool next_is_level = true;        ///< the miss time is nearly the same at different sizes
   const Translation* translation = nullptr;
 };
 
 /// Those on record, or those of a search, which are put on record. Throws Unknown where there are none.
 [[nodiscard]] PageColours colours_of_level(Sampler& sampler, const PagedTask& level);
+
+/// Of the number of colours, if so many pages were found to be of one. Complete: no page is left over.
+[[nodiscard]] double tolerance_of_colours(bool complete, double colours, double pages);
 
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace recount::caches {
 
 std::string to_string(Confidence confidence) {
@@ -41,10 +43,15 @@ LevelFinding unknown_level(const std::string& name, const std::string& reason) {
   return finding;
 }
 
-bool needs_more_readings(const Caches& found) {
-  if (found.levels.empty()) return true;
-  const LevelFinding& first = found.levels.front();
-  return !first.capacity.value || !first.line.value || !first.ways.value;
+bool needs_more_readings(const Caches& found, Wanted wanted) {
+  const auto undecided = [](const LevelFinding& level) {
+    return !level.capacity.value || !level.line.value || !level.ways.value;
+  };
+  if (found.levels.empty() || undecided(found.levels.front())) return true;
+  if (wanted == Wanted::first_level) return false;
+  return found.levels.size() < 2 || undecided(found.levels[1]) ||
+         found.levels[1].capacity.confidence == Confidence::low || found.tlbs.size() < 2 ||
+         std::ranges::any_of(found.tlbs, [](const TlbFinding& tlb) { return !tlb.entries.value; });
 }
 
 Caches infer_caches(Sampler& sampler, const StageCallback& stage) {

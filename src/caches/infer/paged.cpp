@@ -212,7 +212,7 @@ private:
         complete ? groups : std::max(groups, static_cast<double>(found.pages) * groups / members);
     Property& p = level_.capacity;
     p.value = colours * ways * page;
-    p.tolerance = complete ? 0 : std::max(0.06, 3 / std::sqrt(members));
+    p.tolerance = tolerance_of_colours(complete, groups, members);
     const bool crossing_agrees =
         crossing_ > crossing_least * *p.value && crossing_ < crossing_most * *p.value;
     p.confidence = !complete ? Confidence::low : crossing_agrees ? level_.ways.confidence : Confidence::low;

@@ -2,6 +2,7 @@
 #include "caches/infer/colours.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace recount::caches {
 
@@ -20,10 +21,29 @@ ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
   task.offset = 13 * level.line;
   task.ways_above = level.ways_above;
   task.lines_above = level.capacity_above / level.line;
+  task.page_sets_above = level.page_sets_above;
+  task.seed = 1 + 10 * sampler.searches();
   return task;
 }
 
+/// Colours that were found have more pages than the others: these overflow first. Pages that are not seen to
+/// overflow count for no colour.
+constexpr double sampling_bias = 0.1;
+
+/// Sets of real caches are a power of two times 1, 3 or 5.
+bool usual_number(double colours) {
+  auto odd = static_cast<std::int64_t>(colours);
+  while (odd > 0 && odd % 2 == 0)
+    odd /= 2;
+  return odd <= 5;
+}
+
 } // namespace
+
+double tolerance_of_colours(bool complete, double colours, double pages) {
+  if (complete && usual_number(colours)) return 0;
+  return sampling_bias + (complete ? 1.5 / colours : 4 / std::sqrt(pages));
+}
 
 PageColours colours_of_level(Sampler& sampler, const PagedTask& level) {
   if (auto recorded = sampler.colours()) {

@@ -28,9 +28,10 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
 void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage);
 
 [[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
-/// By time: takes the entries back of those beyond the first that are as many as the first cache has lines or
-/// sets. One line per page and adjacent lines then cost different times in the cache.
-void doubt_tlbs(std::vector<TlbFinding>& tlbs, const LevelFinding& first);
+/// By time, where it was not measured what as many lines in half as many pages cost: takes the entries back
+/// of those beyond the first that are as many as the first cache has lines or sets. One line per page and
+/// adjacent lines then cost different times in the cache.
+void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first);
 /// A level of which nothing is known, for one reason.
 [[nodiscard]] LevelFinding unknown_level(const std::string& name, const std::string& reason);
 

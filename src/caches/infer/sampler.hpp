@@ -86,6 +86,8 @@ public:
   [[nodiscard]] virtual bool out_of_time() const { return false; }
   /// Page colours found in an earlier inference, where this is a record of one.
   [[nodiscard]] virtual std::optional<PageColours> colours() { return {}; }
+  /// How many searches for them came before: another one starts with other pages.
+  [[nodiscard]] virtual std::uint64_t searches() const { return 0; }
   /// Puts them on record, where there is one to keep.
   virtual void keep(const PageColours& colours) { static_cast<void>(colours); }
 };

@@ -172,6 +172,10 @@ private:
     // Up to two lines per set of the shape may be in use by the system; a quarter more overflows most sets.
     found_.onset_agrees = onset.fits >= capacity - capacity / 4 && onset.fits <= capacity + capacity / 8 &&
                           onset.exceeds > capacity - capacity / 8 && onset.exceeds <= capacity + capacity / 2;
+    if (onset.fits > 2 * capacity || (onset.exceeds > 0 && 2 * onset.exceeds < capacity))
+      throw Unknown{fmt::format("conflict misses show {}, but misses begin between {} and {}",
+                                base::format_bytes(capacity), base::format_bytes(onset.fits),
+                                onset.exceeds == 0 ? "any size" : base::format_bytes(onset.exceeds))};
     if (!found_.onset_agrees)
       found_.contradiction =
           fmt::format("Contradiction: conflict misses show {}, but misses begin between {} and {}.",

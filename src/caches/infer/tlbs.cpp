@@ -10,32 +10,35 @@ namespace recount::caches {
 
 namespace {
 
+constexpr double most_of_lines = 0.3; ///< of the rise, that as many lines in half as many pages may show
+constexpr double least_tolerance = 0.06, widest_tolerance = 0.4;
+
 /// Where a TLB ends: at the first page too many when the cost then jumps; where it rises gradually, as it
-/// does when the sets are chosen by a hash or translations are nested, at half of the rise.
+/// does when the sets are chosen by a hash or translations are nested, somewhere up to half of the rise.
 struct TlbEnd {
-  std::int64_t entries = 0;
+  double entries = 0, tolerance = 0;
   bool sharp = false;
 };
 
 TlbEnd end_of(const TranslationLevel& level) {
-  const bool near_half = level.half == 0 || level.half <= level.pages.fits + level.pages.fits / 3;
-  return {near_half ? level.pages.fits : level.half,
-          near_half && 16 * (level.pages.exceeds - level.pages.fits) <= level.pages.fits};
+  const auto fits = static_cast<double>(level.pages.fits), exceeds = static_cast<double>(level.pages.exceeds);
+  const double half = std::max(static_cast<double>(level.half), exceeds);
+  if (level.at_exceeds > 0.5 && 16 * (exceeds - fits) <= fits)
+    return {fits, std::max(least_tolerance, exceeds / fits - 1), true};
+  return {std::round((fits + half) / 2), (half - fits) / (half + fits) + least_tolerance, false};
 }
 
 Property entries_of(const Translation& translation, std::size_t i, bool exact) {
   const TranslationLevel& level = translation.levels[i];
   const TlbEnd end = end_of(level);
   Property p = unknown_property("entries", "pages", {});
-  p.value = static_cast<double>(end.entries);
-  const auto fits = static_cast<double>(level.pages.fits);
-  p.tolerance = exact       ? 0
-                : end.sharp ? std::max(0.03, static_cast<double>(level.pages.exceeds) / fits - 1)
-                            : 0.25;
+  p.value = exact ? static_cast<double>(level.pages.fits) : end.entries;
+  p.tolerance = exact ? 0 : end.tolerance;
   p.confidence = exact ? Confidence::high : end.sharp ? Confidence::medium : Confidence::low;
   p.quantity = exact ? "misses" : "ns per page beyond the cost of its line";
   for (const PagePoint& point : translation.curve)
-    if (point.pages > end.entries / 3 && point.pages < 3 * end.entries)
+    if (const auto pages = static_cast<double>(point.pages);
+        pages > end.entries / 3 && pages < 3 * end.entries)
       p.points.push_back({fmt::format("{} pages", point.pages), point.cost});
   p.threshold = exact ? "one miss per pass" : "4 % to 10 % of the step, and half of it";
   p.against = "fewer pages had the same cost, or more pages had none";
@@ -51,6 +54,20 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
         fmt::format("The cost rises gradually, as with a hashed TLB or nested translation; half of the step "
                     "is reached at about {} pages.",
                     level.half));
+  if (!exact && end.tolerance > widest_tolerance) {
+    p.value.reset();
+    p.unknown = fmt::format("the cost rises gradually between {} and {} pages", level.pages.fits,
+                            std::max(level.half, level.pages.exceeds));
+  } else if (level.of_lines && *level.of_lines > most_of_lines) {
+    p.value.reset();
+    p.unknown =
+        fmt::format("the cost rises at about {:.0f} pages, but as many lines in half as many pages cost "
+                    "{:.0f} % of it: the cache, not the TLB",
+                    end.entries, 100 * std::min(1.0, *level.of_lines));
+  } else if (level.of_lines) {
+    p.words.push_back(fmt::format("As many lines in half as many pages cost {:.0f} % of the rise.",
+                                  100 * std::max(0.0, *level.of_lines)));
+  }
   return p;
 }
 
@@ -73,12 +90,12 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
   return findings;
 }
 
-void doubt_tlbs(std::vector<TlbFinding>& tlbs, const LevelFinding& first) {
+void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first) {
   if (!first.capacity.value || !first.line.value) return;
   const double lines = *first.capacity.value / *first.line.value;
   for (std::size_t i = 1; i < tlbs.size(); ++i) {
     Property& p = tlbs[i].entries;
-    if (!p.value) continue;
+    if (!p.value || translation.levels[i].of_lines) continue;
     const bool as_lines = *p.value > 0.5 * lines && *p.value < 1.5 * lines;
     const bool as_sets = first.ways.value && std::abs(*p.value * *first.ways.value / lines - 1) < 0.05;
     if (!as_lines && !as_sets) continue;

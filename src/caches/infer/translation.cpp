@@ -15,8 +15,26 @@ using kernel::Pattern;
 constexpr std::int64_t fewest_pages = 8, most_pages = 8192;
 constexpr double least_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
 
+/// Offsets repeat after an odd number of pages. After a power of two, all pages of one offset would have the
+/// same low bits where the system places pages in runs, and their lines would share few sets.
+std::int64_t offsets_in_page(const Abilities& can, std::int64_t line) {
+  return can.page / line - 1;
+}
+
 Pattern one_a_page(const Abilities& can, std::int64_t pages, std::int64_t line) {
-  return spread_over_sets(dense(pages, can.page), line, can.page);
+  Pattern pattern = dense(pages, can.page);
+  pattern.shift = line;
+  pattern.wrap = offsets_in_page(can, line);
+  return pattern;
+}
+
+/// As many lines at the same offsets in half as many pages.
+Pattern two_a_page(const Abilities& can, std::int64_t lines, std::int64_t line) {
+  const std::int64_t offsets = offsets_in_page(can, line), apart = offsets / 2 + 2;
+  Pattern pattern = dense(lines, line);
+  for (std::int64_t i = 0; i < lines; ++i)
+    pattern.slots.push_back(i / 2 * (can.page / line) + (i / 2 * 2 + i % 2 * apart) % offsets);
+  return pattern;
 }
 
 /// What pages cost beyond `base`, as a share of `step`.
@@ -84,8 +102,18 @@ void count_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
     Boundary b = double_until_exceeds(gauge, family, 1, can.most_bytes / can.page);
     if (b.exceeds == 0) throw Unknown{fmt::format("no miss in TLB {} up to {} pages", level + 1, b.fits)};
     if (b.fits > 0) b = narrow(gauge, family, b, can.at_once);
-    found.levels.push_back({b, 0, {}});
+    found.levels.push_back({b, 0, {}, 1, {}});
   }
+}
+
+/// Of patterns that grow: a longer one cannot take less, and disturbances add time.
+std::vector<double> rising_times(CachedSampler& cached, std::span<const Pattern> patterns) {
+  std::vector<double> all;
+  for (const Reading& reading : cached.read(patterns))
+    all.push_back(time_of(reading, "no time was measured over a range of pages"));
+  for (std::size_t i = all.size(); i-- > 1;)
+    all[i - 1] = std::min(all[i - 1], all[i]);
+  return all;
 }
 
 std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
@@ -94,11 +122,15 @@ std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
   for (double n = fewest_pages; n <= static_cast<double>(std::min(most_pages, can.most_bytes / can.page));
        n *= std::exp2(0.25))
     patterns.push_back(one_a_page(can, std::llround(n), line));
-  PageGauge gauge(cached, line, 0, 1);
-  const auto costs = gauge.shares(patterns);
+  const auto count = static_cast<std::ptrdiff_t>(patterns.size());
+  for (std::ptrdiff_t i = 0; i < count; ++i)
+    patterns.push_back(dense(patterns[static_cast<std::size_t>(i)].count, line));
+  static_cast<void>(cached.read(patterns)); // interleaved
+  const auto apart = rising_times(cached, {patterns.begin(), patterns.begin() + count}),
+             together = rising_times(cached, {patterns.begin() + count, patterns.end()});
   std::vector<PagePoint> curve;
-  for (std::size_t i = 0; i < patterns.size(); ++i)
-    curve.push_back({patterns[i].count, costs[i]});
+  for (std::size_t i = 0; i < apart.size(); ++i)
+    curve.push_back({patterns[i].count, apart[i] - together[i]});
   return curve;
 }
 
@@ -108,6 +140,20 @@ std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, st
   for (std::size_t i = first; i + 3 < curve.size(); ++i)
     if (curve[i].cost > base && curve[i + 3].cost - curve[i].cost < 0.12 * curve[i].cost) return i;
   return {};
+}
+
+/// A TLB has an end at a number of pages, a cache at a number of lines. Half as many pages again as the TLB
+/// has entries miss it; the same number of lines in half the pages do not.
+std::optional<double> rise_of_lines(CachedSampler& cached, std::int64_t line, double base,
+                                    const TranslationLevel& level) {
+  const std::int64_t lines = std::max(level.pages.fits, level.half) * 3 / 4 * 2;
+  const Abilities& can = cached.abilities();
+  const auto readings = cached.read(
+      std::vector<Pattern>{one_a_page(can, lines, line), two_a_page(can, lines, line), dense(lines, line)});
+  for (const Reading& reading : readings)
+    if (!reading.ns) return {}; // not on record
+  const double rise = *readings[0].ns - *readings[2].ns - base;
+  return rise > 0 ? (*readings[1].ns - *readings[2].ns - base) / rise : 1.0;
 }
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
@@ -132,7 +178,9 @@ void time_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
     std::int64_t half = 0;
     for (std::size_t i = at; i <= *flat && half == 0; ++i)
       if (found.curve[i].cost - base > 0.5 * step) half = found.curve[i].pages;
-    found.levels.push_back({b, half, step});
+    const double at_exceeds = b.exceeds > 0 ? gauge.share(family(b.exceeds)) : 0;
+    found.levels.push_back({b, half, step, at_exceeds, {}});
+    found.levels.back().of_lines = rise_of_lines(cached, line, base, found.levels.back());
     base += step;
     at = *flat;
   }

@@ -21,6 +21,10 @@ struct TranslationLevel {
   Boundary pages;             ///< most that all are translated by it, least that are not
   std::int64_t half = 0;      ///< number of pages at which half of the visits miss; 0: not measured
   std::optional<double> cost; ///< of a miss that the next level serves, or of a walk after the last, ns
+  double at_exceeds = 1;      ///< share of the step at pages.exceeds
+  /// Share of the rise that as many lines in half as many pages show: what caches add, not translation.
+  /// Nothing: not measured.
+  std::optional<double> of_lines;
 };
 
 struct Translation {

@@ -1,6 +1,7 @@
 #include "caches/measure/native.hpp"
 
 #include "base/shuffle.hpp"
+#include "caches/infer/colour_sets.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/measure/timed_chase.hpp"
 #include "kernel/native.hpp"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <ctime>
 #include <numeric>
+#include <tuple>
 #include <unistd.h>
 
 namespace recount::caches {
@@ -22,6 +24,7 @@ constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here no
 
 constexpr int most_tries = 4; ///< of slices that something disturbs
 
+constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 
 /// Patterns that fit private caches are visited in many brief slices, whose minimum has no interruption;
@@ -29,10 +32,13 @@ constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets av
 struct Effort {
   int rounds = 6, slices = 3;
   double slice_ns = 40'000;
+  int tries = most_tries;
+  [[nodiscard]] bool whole_passes() const { return slice_ns < 1e6; }
 };
 
 Effort effort_for(const Pattern& pattern) {
-  if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000};
+  if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000, 1};
+  if (pattern.visits() > long_pass) return {6, 1, 40'000, 2}; // an average over that many needs no repetition
   return {};
 }
 
@@ -46,6 +52,12 @@ public:
 private:
   kernel::native::Chase context_;
 };
+
+/// Whether anything was found, every page was tried, and how many colours there are: the more, the better.
+auto worth_of(const PageColours& colours) {
+  return std::tuple(colours.unknown.empty(), decide_colour_sets(colours).ways.has_value(),
+                    colours.incomplete.empty(), colours.smallest.size());
+}
 
 std::chrono::nanoseconds thread_time() {
   timespec now{};
@@ -101,8 +113,12 @@ std::chrono::milliseconds NativeSampler::cpu_time() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(thread_time() - begin_);
 }
 
+std::chrono::milliseconds NativeSampler::elapsed() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun_);
+}
+
 bool NativeSampler::out_of_time() const {
-  return cpu_time() > options_.limit;
+  return cpu_time() > options_.limit || elapsed() > options_.elapsed_limit;
 }
 
 void NativeSampler::repeat_measurements() {
@@ -151,6 +167,7 @@ std::vector<Reading> NativeSampler::read(std::span<const Pattern> patterns) {
 void NativeSampler::measure_all(std::span<const Pattern> patterns) {
   std::vector<Laid> all;
   int rounds = 0;
+  measured_ += patterns.size();
   for (const Pattern& pattern : patterns) {
     Taken& taken = taken_[pattern];
     taken.misses.resize(options_.metrics.size());
@@ -193,14 +210,14 @@ void NativeSampler::measure(Laid& laid, int round) {
 
 void NativeSampler::time(Laid& laid, int round, void* start) {
   const std::int64_t visits = laid.pattern->visits();
-  const bool small = laid.effort.slices > 1;
+  const bool small = laid.effort.whole_passes();
   void* at = start;
   // Laying the pointers out has warmed what can be warm; a pass more lets the order of use settle.
   const double pass = small ? follow(at, visits) : 50.0 * static_cast<double>(visits);
   const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
   std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
   steps = small ? std::max(steps, visits) : std::min(steps, visits);
-  const auto [best, reference] = timed_chase(at, steps, laid.effort.slices, small ? most_tries : 1);
+  const auto [best, reference] = timed_chase(at, steps, laid.effort.slices, laid.effort.tries);
   const bool has_reference = laid.extent <= private_bytes;
   if (base_ == 0 && has_reference) base_ = reference;
   result::Observation o;
@@ -237,9 +254,17 @@ void NativeSampler::count(Laid& laid, int round, void* start) {
 }
 
 void NativeSampler::keep(const PageColours& colours) {
-  colours_ = colours;
-  if (!options_.observed) return;
-  for (auto& observation : caches::colour_observations(colours, abilities_.page)) {
+  search_again_ = false;
+  ++searches_;
+  ++measured_;
+  if (!colours_ || worth_of(colours) > worth_of(*colours_)) colours_ = colours;
+}
+
+void NativeSampler::keep_to_record() {
+  settled_ = true;
+  search_again_ = false;
+  if (!options_.observed || !colours_) return;
+  for (auto& observation : caches::colour_observations(*colours_, abilities_.page)) {
     observation.witness = "clock";
     options_.observed(observation);
   }

@@ -21,7 +21,8 @@ struct NativeOptions {
   std::vector<std::string> metrics; ///< misses of each level, from the core outwards; none for the clock
   std::int64_t most_bytes = 0;      ///< largest extent of a pattern
   std::uint64_t seed = 1;           ///< of the order of measuring
-  std::chrono::milliseconds limit = std::chrono::minutes(10); ///< of CPU time; then nothing more is measured
+  /// Of CPU time and of elapsed time; then nothing more is measured.
+  std::chrono::milliseconds limit = std::chrono::minutes(10), elapsed_limit = std::chrono::minutes(60);
   /// Called with each observation as it is made (its run is left empty); may be absent.
   std::function<void(const result::Observation&)> observed;
 };
@@ -44,15 +45,22 @@ public:
   void keep(const PageColours& colours) override;
   [[nodiscard]] std::optional<HugePages> huge_pages() const override;
   [[nodiscard]] bool out_of_time() const override;
-  std::optional<PageColours> colours() override { return colours_; }
+  std::optional<PageColours> colours() override { return search_again_ ? std::nullopt : colours_; }
+  [[nodiscard]] std::uint64_t searches() const override { return searches_; }
 
   /// From now on patterns that fit private caches are measured anew when they are first asked for again: more
   /// rounds beside those taken.
   void repeat_measurements();
-  /// From now on nothing is measured again, and nothing is searched: what is on record counts.
-  void keep_to_record() { settled_ = true; }
+  /// The page colours are searched for once more; the better result of the searches is kept.
+  void search_again() { search_again_ = true; }
+  /// From now on nothing is measured again, and nothing is searched: what is on record counts. The page
+  /// colours are put on it.
+  void keep_to_record();
   /// Of the thread since it was made: what others take of its CPU does not count.
   [[nodiscard]] std::chrono::milliseconds cpu_time() const;
+  [[nodiscard]] std::chrono::milliseconds elapsed() const;
+  /// Patterns measured and searches made so far.
+  [[nodiscard]] std::uint64_t measured() const { return measured_; }
 
 private:
   struct Laid;
@@ -79,9 +87,11 @@ private:
   Mapping small_, huge_;
   std::mt19937_64 random_;
   std::chrono::nanoseconds begin_; ///< CPU time of the thread
-  double base_ = 0;                ///< the reference beside the first time, seconds
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  double base_ = 0; ///< the reference beside the first time, seconds
   int look_ = 0;
-  bool settled_ = false;
+  bool settled_ = false, search_again_ = false;
+  std::uint64_t searches_ = 0, measured_ = 0;
   std::map<kernel::Pattern, Taken> taken_;
   std::optional<PageColours> colours_;
 };

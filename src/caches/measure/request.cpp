@@ -12,11 +12,8 @@ constexpr std::string_view stage_begin = R"({"stage":)";
 } // namespace
 
 std::string to_caches_request(const CachesTask& task) {
-  return Json{{"witness", task.witness},
-              {"metrics", task.metrics},
-              {"most_bytes", task.most_bytes},
-              {"seed", task.seed},
-              {"grid", task.grid}}
+  return Json{{"witness", task.witness}, {"metrics", task.metrics}, {"most_bytes", task.most_bytes},
+              {"seed", task.seed},       {"patient", task.patient}, {"grid", task.grid}}
       .dump();
 }
 
@@ -29,6 +26,7 @@ CachesTask read_caches_request(int fd) {
     task.metrics = object.at("metrics").get<std::vector<std::string>>();
     task.most_bytes = object.at("most_bytes").get<std::int64_t>();
     task.seed = object.at("seed").get<std::uint64_t>();
+    task.patient = object.at("patient").get<bool>();
     task.grid = object.at("grid").get<bool>();
     return task;
   } catch (const Json::exception&) {

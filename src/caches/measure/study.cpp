@@ -81,16 +81,27 @@ void hand_on(const std::string& lines, const std::string& run, const CachesListe
   }
 }
 
-constexpr auto time_to_measure = std::chrono::milliseconds(9000); ///< limit on CPU time
-constexpr auto latest_repeat =
-    std::chrono::milliseconds(5000); ///< a repetition started later would exceed the limit
+/// When a measurement ends, and when no repetition starts any more, because it would exceed that.
+struct TimeLimits {
+  std::chrono::seconds cpu, elapsed, repeat_cpu, repeat_elapsed;
+};
+constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(27), std::chrono::seconds(5),
+                                  std::chrono::seconds(15)},
+    patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
+                   std::chrono::seconds(100)};
 
 /// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
 /// gives the same findings.
-Caches infer_on_record(NativeSampler& sampler, const StageCallback& stage) {
+Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback& stage) {
+  const TimeLimits& limits = patient ? patient_limits : usual_limits;
+  const Wanted wanted = patient ? Wanted::everything : Wanted::first_level;
   auto found = caches::infer_caches(sampler, stage);
-  while (caches::needs_more_readings(found) && sampler.cpu_time() < latest_repeat) {
+  for (std::uint64_t before = 0; caches::needs_more_readings(found, wanted) &&
+                                 sampler.cpu_time() < limits.repeat_cpu &&
+                                 sampler.elapsed() < limits.repeat_elapsed && sampler.measured() > before;) {
+    before = sampler.measured();
     sampler.repeat_measurements();
+    if (patient) sampler.search_again();
     found = caches::infer_caches(sampler, stage);
   }
   sampler.keep_to_record();
@@ -148,9 +159,11 @@ int serve_caches(int in, int out) {
   const CachesTask task = read_caches_request(in);
   const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o) + '\n'); };
   const auto stage = [&](const std::string& name) { write_line(stage_line(name) + '\n'); };
-  NativeOptions options{task.witness, task.metrics, task.most_bytes, task.seed, time_to_measure, observed};
+  const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
+  NativeOptions options{task.witness, task.metrics,   task.most_bytes, task.seed,
+                        limits.cpu,   limits.elapsed, observed};
   NativeSampler sampler(std::move(options));
-  const auto found = infer_on_record(sampler, stage);
+  const auto found = infer_on_record(sampler, task.patient, stage);
   if (task.grid) {
     stage("grid");
     take_grid(task, grid_points(largest_private(found), false), observed);

@@ -22,6 +22,7 @@ struct CachesTask {
   std::optional<int> cpu;      ///< pinned to it
   std::int64_t most_bytes = 0; ///< largest working set
   std::uint64_t seed = 1;
+  bool patient = false; ///< measures until every property is decided, or for two minutes
   bool grid = false; ///< also the grid of sizes and strides of powers of two, by the kernels stride and chase
 };
 

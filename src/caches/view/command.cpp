@@ -32,7 +32,7 @@ struct CachesArguments {
   std::vector<std::string> from, witnesses;
   std::string witness, ///< one of `witnesses`
       machine, cpu, seed, output, most, export_to;
-  bool grid = false, rows = false, json = false, quiet = false, verbose = false;
+  bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
 
 constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
@@ -104,6 +104,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   }
   task.most_bytes = most_bytes(a, modelled);
   task.seed = seed;
+  task.patient = a.patient;
   task.grid = a.grid || a.rows;
   result::Results results;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION, task.cpu);
@@ -177,9 +178,9 @@ void check_arguments(const CachesArguments& a) {
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
   command::check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
-      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.grid || !a.most.empty()))
+      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.patient || a.grid || !a.most.empty()))
     throw bad_input("--from", "cannot be combined with options of a measurement",
-                    "remove -o, --witness, --cpu, --grid and --max-size");
+                    "remove -o, --witness, --cpu, --patient, --grid and --max-size");
 }
 
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
@@ -242,6 +243,8 @@ command::Command caches_command() {
                       "measure on CPU N (default: the least disturbed CPU of each kind of core)")
                 .text("--max-size", a->most, "SIZE",
                       "largest working set (default 128M, at most a quarter of the available memory)")
+                .flag("--patient", a->patient,
+                      "measure until every property is decided, at most 2 minutes (default: about 10 s)")
                 .text("--seed", a->seed, "N", "seed of the measurement order (default: random)")
                 .flag("--grid", a->grid, "also measure a grid of power-of-two sizes and strides")
                 .flag("--rows", a->rows, "measure the grid and print every row of it")
