@@ -11,8 +11,8 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
 # Needed by the tests only.
 TEST_DEPS = libzydis-dev poppler-utils abigail-tools
-# Needed by `make lint`, `make format-check` and tests/fuzz/run only.
-CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
+# Needed by tests that are skipped without, `make lint`, `make format-check` and tests/fuzz/run only.
+CI_DEPS = $(TEST_DEPS) zsh fish $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
 
 RECOUNT = $(BUILD)/src/cli/recount
 # The emulated arm64 machine: downloaded packages, a cross build.
