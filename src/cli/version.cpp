@@ -18,7 +18,7 @@ std::string version_text() {
   symbol::Versions versions{
       {"PAPI", papi::version()},
       {"libpfm4", witness::libpfm_version()},
-      {"hwloc", fmt::format("{}.{}.{}", hwloc >> 16U, hwloc >> 8U & 0xffU, hwloc & 0xffU)},
+      {"hwloc", fmt::format("API {}.{}.{}", hwloc >> 16U, hwloc >> 8U & 0xffU, hwloc & 0xffU)},
       {"zlib", zlibVersion()}};
   for (auto&& version : symbol::library_versions())
     versions.push_back(version);
