@@ -11,14 +11,19 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig
 # Needed by the tests only.
 TEST_DEPS = libzydis-dev poppler-utils abigail-tools
-# Needed by `make lint`, `make format-check` and tests/fuzz/run only.
-CI_DEPS = $(TEST_DEPS) $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
+# Needed by tests that are skipped without, `make lint`, `make format-check` and tests/fuzz/run only.
+CI_DEPS = $(TEST_DEPS) zsh fish $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
+
+# Needed by `make deb` only; no debug information, which would go into packages of its own.
+DEB_DEPS = debhelper lintian
+DEB_CXXFLAGS_STRIP ?= -g
+DEB_BUILD_OPTIONS ?= noautodbgsym
 
 RECOUNT = $(BUILD)/src/cli/recount
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
-.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest bench install lint format format-check clean
+.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest bench install deb test-deb lint format format-check clean
 
 # The program, and the library that `make install` installs beside it.
 all: configure
@@ -31,6 +36,7 @@ help:
 	@echo 'make test-guest test exact counts on an emulated arm64 machine with a PMU (Debian)'
 	@echo 'make bench      benchmark perf_event, PAPI, sweeps and the model, and compare the model with published counts (about half an hour)'
 	@echo 'make install    install the program, manual pages and data (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make deb        build Debian packages into build-deb/ (DEB_BUILD_OPTIONS="nocheck noautodbgsym": without tests); make test-deb: try them'
 	@echo 'make deps       install dependencies with apt-get; without apt-get, print their names'
 	@echo 'make lint       check sources and manual pages; make format-check: check formatting; make format: fix it'
 	@echo 'make clean      remove $(BUILD)/, $(GUEST)/ and demo/'
@@ -81,6 +87,19 @@ install: all
 	@# The new shared library is found by programs from now on.
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 
+# With empty DEB_CXXFLAGS_STRIP and DEB_BUILD_OPTIONS as Debian builds them, which makes packages of debug information.
+deb:
+	@sh scripts/deps $(DEPS) $(DEB_DEPS)
+	@mkdir -p build-deb
+	DEB_BUILD_OPTIONS='$(DEB_BUILD_OPTIONS)' DEB_CXXFLAGS_STRIP='$(DEB_CXXFLAGS_STRIP)' PACKAGES='$(CURDIR)/build-deb' \
+	  dpkg-buildpackage -us -uc -b --buildinfo-option=-u'$(CURDIR)/build-deb' --changes-option=-u'$(CURDIR)/build-deb' \
+	  --buildinfo-file='$(CURDIR)/build-deb/recount.buildinfo' --changes-file='$(CURDIR)/build-deb/recount.changes'
+	lintian --fail-on error build-deb/recount.changes
+
+# On a bare Debian that debootstrap makes: needs root and the network.
+test-deb: deb
+	@tests/deb/run build-deb
+
 lint:
 	mandoc -T lint -W warning man/*.[1-9]
 
@@ -93,4 +112,4 @@ format:
 	clang-format -i $(SOURCES)
 
 clean:
-	rm -rf $(BUILD) $(GUEST) demo
+	rm -rf $(BUILD) $(GUEST) demo build-deb

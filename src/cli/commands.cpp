@@ -39,6 +39,8 @@ command::Command watch_command();
 
 namespace recount::cli {
 
+command::Command complete_command(); ///< hidden: answers the completion scripts
+command::Command completion_command();
 command::Command events_command();
 command::Command plot_command();
 command::Command presets_command();
@@ -62,6 +64,8 @@ std::vector<command::Command> commands() {
       watch::watch_command(),
       matmul::matmul_command(),
       report_command(),
+      completion_command(),
+      complete_command(),
   };
 }
 

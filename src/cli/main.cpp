@@ -1,6 +1,7 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
 #include "base/nearest.hpp"
 #include "cli/tables.hpp"
+#include "cli/version.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "event/pfm.hpp"
@@ -29,11 +30,11 @@ std::string usage() {
       "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
       "results.\n\ncommands:\n";
   for (const auto& command : cli::commands()) {
-    if (!command.hidden) text += fmt::format("  {:<10} {}\n", command.name, command.prose);
+    if (!command.hidden) text += fmt::format("  {:<11} {}\n", command.name, command.prose);
   }
   return text +
          "\n`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them;\n"
-         "`recount --version` prints the version. Start with `recount doctor`.\n";
+         "`recount --version` prints versions. Start with `recount doctor`.\n";
 }
 
 /// Whether the exit status of the command is that of a program that it runs.
@@ -51,7 +52,7 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   if (name == "--version") {
-    command::print("recount {}\n", RECOUNT_VERSION);
+    command::print("{}", cli::version_text());
     return 0;
   }
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 // The one file that knows CLI11, which is slow to compile.
 #include "base/nearest.hpp"
 #include "command/command.hpp"
+#include "command/declared.hpp"
 #include "command/print.hpp"
 
 #include <recount/error.hpp>
@@ -21,6 +22,9 @@ CLI::App& app(void* pointer) {
 
 /// From 2.4 on CLI11 rejects `--n` beside `-n`. It is given a long name of one letter as `--n_`.
 constexpr char one_letter_mark = '_';
+
+/// The type of the positional arguments that are a program.
+constexpr const char* program_type = "[ARGUMENT...]";
 
 /// The name that CLI11 knows for `word`, an option with or without `=VALUE`.
 std::string marked(std::string word) {
@@ -181,7 +185,7 @@ Options& Options::words(const std::string& name, std::vector<std::string>& into,
 }
 
 Options& Options::program(std::vector<std::string>& into, const std::string& prose) {
-  app(app_).add_option("COMMAND", into, prose)->type_name("[ARGUMENT...]");
+  app(app_).add_option("COMMAND", into, prose)->type_name(program_type);
   program_ = &into;
   return *this;
 }
@@ -201,11 +205,38 @@ Options& Options::help_topic(std::function<std::string(const std::string&)> text
   return *this;
 }
 
+namespace {
+constexpr const char *help_names = "-h,--help", *help_prose = "print this and exit";
+}
+
+Declared declared(const Command& command) {
+  CLI::App parser(command.prose, command.name);
+  parser.set_help_flag(help_names, help_prose);
+  Options options(&parser);
+  static_cast<void>(command.declare(options));
+  Declared all;
+  for (const auto* option : parser.get_options()) {
+    if (!option->nonpositional()) {
+      all.words = option->get_name(true);
+      all.program = option->get_type_name() == program_type;
+      continue;
+    }
+    DeclaredOption one{
+        {}, option->get_expected_max() == 0 ? "" : option->get_type_name(), option->get_description()};
+    for (const auto& name : option->get_snames())
+      one.names.push_back("-" + name);
+    for (const auto& name : option->get_lnames())
+      one.names.push_back(unmarked("--" + name));
+    all.options.push_back(std::move(one));
+  }
+  return all;
+}
+
 int run(const Command& command, std::span<const std::string> arguments) {
   CLI::App parser(command.prose, "recount " + command.name);
   parser.formatter(std::make_shared<Formatter>());
   parser.get_formatter()->column_width(34);
-  parser.set_help_flag("-h,--help", "print this and exit");
+  parser.set_help_flag(help_names, help_prose);
   Options options(&parser);
   const auto action = command.declare(options);
   if (options.topic_ && !arguments.empty()) {

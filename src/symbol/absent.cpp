@@ -2,6 +2,7 @@
 #include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
 #include "symbol/scopes.hpp"
+#include "symbol/versions.hpp"
 
 #include <recount/error.hpp>
 
@@ -70,6 +71,10 @@ std::optional<std::vector<std::uint64_t>> exits(int, const std::vector<Code>&) {
 
 std::string demangle(const char* name) {
   return name;
+}
+
+Versions library_versions() {
+  return {};
 }
 
 } // namespace recount::symbol

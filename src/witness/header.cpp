@@ -21,7 +21,9 @@ std::vector<result::CacheNote> notes(const std::vector<host::Cache>& caches) {
   return all;
 }
 
-/// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
+} // namespace
+
+// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
 std::string libpfm_version() {
   const int stated = pfm_get_version();
   Dl_info info{};
@@ -33,8 +35,6 @@ std::string libpfm_version() {
   }
   return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
 }
-
-} // namespace
 
 result::Run machine_header(std::vector<std::string> command, const std::string& version,
                            std::optional<int> cpu) {

@@ -57,6 +57,7 @@ const std::map<std::string, Example>& examples() {
        {"r.jsonl --format markdown", "", false,
         "sweep chase --size 4K,64K --stride 64 --rounds 1 --repeat 1 --witness clock -q -o r.jsonl", "",
         "folder", "-o made"}},
+      {"completion", {"bash"}},
   };
   return all;
 }

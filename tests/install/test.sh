@@ -20,9 +20,11 @@ export LD_LIBRARY_PATH="$library"
   sed -n '/^```cpp$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main() {"; open=1} {print} END {print "}"}'
 } >"$root/readme.cpp"
 # shellcheck disable=SC2046
-for program in readme two_events; do
+examples=$root$prefix/share/doc/recount/examples
+for program in readme two_events page_faults; do
   source=$here/$program.cpp
   [ -e "$source" ] || source=$root/$program.cpp
+  [ -e "$source" ] || source=$examples/$program.cpp
   $compiler -std=c++20 -Wall -Wextra -Werror "$source" -o "$root/$program" \
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
   "$root/$program"
@@ -31,10 +33,12 @@ done
 { echo '#include <stdio.h>'; echo 'static void work(void) {}'
   sed -n '/^```c$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main(void) {"; open=1} {print} END {print "return 0; }"}'
 } >"$root/readme_c.c"
-# shellcheck disable=SC2046
-${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$root/readme_c.c" -o "$root/readme_c" \
-  $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
-"$root/readme_c"
+for program in "$root/readme_c.c" "$examples/page_faults.c"; do
+  # shellcheck disable=SC2046
+  ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$program" -o "$root/in_c" \
+    $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+  "$root/in_c"
+done
 # A program whose kernel headers are newer than the library's: perf_event_attr has more fields.
 mkdir -p "$root/newer/linux"
 header=$(echo '#include <linux/perf_event.h>' | $compiler -E -x c++ - | sed -n 's/^# 1 "\(.*linux\/perf_event.h\)".*/\1/p' | head -n 1)
@@ -49,5 +53,9 @@ $compiler -x c -std=gnu99 -Wall -Wextra -Wconversion -Werror -I"$(find "$root" -
 "$root/sections"
 for page in recount.1 recount-sweep.1 recount-results.5; do
   find "$root" -name "$page" | grep -q . || { echo "not installed: $page" >&2; exit 1; }
+done
+for file in doc/recount/LICENSE doc/recount/CHANGELOG.md doc/recount/gallery/README.md bash-completion/completions/recount \
+  zsh/site-functions/_recount fish/vendor_completions.d/recount.fish; do
+  [ -s "$root$prefix/share/$file" ] || { echo "not installed: share/$file" >&2; exit 1; }
 done
 "$(find "$root" -path '*/bin/recount')" --version
