@@ -12,7 +12,9 @@
 #include "host/cpu.hpp"
 #include "preset/document.hpp"
 #include "sweep/engine.hpp"
+#include "sweep/parallel.hpp"
 #include "sweep/progress.hpp"
+#include "sweep/shard.hpp"
 #include "witness/header.hpp"
 
 #include <algorithm>
@@ -27,8 +29,8 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> names;
-  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to;
-  long repeat = 4;
+  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to, shard;
+  long repeat = 4, parallel = 0;
   bool resume = false, all = false, json = false, quiet = false, no_verdicts = false;
 };
 
@@ -50,16 +52,32 @@ CheckOptions options_of(const CheckArguments& a) {
   return options;
 }
 
+/// Takes the shard's runs out of the plan.
+void keep_runs(sweep::Batch& batch, const CheckArguments& a) {
+  const auto shard = sweep::parse_shard(a.shard, host::this_job());
+  if (shard.whole()) return;
+  const std::size_t all = batch.jobs.size();
+  sweep::keep_shard(batch.jobs, shard);
+  sweep::state_shard(batch.header, shard);
+  if (!a.quiet)
+    command::print(stderr, "{}\n",
+                   command::wrap(fmt::format("recount check: shard {}: {} of {} runs; join the files of all "
+                                             "shards with cat, and conclude with --resume without --shard",
+                                             shard.text(), batch.jobs.size(), all),
+                                 command::line_width(stderr), 2));
+}
+
 sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
   sweep::Batch batch;
   batch.jobs = plan.jobs;
   batch.how.cpu = command::parse_cpu(a.cpu);
   sweep::limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
-  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  batch.how.parallel = sweep::parallel_runs(a.parallel);
   batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = seed;
   batch.header.plan = plan.settings;
   batch.header.verdicts.clear(); // of another check
+  keep_runs(batch, a);
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
@@ -86,9 +104,10 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   }
 }
 
-/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others.
+/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others, nor do
+/// those of a part of the points.
 void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
-  if (a.no_verdicts || !a.tolerance.empty()) return;
+  if (a.no_verdicts || !a.tolerance.empty() || !sweep::parse_shard(a.shard, host::this_job()).whole()) return;
   const auto entries = kept_entries(plan, checked);
   if (entries.empty()) return;
   try {
@@ -136,6 +155,8 @@ int execute_check(const CheckArguments& a) {
   tables.write("recount check", check_tables(checked));
   if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
+  // Its own points may verify nothing; the conclusion is that of all shards.
+  if (!sweep::parse_shard(a.shard, host::this_job()).whole()) return ended.results.failures.empty() ? 0 : 1;
   return status_of(checked);
 }
 
@@ -165,6 +186,8 @@ command::Command check_command() {
                       "or empty")
                 .text("--plot", a->plot, "FILE",
                       "plot counted per expected counts; - plots text on the terminal")
+                .text("--shard", a->shard, "K/N", sweep::shard_help)
+                .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
                 .flag("--resume", a->resume, "resume FILE: run only what is missing")
                 .flag("-a,--all", a->all, "list every preset that was not counted")
                 .flag("--no-verdicts", a->no_verdicts, "do not keep the verdicts for other commands")

@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/declared.hpp"
+#include "command/placeholders.hpp"
 #include "command/print.hpp"
 
 #include <recount/error.hpp>
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <memory>
 #include <regex>
+#include <set>
 
 namespace recount::command {
 namespace {
@@ -131,6 +133,13 @@ std::vector<std::string> long_names(const CLI::App& parser) {
                                              : page(command));
 }
 
+/// Options that name files or folders to write: those of several tasks must differ, so they may hold {host},
+/// {task} and others.
+bool names_output(const std::string& name) {
+  static const std::set<std::string> outputs{"--output", "--plot", "--export", "--bundle", "--folded"};
+  return outputs.contains(name);
+}
+
 /// CLI11 takes any --flag=TEXT.
 void check_flags(const CLI::App& parser, const std::vector<std::string>& arguments, const Command& command) {
   for (const auto& argument : arguments) {
@@ -151,7 +160,13 @@ Options& Options::flag(const std::string& names, bool& into, const std::string& 
 
 Options& Options::text(const std::string& names, std::string& into, const std::string& value,
                        const std::string& prose) {
-  app(app_).add_option(marked(names), into, prose)->type_name(value);
+  const std::string name = names.substr(names.rfind(',') + 1);
+  if (!names_output(name)) {
+    app(app_).add_option(marked(names), into, prose)->type_name(value);
+    return *this;
+  }
+  const auto take = [&into, name](const std::string& text) { into = replace_placeholders(name, text); };
+  app(app_).add_option_function<std::string>(marked(names), take, prose)->type_name(value);
   return *this;
 }
 

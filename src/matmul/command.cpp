@@ -19,9 +19,11 @@
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/options.hpp"
+#include "sweep/parallel.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/range.hpp"
 #include "sweep/session.hpp"
+#include "sweep/shard.hpp"
 #include "witness/header.hpp"
 #include "witness/witness.hpp"
 
@@ -39,8 +41,8 @@ namespace {
 struct MatmulArguments {
   std::vector<std::string> studies, witnesses, commands;
   std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic,
-      sample;
-  long repeat = 5, draws = 0;
+      sample, shard;
+  long repeat = 5, draws = 0, parallel = 0;
   bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
 };
 
@@ -96,10 +98,13 @@ sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, co
   batch.jobs = plan.jobs;
   batch.how.cpu = command::parse_cpu(a.cpu);
   sweep::limit_runs(batch.how, a.timeout, std::chrono::hours(10));
-  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  batch.how.parallel = sweep::parallel_runs(a.parallel);
   batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
   batch.header.seed = request.seed;
   batch.header.plan = plan.settings;
+  const auto shard = sweep::parse_shard(a.shard, host::this_job());
+  sweep::keep_shard(batch.jobs, shard);
+  sweep::state_shard(batch.header, shard);
   batch.header.presets = plan.presets;
   batch.header.skipped = plan.skipped;
   if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
@@ -139,9 +144,9 @@ void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
     command::print(stderr, "{}\n",
                    command::wrap("recount matmul: " + command::without_text(plan.skipped),
                                  command::line_width(stderr), 2));
-  const auto estimate = matmul::estimate_matmul(plan.jobs, batch.how.parallel);
+  const auto estimate = matmul::estimate_matmul(batch.jobs, batch.how.parallel);
   command::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n",
-                 plan.stops.size(), fmt::join(plan.witnesses, ", "), plan.jobs.size(),
+                 plan.stops.size(), fmt::join(plan.witnesses, ", "), batch.jobs.size(),
                  batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
                  batch.header.seed, sweep::show_time(estimate));
 }
@@ -213,6 +218,12 @@ int execute_matmul(const MatmulArguments& a) {
   if (request.java && !request.choice.studies.empty()) java.emplace();
   const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
   sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
+  if (batch.jobs.empty() && !plan.jobs.empty()) {
+    command::print(
+        stderr, "{}",
+        sweep::empty_shard_text("matmul", sweep::parse_shard(a.shard, host::this_job()), plan.stops.size()));
+    return 0;
+  }
   check_memory(batch);
   if (!a.quiet) announce_matmul(plan, batch);
   if (a.dry_run) {
@@ -272,6 +283,8 @@ command::Command matmul_command() {
             .text("--timeout", a->timeout, "SECONDS",
                   "time-out per run: wall time (default 36000), CPU time for the model (default none)")
             .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
+            .text("--shard", a->shard, "K/N", sweep::shard_help)
+            .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
             .flag("--resume", a->resume, "resume FILE: run only what is missing")
             .flag("--json", a->json, "print the products as one JSON object")
             .text("--statistic", a->statistic, "NAME", command::statistic_help)

@@ -2,6 +2,7 @@
 #include "base/format.hpp"
 #include "kernel/command_line.hpp"
 #include "report/build_report.hpp"
+#include "result/job_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,11 +39,13 @@ document::Table machine_table(const document::Part& part) {
   row("system", or_unstated(run.os));
   row("virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised);
   row("frequency governor", or_unstated(run.governor));
-  for (const auto& [name, version] : run.versions)
+  for (const auto& [name, version] : run.versions) {
+    if (result::is_job_field(name)) continue; // of one run, not of the machine
     row(name == "kernel_flags"       ? "compiler flags of the kernels"
         : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
                                      : name,
         version);
+  }
   return table;
 }
 

@@ -12,14 +12,33 @@
 namespace recount::result {
 namespace {
 
-/// The run that begins the plan of each run.
+/// The run that begins the plan of each run. Shards of one plan (sweep/shard.hpp) belong together.
 std::map<std::string, std::string> first_runs(const Results& results) {
   std::map<std::string, std::string> first;
+  std::map<std::map<std::string, std::string>, std::string> of_shards; // by the plan without the shard
   for (const Run& run : results.runs) {
     const auto earlier = first.find(run.resumes);
     first[run.id] = earlier == first.end() ? run.id : earlier->second;
+    auto plan = run.plan;
+    if (plan.erase("shard") > 0)
+      first[run.id] = of_shards.try_emplace(std::move(plan), first[run.id]).first->second;
   }
   return first;
+}
+
+/// The repetitions of each planned name, by first run. A run that resumes only some shards' file states the
+/// names of those again.
+std::map<std::string, std::map<std::string, std::int64_t>>
+plans_of(const Results& results, const std::map<std::string, std::string>& first) {
+  std::map<std::string, std::map<std::string, std::int64_t>> plans;
+  for (const Run& run : results.runs) {
+    if (run.runs_planned == 0) continue;
+    for (const auto& [name, repetitions] : run.planned) {
+      std::int64_t& most = plans[first.at(run.id)][name];
+      most = std::max(most, repetitions);
+    }
+  }
+  return plans;
 }
 
 } // namespace
@@ -30,9 +49,7 @@ std::string planned_name(const std::string& witness, const std::string& kernel, 
 
 std::vector<Incomplete> incomplete(const Results& results) {
   const auto first = first_runs(results);
-  std::map<std::string, const Run*> plans; // by first run
-  for (const Run& run : results.runs)
-    if (run.runs_planned > 0 && !run.planned.empty()) plans.emplace(first.at(run.id), &run);
+  const auto plans = plans_of(results, first);
   if (plans.empty()) return {};
   using Done = std::set<std::pair<std::string, int>>; // names with repetitions
   std::map<std::string, Done> done;
@@ -53,13 +70,13 @@ std::vector<Incomplete> incomplete(const Results& results) {
   for (const Failure& f : results.failures)
     take(f.run, f);
   std::vector<Incomplete> all;
-  for (const auto& [id, run] : plans) {
+  for (const auto& [id, planned] : plans) {
     Incomplete study;
-    study.planned = static_cast<std::size_t>(run->runs_planned);
     std::map<std::string, std::int64_t> there;
     for (const auto& [name, repetition] : done[id])
       ++there[name];
-    for (const auto& [name, repetitions] : run->planned) {
+    for (const auto& [name, repetitions] : planned) {
+      study.planned += static_cast<std::size_t>(repetitions);
       const std::int64_t have = std::min(there[name], repetitions);
       study.done += static_cast<std::size_t>(have);
       if (have < repetitions)

@@ -1,3 +1,4 @@
+#include "result/job_fields.hpp"
 #include "result/line_fields.hpp"
 #include "result/observation.hpp"
 
@@ -31,6 +32,8 @@ Run parse_run(const Fields& fields, const std::string& where) {
   run.os = fields.text_or("os");
   run.virtualised = fields.text_or("virtualised");
   run.versions = fields.table("versions");
+  for (const char* name : job_fields)
+    if (std::string value = fields.text_or(name); !value.empty()) run.versions[name] = std::move(value);
   run.command = fields.words("command");
   if (const nlohmann::json* seed = fields.find("seed")) {
     if (!seed->is_number_integer()) fields.fail("\"seed\" is not a whole number");

@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "result/job_fields.hpp"
 #include "result/observation.hpp"
 
 #include <cmath>
@@ -47,6 +48,9 @@ std::string params_json(const Params& params) {
 std::string to_line(const Run& run) {
   Json object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};
   object["host"] = run.host;
+  std::map<std::string, std::string> versions = run.versions;
+  for (const char* name : job_fields)
+    if (const auto stated = versions.extract(name)) object[name] = stated.mapped();
   object["cpu"] = run.cpu;
   object["cpus"] = run.cpus;
   object["caches"] = Json::array();
@@ -55,7 +59,7 @@ std::string to_line(const Run& run) {
   object["governor"] = run.governor.empty() ? Json() : Json(run.governor);
   object["os"] = run.os;
   object["virtualised"] = run.virtualised.empty() ? Json() : Json(run.virtualised);
-  object["versions"] = run.versions;
+  object["versions"] = versions;
   object["command"] = run.command;
   object["seed"] = run.seed;
   object["plan"] = run.plan;

@@ -31,7 +31,7 @@ struct Run {
   std::string governor;          ///< cpufreq governor; empty: none stated
   std::string os;                ///< "Linux 6.1.0-18-amd64 x86_64"
   std::string virtualised;       ///< hypervisor's name; empty: none seen
-  std::map<std::string, std::string> versions; ///< "recount", "papi", "libpfm4", "compiler", "kernel_flags"
+  std::map<std::string, std::string> versions; ///< "recount", "papi", ...; job_fields (result/job_fields.hpp)
   std::vector<std::string> command;            ///< the command line, word by word
   std::uint64_t seed = 0;                      ///< of the shuffled order
   /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",

@@ -11,10 +11,12 @@
 #include "sweep/model_modes.hpp"
 #include "sweep/model_time.hpp"
 #include "sweep/options.hpp"
+#include "sweep/parallel.hpp"
 #include "sweep/plot.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/serve.hpp"
 #include "sweep/session.hpp"
+#include "sweep/shard.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -115,6 +117,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
+  if (session.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
     command::print(stderr, "{}", skipped_text(session.grid));
     announce(session);
@@ -158,6 +161,8 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .text("--max-memory", o->memory, "SIZE",
                       "reject points that need more memory (default: the available memory)")
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
+                .text("--shard", o->shard, "K/N", shard_help)
+                .number("-j,--jobs", o->parallel, "N", parallel_help, {1, 10'000})
                 .flag("--resume", o->resume, "resume FILE: run only what is missing")
                 .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")

@@ -1,7 +1,11 @@
 #include "sweep/engine.hpp"
 
+#include "host/cpu.hpp"
+#include "sweep/parallel.hpp"
+
 #include <recount/error.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace recount::sweep {
@@ -15,6 +19,11 @@ void limit_runs(Execution& how, const std::string& text, std::chrono::seconds ot
     throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
   how.limit = std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
   how.model_limit = how.limit;
+}
+
+int parallel_runs(long asked) {
+  if (asked > 0) return static_cast<int>(asked);
+  return static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
 }
 
 } // namespace recount::sweep

@@ -9,8 +9,10 @@
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
+#include "sweep/parallel.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/range.hpp"
+#include "sweep/shard.hpp"
 #include "witness/known.hpp"
 #include "witness/witness.hpp"
 
@@ -116,12 +118,17 @@ sweep::Session sweep_session(const SweepOptions& o) {
   sweep::Execution how;
   how.cpu = command::parse_cpu(o.cpu);
   sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
-  how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  how.parallel = parallel_runs(o.parallel);
+  const Shard shard = parse_shard(o.shard, host::this_job());
   auto grid = expand(plan, kernel);
+  const std::size_t points = grid.points.size();
+  keep_shard(grid.points, shard);
   choose_witnesses(plan, o);
   sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
   check_memory(session, o.memory);
   session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
+  state_shard(session.header, shard);
+  if (session.grid.points.empty()) command::print(stderr, "{}", empty_shard_text("sweep", shard, points));
   session.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return session;
 }

@@ -15,12 +15,12 @@ struct SweepOptions {
   std::vector<std::string> kernel;     ///< the positional argument
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
-  std::string seed, cpu, timeout, memory, output, plot, figure, export_to, statistic, sample;
-  long repeat = 5, draws = 0;
+  std::string seed, cpu, timeout, memory, output, plot, figure, export_to, statistic, sample, shard;
+  long repeat = 5, draws = 0, parallel = 0;
   bool resume = false, json = false, quiet = false, dry_run = false, no_verdicts = false;
 };
 
-/// Everything checked and filled in. Throws recount::Error.
+/// Everything checked and filled in; no points where the shard has none. Throws recount::Error.
 [[nodiscard]] sweep::Session sweep_session(const SweepOptions& options);
 
 using kernel::quoted; // words of a command line that a shell reads back as they are

@@ -1,5 +1,6 @@
 #include "result/observation.hpp"
 #include "sweep/model_modes.hpp"
+#include "sweep/shard.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,6 +41,7 @@ std::map<std::string, std::string> settings(const Plan& plan) {
 std::string difference(const std::map<std::string, std::string>& theirs,
                        const std::map<std::string, std::string>& ours) {
   for (const auto& [name, value] : theirs) {
+    if (name == shard_setting) continue; // parts of one plan share a file
     const auto mine = ours.find(name);
     if (mine == ours.end())
       return fmt::format("{} was {} in the file and is not given now", name, brief(value));
@@ -47,7 +49,7 @@ std::string difference(const std::map<std::string, std::string>& theirs,
       return fmt::format("{} was {} in the file and is {} now", name, brief(value), brief(mine->second));
   }
   for (const auto& [name, value] : ours)
-    if (!theirs.contains(name))
+    if (!theirs.contains(name) && name != shard_setting)
       return fmt::format("{} is {} now and was not given in the file", name, brief(value));
   return {};
 }

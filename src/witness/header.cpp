@@ -1,9 +1,12 @@
 #include "witness/header.hpp"
 
+#include "base/text.hpp"
+#include "host/job.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/ceilings.hpp"
 #include "verdict/store.hpp"
 
+#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -36,6 +39,40 @@ std::string libpfm_version() {
   return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
 }
 
+namespace {
+
+/// The preset table that PAPI is told to read: its path and the FNV-1a hash of its text
+/// (draft-eastlake-fnv), so that copies with one name are told apart.
+std::string stated_table() {
+  const char* const path = std::getenv("PAPI_CSV_EVENT_FILE");
+  if (!path || !*path) return {};
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto text = base::read_file(path);
+  for (const char c : text.value_or(""))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return text ? fmt::format("{} ({:016x})", path, hash) : fmt::format("{} (not readable)", path);
+}
+
+/// What a comparison of machines needs beside the versions of software; absent where it is not stated.
+void add_circumstances(result::Run& run, std::optional<int> cpu) {
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) run.versions[name] = value;
+  };
+  add("microcode", host::this_machine().cpu.microcode);
+  add("preset_table", stated_table());
+  const auto khz = base::read_number(
+      fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", cpu.value_or(0)));
+  if (khz) add("max_mhz", std::to_string(*khz / 1000));
+  const host::Job job = host::this_job();
+  add("node", job.node);
+  add("job", job.id);
+  add("step", job.step);
+  if (job.task) add("task", std::to_string(*job.task));
+  if (job.tasks > 0) add("tasks", std::to_string(job.tasks));
+}
+
+} // namespace
+
 result::Run machine_header(std::vector<std::string> command, const std::string& version,
                            std::optional<int> cpu) {
   const host::Machine& machine = host::this_machine();
@@ -55,6 +92,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
       {"compiler", "g++ " __VERSION__},
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
+  add_circumstances(run, cpu);
   run.command = std::move(command);
   try {
     run.verdicts = verdict::Marks::here().by_name();

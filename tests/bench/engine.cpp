@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -86,6 +87,38 @@ void measure(const std::string& program, const std::string& folder, const Case& 
              s.median < limit_ms ? "below 20 ms" : "OVER 20 ms");
 }
 
+/// Wall time of a sweep by the model, `parallel` runs at a time.
+double model_ms(const std::string& program, int parallel) {
+  const auto& kernel = kernel::find("matmul");
+  sweep::Plan plan;
+  plan.kernel = kernel.name();
+  plan.axes = {sweep::parse_axis(kernel, "n", "201:239:2")};
+  plan.witnesses = {"model:i7-9700"};
+  plan.metrics = {"PAPI_L1_DCM"};
+  sweep::Execution how;
+  how.program = {program, "run-point"};
+  how.parallel = parallel;
+  const sweep::Session session{
+      kernel, plan, expand(plan, kernel), how, sweep::header(plan, {"bench-engine"}, "bench", {}), "", false};
+  return ms(sweep::conduct(session, {}).outcome.elapsed);
+}
+
+/// How much faster 20 simulations of 0.1 s or more are on several CPUs: time on 1 / (CPUs x time on all).
+void measure_scaling(const std::string& program) {
+  constexpr int rounds = 3;
+  const auto cpus = static_cast<int>(host::candidates().size());
+  fmt::print("\nModel sweep, 20 points, minimum of {} rounds:\n{:<16} {:>9} {:>11}\n", rounds, "--jobs", "ms",
+             "efficiency");
+  double alone = 0;
+  for (int jobs = 1; jobs <= cpus; jobs *= 2) {
+    double least = model_ms(program, jobs);
+    for (int round = 1; round < rounds; ++round)
+      least = std::min(least, model_ms(program, jobs));
+    if (jobs == 1) alone = least;
+    fmt::print("{:<16} {:>9.0f} {:>11.2f}\n", jobs, least, alone / least / jobs);
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -111,6 +144,7 @@ int main(int argc, char** argv) {
     for (const auto& one : {Case{"clock", {"seconds", "tsc_cycles"}}, Case{"perf", {"perf::PAGE-FAULTS"}},
                             Case{"papi", {"perf::PAGE-FAULTS"}}, Case{"model:i7-9700", {"PAPI_L1_DCM"}}})
       measure(argv[1], folder.string(), one);
+    measure_scaling(argv[1]);
   } catch (const Error& error) {
     fmt::print(stderr, "bench-engine: {}\n", error.what());
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;

@@ -52,6 +52,31 @@ BOOST_AUTO_TEST_CASE(missing_repetitions_are_named) {
       "was not run allows no conclusion.");
 }
 
+BOOST_AUTO_TEST_CASE(shards_of_one_plan_belong_together) {
+  auto results = planned();
+  results.runs[0].plan = {{"kernel", "matmul"}, {"shard", "1/2"}};
+  results.runs[0].planned = {{"clock matmul n=600", 1}};
+  result::Run second = results.runs[0], resumed = results.runs[0];
+  second.id = "S";
+  second.plan["shard"] = "2/2";
+  second.planned = {{"clock matmul n=1000", 1}};
+  results.runs.push_back(second);
+  add(results, small, 0);
+  const auto found = result::incomplete(results); // the second node died
+  BOOST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found[0].done == 1U);
+  BOOST_TEST(found[0].planned == 2U);
+  BOOST_TEST(result::describe(found[0]).find("clock matmul n=1000 (1 of 1)") != std::string::npos);
+
+  resumed.id = "T"; // of the joined file, without --shard
+  resumed.resumes = "R";
+  resumed.plan.erase("shard");
+  resumed.planned = {{"clock matmul n=600", 1}, {"clock matmul n=1000", 1}};
+  results.runs.push_back(resumed);
+  add(results, large, 0, "T");
+  BOOST_TEST(result::incomplete(results).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_complete_file_lacks_nothing) {
   auto results = planned();
   for (int i = 0; i < 5; ++i) {

@@ -1,0 +1,42 @@
+// {host}, {task} and others in names of output files.
+#include "command/placeholders.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace recount;
+
+BOOST_AUTO_TEST_SUITE(placeholders)
+
+namespace {
+
+std::string made(const std::string& text, const host::Job& job) {
+  return command::replace_placeholders("-o", text, job, "node7");
+}
+
+const host::Job third{"17", "0", "", 2, 4};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(each_has_its_value) {
+  BOOST_TEST(made("r-{host}-{job}.{step}-{task}of{tasks}.jsonl", third) == "r-node7-17.0-2of4.jsonl");
+  BOOST_TEST(made("{rank}", third) == "2");
+  BOOST_TEST(made("{node}", third) == "node7");
+  BOOST_TEST(made("{node}", {"17", "0", "n3", 2, 4}) == "n3");
+}
+
+BOOST_AUTO_TEST_CASE(other_text_stays) {
+  BOOST_TEST(made("", third) == "");
+  BOOST_TEST(made("a}b", third) == "a}b");
+  BOOST_TEST(made("{{task}", third) == "{task}");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_known_is_an_error) {
+  for (const char* text : {"{nodes}", "{}", "{task", "x{"})
+    BOOST_CHECK_THROW(made(text, third), Error);
+  for (const char* text : {"{task}", "{rank}", "{tasks}", "{job}", "{step}"})
+    BOOST_CHECK_THROW(made(text, {}), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
