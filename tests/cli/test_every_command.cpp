@@ -38,6 +38,7 @@ const std::map<std::string, Example>& examples() {
       {"doctor", {""}},
       {"events", {"--pmu perf fault"}},
       {"lint", {"table.csv"}},
+      {"propose", {"--table table.csv --pmu skx", "tables of x86 CPUs"}},
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {"perf::PAGE-FAULTS -q --repeat 1", "software events"}},
       {"caches", {"--witness model:i7-9700 --max-size 8M -q"}},
