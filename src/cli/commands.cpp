@@ -24,6 +24,9 @@ command::Command matmul_command();
 namespace profile {
 command::Command profile_command();
 }
+namespace propose {
+command::Command propose_command();
+}
 namespace stat {
 command::Command stat_command();
 }
@@ -52,6 +55,7 @@ std::vector<command::Command> commands() {
       events_command(),
       lint::lint_command(),
       presets_command(),
+      propose::propose_command(),
       check::check_command(),
       caches::caches_command(),
       caches::caches_worker_command(),

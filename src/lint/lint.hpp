@@ -70,7 +70,9 @@ void check_meaning(const preset::CpuView& view, Findings& findings);
 void check_errata(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings);
-/// Compares the presets of each CPU with those of its relatives (data/relatives.txt).
+/// The families of related CPUs (data/relatives.txt), by libpfm4's names.
+[[nodiscard]] const std::vector<std::vector<std::string>>& families();
+/// Compares the presets of each CPU with those of its relatives.
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
 /// The structure of the presets of components.
 void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings);

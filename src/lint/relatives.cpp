@@ -105,12 +105,25 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
 
 } // namespace
 
+const std::vector<std::vector<std::string>>& families() {
+  static const auto all = [] {
+    std::vector<std::vector<std::string>> found;
+    for (const std::string_view line : base::split(std::string_view(relatives_data), '\n')) {
+      if (line.empty() || line.front() == '#') continue;
+      auto& family = found.emplace_back();
+      for (const std::string_view cpu : base::split(line, ' '))
+        family.emplace_back(cpu);
+    }
+    return found;
+  }();
+  return all;
+}
+
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings) {
-  for (const std::string_view line : base::split(std::string_view(relatives_data), '\n')) {
-    if (line.empty() || line.front() == '#') continue;
+  for (const auto& family : families()) {
     std::vector<const preset::CpuView*> members;
     std::set<std::string> presets;
-    for (const std::string_view cpu : base::split(line, ' '))
+    for (const std::string& cpu : family)
       for (const preset::CpuView& view : views) {
         if (!view.natives || !preset::same_word(view.cpu, cpu)) continue;
         members.push_back(&view);

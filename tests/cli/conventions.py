@@ -21,14 +21,15 @@ import tempfile
 KINDS = {
     '--event': 'LIST ...', '--witness': 'LIST ...', '--repeat': 'N', '--pid': 'LIST ...', '--cpu': 'N', '--pmu': 'NAME',
     '--domain': 'DOMAIN', '--output': 'FILE', '--seed': 'N', '--timeout': 'SECONDS', '--export': 'FILE', '--plot': 'FILE', '--statistic': 'NAME',
-    '--resume': '', '--quiet': '', '--verbose': '', '--dry-run': '', '--json': '', '--all': '', '--help': '',
+    '--from': 'FILE ...', '--resume': '', '--quiet': '', '--verbose': '', '--dry-run': '', '--json': '', '--all': '', '--help': '',
 }
 SHORT_NAMES = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o', '--quiet': '-q', '--verbose': '-v',
          '--dry-run': '-n', '--all': '-a', '--help': '-h', '--interval': '-I'}
 # Letters that users of perf stat know.
 AS_IN_PERF = {'--all-cpus'}
 # A report is a folder of files.
-EXCEPTIONS = {('report', '--output'): 'FOLDER'}
+# recount propose takes its rows from PMUs, recount caches its readings from a file.
+EXCEPTIONS = {('report', '--output'): 'FOLDER', ('propose', '--from'): 'PMU,... ...'}
 
 TABLE = 'CPU,skl\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INST_RETIRED\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,NO_SUCH_EVENT\n'
 # A run of each command that prints JSON and tables, quick and possible on every machine.

@@ -38,6 +38,7 @@ const std::map<std::string, Example>& examples() {
       {"doctor", {""}},
       {"events", {"--pmu perf fault"}},
       {"lint", {"table.csv"}},
+      {"propose", {"--table table.csv --pmu skx", "tables of x86 CPUs"}},
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {"perf::PAGE-FAULTS -q --repeat 1", "software events"}},
       {"caches", {"--witness model:i7-9700 --max-size 8M -q"}},
@@ -65,9 +66,10 @@ const std::map<std::string, Example>& examples() {
 /// Options with a file as their value.
 const std::set<std::string> written{"--output", "--plot",   "--script",
                                     "--folded", "--export", "--caption-file"};
-const std::set<std::string> read_only{"--metrics", "--table",      "--published",  "--external-results",
-                                      "--from",    "--identities", "--baseline",   "--write-baseline",
-                                      "--libpfm",  "--catalogue",  "--user-events"};
+const std::set<std::string> read_only{"--metrics",    "--from-results",     "--table",
+                                      "--published",  "--external-results", "--from",
+                                      "--identities", "--baseline",         "--write-baseline",
+                                      "--libpfm",     "--catalogue",        "--user-events"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");

@@ -39,6 +39,7 @@ FLOORS = [
      ('matmul', 'recount matmul: the matrix-multiplication study, its tables, figures and report sections'),
      ('cost', 'recount cost: overhead of each counting interface'),
      ('lint', 'recount lint: rules over preset tables'),
+     ('propose', 'recount propose: preset rows for a CPU that has none'),
      ('stat', 'recount stat: counts of any program'),
      ('profile', 'recount profile: samples of any program by function, line and instruction'),
      ('watch', 'recount watch: counts of any program over time, and viewers over sockets'),

@@ -1,0 +1,281 @@
+#include "propose/propose.hpp"
+
+#include "base/nearest.hpp"
+#include "preset/catalogue.hpp"
+#include "preset/document.hpp"
+#include "preset/standard.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <ranges>
+
+namespace recount::propose {
+
+using formula::Quotient;
+
+formula::Variable Codes::of(const preset::Native& native, const std::string& name) {
+  std::size_t at = 0;
+  while (at < natives.size() && !natives[at].same_as(native))
+    ++at;
+  if (at == natives.size()) {
+    natives.push_back(native);
+    names.push_back(name);
+  }
+  return static_cast<formula::Variable>(at);
+}
+
+std::string text_of(const Quotient& meaning, const std::vector<std::string>& codes, const Preset& preset,
+                    const std::vector<std::string>& terms) {
+  if (const auto form = formula::linear(meaning)) return formula::to_text(*form, codes);
+  const std::string infix = formula::to_infix(formula::parse_rpn(preset.postfix), terms);
+  return infix.empty() ? fmt::format("{} of {}", name_of(preset.type), fmt::join(terms, ", ")) : infix;
+}
+
+namespace {
+
+/// How much more a nearer relative counts than a distant one.
+constexpr double nearness = 4;
+
+std::set<int> lines_of(const preset::CpuView* view) {
+  std::set<int> lines;
+  if (view)
+    for (const Preset& preset : view->loaded.presets)
+      lines.insert(preset.place.line);
+  return lines;
+}
+
+bool has_visible_rows(const preset::CpuView& view, const std::set<int>& hidden) {
+  return std::ranges::any_of(view.loaded.presets,
+                             [&](const Preset& preset) { return !hidden.contains(preset.place.line); });
+}
+
+/// Empty where it is no sum of small multiples of events.
+std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector<std::string>& codes) {
+  constexpr std::int64_t largest = 1000;
+  const auto form = formula::linear(meaning);
+  std::map<std::string, int> factors;
+  if (!form || form->constant != 0) return factors;
+  for (const auto& [v, factor] : form->of) {
+    if (v < 0 || std::abs(factor) > largest) return {};
+    factors[codes[static_cast<std::size_t>(v)]] = static_cast<int>(factor);
+  }
+  return factors;
+}
+
+std::string row_of(const Preset& preset, const std::vector<std::string>& terms) {
+  return fmt::format("PRESET,{},{},{}{}", preset.name, name_of(preset.type),
+                     preset.type == Derived::postfix ? preset.postfix + "," : "", fmt::join(terms, ","));
+}
+
+/// The terms that a type uses: the others are read and not counted.
+std::size_t used_terms(const Preset& preset) {
+  return preset.type == Derived::none ? 1 : preset.natives.size();
+}
+
+void merge(std::vector<Formula>& all, Formula formula) {
+  for (Formula& other : all)
+    if (formula::equal(other.meaning, formula.meaning).value_or(false)) {
+      if (std::ranges::find(other.from, formula.from.front()) == other.from.end())
+        other.from.push_back(formula.from.front());
+      // A row of several CPUs is one opinion.
+      if (!other.lines.insert(*formula.lines.begin()).second) return;
+      other.score += formula.score;
+      return;
+    }
+  all.push_back(std::move(formula));
+}
+
+Confidence confidence_of(const Proposal& proposal) {
+  const Formula& first = proposal.formulas.front();
+  const std::size_t others = proposal.formulas.size() - 1;
+  if (proposal.remarks.empty()) return first.lines.size() > 1 ? Confidence::high : Confidence::medium;
+  // Relatives that disagree are outweighed; nothing else is doubtful.
+  return proposal.remarks.size() == others && first.score > 2 * proposal.formulas[1].score
+             ? Confidence::medium
+             : Confidence::low;
+}
+
+void add_remarks(Proposal& proposal, const std::vector<std::string>& lint) {
+  const Formula& first = proposal.formulas.front();
+  proposal.remarks = first.remarks;
+  for (std::size_t i = 1; i < proposal.formulas.size(); ++i)
+    proposal.remarks.push_back(
+        fmt::format("{}: {}", fmt::join(proposal.formulas[i].from, " "), proposal.formulas[i].text));
+  for (const std::string& text : lint)
+    proposal.remarks.push_back("recount lint: " + text);
+  proposal.confidence = confidence_of(proposal);
+}
+
+} // namespace
+
+std::string_view name_of(Confidence confidence) noexcept {
+  constexpr std::string_view names[] = {"low", "medium", "high"};
+  return names[static_cast<std::size_t>(confidence)];
+}
+
+Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue)
+    : table_(table), catalogue_(catalogue), version_(preset::needed_version(table.document()).version) {
+  preset::demand_rows(table);
+  for (const std::string& cpu : table.cpus())
+    if (const auto source = lint::source_of(cpu, catalogue); source.core)
+      views_.push_back(preset::view(table.document(), cpu, source.core, version_, nullptr, source.catalogue));
+}
+
+std::vector<std::string> Lineage::cpus() const {
+  std::vector<std::string> names;
+  for (const auto& view : views_)
+    names.push_back(view.cpu);
+  return names;
+}
+
+const preset::CpuView* Lineage::view_of(const std::string& cpu) const {
+  const auto at = std::ranges::find_if(views_, [&](const auto& v) { return preset::same_word(v.cpu, cpu); });
+  return at == views_.end() ? nullptr : &*at;
+}
+
+EventIndex& Lineage::events_of(const std::string& cpu) {
+  auto& index = events_[cpu];
+  if (!index) index = std::make_unique<EventIndex>(lint::source_of(cpu, catalogue_), version_);
+  return *index;
+}
+
+std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
+                                                  const std::vector<std::string>& from) {
+  std::vector<std::string> names = from;
+  if (names.empty())
+    for (const auto& family : lint::families())
+      if (std::ranges::find(family, cpu) != family.end())
+        names.insert(names.end(), family.begin(), family.end());
+  const EventIndex& here = events_of(cpu);
+  std::vector<Relative> found;
+  for (const std::string& name : names) {
+    const preset::CpuView* const view = view_of(name);
+    if (!view && !from.empty())
+      throw bad_input("--from " + name, "no such CPU in " + table_.name(), base::did_you_mean(name, cpus()));
+    if (!view || view->cpu == cpu) continue;
+    EventIndex& there = events_of(view->cpu);
+    if (from.empty() && there.names() == here.names()) continue; // another name of the same events
+    found.push_back({view, &there, similarity(here.names(), there.names())});
+  }
+  std::ranges::stable_sort(found, std::greater{}, &Relative::similarity);
+  return found;
+}
+
+std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vector<Relative>& relatives,
+                                       const std::set<int>& hidden, EventIndex& here, Codes& codes,
+                                       std::string& why) {
+  std::vector<Formula> all;
+  for (const Relative& relative : relatives) {
+    const Preset* const row = relative.view->loaded.find(preset);
+    if (!row || hidden.contains(row->place.line)) continue;
+    if (!relative.view->meanings.contains(preset)) {
+      if (why.empty()) why = relative.view->cpu + ": its row has no value";
+      continue;
+    }
+    const auto variables = relative.view->variables(*row);
+    std::vector<std::string> terms;
+    std::vector<formula::Variable> own;
+    Formula made;
+    double quality = 1;
+    for (std::size_t i = 0; i < std::min(used_terms(*row), variables.size()); ++i) {
+      const std::string& term = relative.view->names[static_cast<std::size_t>(variables[i])];
+      const Translation found = translate(term, *relative.events, here);
+      quality = std::min(quality, found.quality);
+      if (found.name.empty()) {
+        if (why.empty()) why = fmt::format("{}: {} has no counterpart here", relative.view->cpu, term);
+        break;
+      }
+      if (!found.remark.empty())
+        made.remarks.push_back(fmt::format("{} ({})", found.remark, relative.view->cpu));
+      terms.push_back(found.name);
+      own.push_back(codes.of(here.natives().of(found.name), found.name));
+    }
+    if (quality <= 0 || terms.empty()) continue;
+    Preset translated = *row;
+    translated.natives.resize(terms.size());
+    const auto meaning = preset::meaning(translated, own);
+    if (!meaning) continue;
+    made.meaning = *meaning;
+    made.terms = factors_of(*meaning, codes.names);
+    made.row = row_of(*row, terms);
+    made.text = text_of(*meaning, codes.names, *row, terms);
+    made.from = {relative.view->cpu};
+    made.lines = {row->place.line};
+    made.score = quality * std::pow(relative.similarity, nearness);
+    merge(all, std::move(made));
+  }
+  std::ranges::stable_sort(all, std::greater{}, &Formula::score);
+  return all;
+}
+
+/// The findings of lint in the proposed rows, by preset. Formulas with errors are removed.
+std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) {
+  for (;;) {
+    std::string text = "CPU," + all.cpu + "\n";
+    for (const Proposal& proposal : all.rows)
+      text += proposal.formulas.front().row + "\n";
+    lint::LintOptions options;
+    options.version = version_;
+    options.catalogue = catalogue_;
+    std::map<std::string, std::vector<std::string>> found;
+    bool changed = false;
+    if (all.rows.empty()) return found;
+    for (const auto& finding : lint::lint(PresetTable::of(text, "proposal"), options).findings) {
+      if (finding.rule->severity == lint::Severity::note) continue;
+      for (const std::string& preset : finding.presets)
+        if (finding.rule->severity == lint::Severity::warning) {
+          found[preset].push_back(finding.message);
+        } else if (const auto at = std::ranges::find(all.rows, preset, &Proposal::preset);
+                   at != all.rows.end()) {
+          changed = true;
+          at->formulas.erase(at->formulas.begin());
+          if (!at->formulas.empty()) continue;
+          all.missing.push_back({preset, "recount lint: " + finding.message});
+          all.rows.erase(at);
+        }
+    }
+    if (!changed) return found;
+  }
+}
+
+Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string>& from) {
+  Codes codes;
+  return propose(cpu, from, codes);
+}
+
+Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes) {
+  const preset::CpuView* const own = view_of(cpu);
+  const std::set<int> hidden = lines_of(own);
+  Proposals all;
+  all.cpu = cpu;
+  all.own = hidden.size();
+  EventIndex& here = events_of(cpu);
+  auto near = relatives(cpu, from);
+  std::erase_if(near, [&](const Relative& relative) { return !has_visible_rows(*relative.view, hidden); });
+  for (const Relative& relative : near)
+    all.relatives.emplace_back(relative.view->cpu, relative.similarity);
+  for (const auto& standard : preset::standard_presets()) {
+    const std::string name(standard.name);
+    std::string why;
+    auto found = formulas(name, near, hidden, here, codes, why);
+    if (!found.empty())
+      all.rows.push_back({name, std::move(found), {}, {}});
+    else
+      all.missing.push_back({name, near.empty()  ? "no related CPU has rows"
+                                   : why.empty() ? "no related CPU has it"
+                                                 : why});
+  }
+  const auto findings = faults(all);
+  for (Proposal& proposal : all.rows) {
+    const auto at = findings.find(proposal.preset);
+    add_remarks(proposal, at == findings.end() ? std::vector<std::string>{} : at->second);
+  }
+  return all;
+}
+
+} // namespace recount::propose

@@ -1,0 +1,107 @@
+// Rows of a preset table for one CPU, from the rows of related CPUs.
+#pragma once
+
+#include "formula/algebra.hpp"
+#include "propose/events.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace recount::propose {
+
+/// The variables of formulas over the events of one CPU: one for each encoding.
+struct Codes {
+  std::vector<preset::Native> natives;
+  std::vector<std::string> names; ///< the first of each
+  [[nodiscard]] formula::Variable of(const preset::Native& native, const std::string& name);
+};
+/// "A + B", else the formula as it is written. `codes`: names of the variables; `terms`: those of N0, N1 ...
+[[nodiscard]] std::string text_of(const formula::Quotient& meaning, const std::vector<std::string>& codes,
+                                  const Preset& preset, const std::vector<std::string>& terms);
+
+/// A formula over encodings of the CPU, and the rows that give it.
+struct Formula {
+  std::string row;                  ///< "PRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT"
+  std::string text;                 ///< "L1D:REPLACEMENT"
+  formula::Quotient meaning;        ///< over the variables of Codes
+  std::map<std::string, int> terms; ///< factors of its events; empty: not a sum of multiples
+  std::vector<std::string> from;    ///< CPUs, the nearest first
+  std::set<int> lines;              ///< of the table
+  std::vector<std::string> remarks; ///< of its terms
+  double score = 0;
+};
+
+enum class Confidence { low, medium, high };
+[[nodiscard]] std::string_view name_of(Confidence confidence) noexcept;
+
+struct Proposal {
+  std::string preset;
+  std::vector<Formula> formulas;    ///< the proposed one, then those of other relatives
+  std::vector<std::string> remarks; ///< what differs, what lint says, what disagrees
+  Confidence confidence = Confidence::low;
+};
+
+struct Unproposed {
+  std::string preset, reason;
+};
+
+struct Proposals {
+  std::string cpu;
+  std::vector<std::pair<std::string, double>> relatives; ///< with the share of common events, nearest first
+  std::vector<Proposal> rows;                            ///< in the order of PAPI's presets
+  std::vector<Unproposed> missing;
+  std::size_t own = 0; ///< rows of the CPU in the table, which were not used
+};
+
+/// One table, with the events of each of its CPUs.
+class Lineage {
+public:
+  /// `catalogue` may be null. Throws Error (bad_input) for a table without rows.
+  Lineage(const PresetTable& table, const preset::Catalogue* catalogue);
+
+  /// `from`: only these CPUs; empty: those of the families of lint. Rows that `cpu` has are not used, nor
+  /// those of CPUs that have exactly its events. Throws Error (bad_input) for unknown names.
+  [[nodiscard]] Proposals propose(const std::string& cpu, const std::vector<std::string>& from);
+  /// The numbers of equal, different, missing and further rows for a CPU that has rows.
+  struct Comparison {
+    std::string cpu, vendor;
+    int rows = 0, equal = 0, different = 0, unremarked = 0, missing = 0, extra = 0;
+    std::string nearest; ///< empty: no relative has rows of its own
+    std::vector<std::string> details;
+  };
+  [[nodiscard]] Comparison leave_out(const std::string& cpu);
+  /// The CPUs of the table whose events are known, in its order.
+  [[nodiscard]] std::vector<std::string> cpus() const;
+
+private:
+  struct Relative {
+    const preset::CpuView* view;
+    EventIndex* events;
+    double similarity;
+  };
+  EventIndex& events_of(const std::string& cpu);
+  std::vector<Relative> relatives(const std::string& cpu, const std::vector<std::string>& from);
+  const preset::CpuView* view_of(const std::string& cpu) const;
+  Proposals propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes);
+  std::vector<Formula> formulas(const std::string& preset, const std::vector<Relative>& relatives,
+                                const std::set<int>& hidden, EventIndex& here, Codes& codes,
+                                std::string& why);
+  std::map<std::string, std::vector<std::string>> faults(Proposals& all);
+
+  const PresetTable& table_;
+  const preset::Catalogue* catalogue_;
+  PapiVersion version_;
+  std::vector<preset::CpuView> views_;
+  std::map<std::string, std::unique_ptr<EventIndex>> events_;
+};
+
+/// The kernels of recount check that state a count of the preset.
+[[nodiscard]] std::vector<std::string> kernels_of(const std::string& preset);
+/// The proposals as a preset table with comments. `table`: the name of the table they are from.
+[[nodiscard]] std::string csv_of(const Proposals& proposals, const std::string& table);
+
+} // namespace recount::propose

@@ -1,0 +1,153 @@
+// Rows for a CPU from the rows of others: events of an invented vendor, whose every case is known; and PAPI's
+// table with the rows of each CPU hidden.
+#include "preset/catalogue.hpp"
+#include "propose/propose.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+using namespace recount;
+
+namespace {
+
+// Three PMUs: code, name, description. `new` has one event under another name, one with another code, one
+// with another name and code, one whose code means something else now, and lacks one.
+constexpr const char* events = "# recount event catalogue 1: test\n"
+                               "P\t1001\t4\t0\told_a\tIntel A\n"
+                               "M\tc e\n"
+                               "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
+                               "E\t11\tLOADS\t\tLoad instructions retired\n"
+                               "E\t12\tBRANCHES\t\tBranch instructions retired by the core\n"
+                               "E\t13\tMISSES\t\tData cache lines replaced in the first level\n"
+                               "E\t14\tSLOTS\t\tIssue slots without micro-operations delivered\n"
+                               "E\t15\tGONE\t\tSegment register loads performed\n"
+                               "E\t33\tREPLACEMENTS\t\tData cache lines replaced in the first level\n"
+                               "P\t1002\t4\t0\told_b\tIntel B\n"
+                               "M\tc e\n"
+                               "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
+                               "E\t11\tLOADS\t\tLoad instructions retired\n"
+                               "E\t99\tSTORES\t\tStore instructions retired\n"
+                               "P\t1003\t4\t0\tnew\tIntel C\n"
+                               "M\tc e\n"
+                               "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
+                               "E\t21\tLOADS\t\tLoad instructions retired\n"
+                               "E\t12\tBR_RETIRED\t\tBranch instructions retired\n"
+                               "E\t33\tL1_REPLACED\t\tData cache lines replaced in the first level\n"
+                               "E\t14\tUNRELATED\t\tFloating point divider active\n"
+                               "E\t11\tSTALLS\t\tCycles with an empty reorder buffer\n";
+
+constexpr const char* table = "CPU,old_a\n"
+                              "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
+                              "PRESET,PAPI_LD_INS,NOT_DERIVED,LOADS\n"
+                              "PRESET,PAPI_BR_INS,NOT_DERIVED,BRANCHES:c=1\n"
+                              "PRESET,PAPI_L1_DCM,DERIVED_SUB,MISSES,LOADS\n"
+                              "PRESET,PAPI_STL_ICY,NOT_DERIVED,SLOTS\n"
+                              "PRESET,PAPI_CA_INV,NOT_DERIVED,GONE\n"
+                              "PRESET,PAPI_L1_TCM,DERIVED_ADD,MISSES,REPLACEMENTS\n"
+                              "CPU,old_b\n"
+                              "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
+                              "PRESET,PAPI_LD_INS,DERIVED_ADD,LOADS,CYCLES\n";
+
+const propose::Proposal* row(const propose::Proposals& all, const std::string& preset) {
+  const auto at = std::ranges::find(all.rows, preset, &propose::Proposal::preset);
+  return at == all.rows.end() ? nullptr : &*at;
+}
+bool remarks(const propose::Proposal& proposal, const std::string& what) {
+  return std::ranges::any_of(proposal.remarks,
+                             [&](const std::string& r) { return r.find(what) != std::string::npos; });
+}
+
+struct Invented {
+  preset::Catalogue catalogue = preset::Catalogue::of(events, "test");
+  PresetTable rows = PresetTable::of(table, "t.csv");
+  propose::Lineage lineage{rows, &catalogue};
+  propose::Proposals all = lineage.propose("new", {"old_a", "old_b"});
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(terms_are_translated, Invented) {
+  BOOST_TEST_REQUIRE(row(all, "PAPI_TOT_CYC"));
+  BOOST_TEST(row(all, "PAPI_TOT_CYC")->formulas.front().row == "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES");
+  BOOST_TEST(row(all, "PAPI_TOT_CYC")->remarks.empty());
+  BOOST_TEST((row(all, "PAPI_TOT_CYC")->confidence == propose::Confidence::high)); // two rows, one formula
+  BOOST_TEST_REQUIRE(row(all, "PAPI_BR_INS")); // a new name of the same code
+  BOOST_TEST(row(all, "PAPI_BR_INS")->formulas.front().row ==
+             "PRESET,PAPI_BR_INS,NOT_DERIVED,BR_RETIRED:c=1");
+  BOOST_TEST(remarks(*row(all, "PAPI_BR_INS"), "BRANCHES is named BR_RETIRED here (code 0x12)"));
+  BOOST_TEST_REQUIRE(row(all, "PAPI_L1_DCM")); // a new name and code of the same description, and a new code
+  BOOST_TEST(row(all, "PAPI_L1_DCM")->formulas.front().row ==
+             "PRESET,PAPI_L1_DCM,DERIVED_SUB,L1_REPLACED,LOADS");
+  BOOST_TEST(remarks(*row(all, "PAPI_L1_DCM"), "has the description of L1_REPLACED here (code 0x33)"));
+  BOOST_TEST(remarks(*row(all, "PAPI_L1_DCM"), "LOADS: code 0x11 there, 0x21 here"));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_translated_has_a_reason, Invented) {
+  for (const std::string preset : {"PAPI_STL_ICY", "PAPI_CA_INV"}) {
+    BOOST_TEST(!row(all, preset), preset);
+    const auto at = std::ranges::find(all.missing, preset, &propose::Unproposed::preset);
+    BOOST_TEST_REQUIRE((at != all.missing.end()));
+    BOOST_TEST(at->reason.find("has no counterpart here") != std::string::npos, at->reason);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_row_with_an_error_by_lint_is_not_proposed, Invented) {
+  // Two events of old_a are one event of new: its sum would count it twice.
+  const auto at = std::ranges::find(all.missing, "PAPI_L1_TCM", &propose::Unproposed::preset);
+  BOOST_TEST_REQUIRE((at != all.missing.end()));
+  BOOST_TEST(at->reason.find("recount lint: PAPI_L1_TCM adds L1_REPLACED") == 0U, at->reason);
+}
+
+BOOST_FIXTURE_TEST_CASE(other_formulas_of_relatives_are_named, Invented) {
+  const auto* const loads = row(all, "PAPI_LD_INS");
+  BOOST_TEST_REQUIRE(loads);
+  BOOST_TEST(loads->formulas.size() == 2U);
+  BOOST_TEST(remarks(*loads, "old_a: LOADS"));
+  BOOST_TEST((loads->confidence != propose::Confidence::high));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_csv_is_read_as_the_proposed_rows, Invented) {
+  const std::string csv = propose::csv_of(all, "t.csv");
+  const LoadedTable loaded =
+      PresetTable::of(csv).load("new", -1, [](const std::string&) { return Known::yes; });
+  BOOST_TEST(loaded.presets.size() == all.rows.size());
+  for (const auto& proposal : all.rows)
+    BOOST_TEST(loaded.find(proposal.preset), proposal.preset);
+}
+
+// PAPI's own table: the shares that recount-propose(1) states are at least these.
+BOOST_AUTO_TEST_CASE(rows_of_papi_are_found_again) {
+  const std::filesystem::path installed = "/usr/share/papi/7.0/papi_events.csv";
+  if (!std::filesystem::exists(installed) || !preset::core_pmu("skl")) {
+    std::cerr << "SKIP: PAPI 7.0's table or libpfm4's x86 tables are not installed\n";
+    return;
+  }
+  const PresetTable papi = PresetTable::read(installed.string());
+  propose::Lineage lineage(papi, nullptr);
+  int rows = 0, equal = 0, unremarked = 0;
+  for (const std::string& cpu : lineage.cpus()) {
+    const auto one = lineage.leave_out(cpu);
+    BOOST_TEST(one.rows == one.equal + one.different + one.missing, cpu);
+    if (one.nearest.empty()) continue;
+    rows += one.rows;
+    equal += one.equal;
+    unremarked += one.unremarked;
+  }
+  BOOST_TEST(rows > 1500);
+  BOOST_TEST(100 * equal >= 65 * rows, equal << " of " << rows << " rows are equal");
+  BOOST_TEST(100 * unremarked < 5 * rows, unremarked << " of " << rows << " rows differ without a remark");
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_other_cpus_share_is_hidden_there_too) {
+  const auto catalogue = preset::Catalogue::of(events, "test");
+  // Were the shared row of new and old_a used, it would be found again.
+  const auto shared =
+      PresetTable::of("CPU,old_a\nCPU,new\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n", "t.csv");
+  propose::Lineage lineage(shared, &catalogue);
+  BOOST_TEST(lineage.propose("new", {"old_a"}).rows.empty());
+}
