@@ -3,11 +3,14 @@
 
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "command/measuring.hpp"
+#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
 #include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/here.hpp"
+#include "propose/measure.hpp"
 #include "propose/propose.hpp"
 
 #include <recount/error.hpp>
@@ -25,6 +28,11 @@ struct ProposeArguments {
   std::string pmu, table, libpfm, catalogue, export_to;
   std::vector<std::string> from;
   bool leave_one_out = false, verbose = false;
+  bool measure = false;
+  std::string from_results;
+  std::vector<std::string> events;
+  MeasureOptions measuring;
+  long repeat = 3;
 };
 
 std::vector<std::string> names_in(const std::vector<std::string>& lists) {
@@ -147,20 +155,76 @@ command::Table rows_table(const Proposals& all) {
   return table;
 }
 
+command::Table measured_table(const MeasuredProposals& all) {
+  command::Table table(
+      {{"preset"}, {"formula"}, {"from"}, {"points"}, {"not 0"}, {"formulas"}, {"recount check"}},
+      "Proposals");
+  for (const MeasuredPreset& one : all.rows)
+    table.add({one.preset, text_of(one.fits.found.front()), fmt::format("{}", fmt::join(one.from, " ")),
+               std::to_string(one.fits.points), std::to_string(one.fits.positive),
+               std::to_string(one.fits.found.size()), one.verdict});
+  return table;
+}
+
+void check_arguments(const ProposeArguments& asked) {
+  check_options(asked.measuring);
+  if (asked.measure + asked.leave_one_out + !asked.from_results.empty() > 1)
+    throw bad_input("--measure, --from-results, --leave-one-out", "cannot be combined", "choose one");
+  if (!asked.measure && !asked.measuring.output.empty())
+    throw bad_input("--output " + asked.measuring.output, "is for the counts of --measure",
+                    "recount propose --measure -o " + asked.measuring.output);
+  if (asked.measure && !asked.pmu.empty())
+    throw bad_input("--pmu " + asked.pmu, "--measure counts the events of this CPU", "leave out --pmu");
+  command::check_outputs({.results = asked.measuring.output, .resume = asked.measuring.resume});
+}
+
+/// The PMU whose events the results have.
+std::string measured_cpu(const result::Results& results, const std::string& file) {
+  for (const result::Run& run : results.runs)
+    if (const auto at = run.plan.find(measured_setting); at != run.plan.end()) return at->second;
+  throw bad_input(file, "holds no counts of recount propose", "recount propose --measure -o FILE");
+}
+
+int propose_by_counts(Lineage& lineage, const ProposeArguments& asked, const preset::Catalogue* named,
+                      const command::TableExport& file) {
+  const bool here = asked.measure;
+  result::Results results;
+  if (!here) results = result::read(asked.from_results);
+  const std::string cpu = here ? cpu_of(asked, named) : measured_cpu(results, asked.from_results);
+  const Proposals relatives = lineage.propose(cpu, names_in(asked.from));
+  if (here) {
+    MeasureOptions options = asked.measuring;
+    options.events = names_in(asked.events);
+    options.repeat = static_cast<int>(asked.repeat);
+    bool stopped = false;
+    results = measure(options, relatives, stopped);
+    if (stopped) return 128 + command::stop_signal();
+  }
+  MeasuredProposals all = propose_measured(results, statements(results), relatives);
+  std::string why = "recount check was not run: the counts are from a file";
+  if (here && !all.rows.empty()) {
+    const auto verdicts = verdicts_on(all, why);
+    for (MeasuredPreset& row : all.rows)
+      if (const auto at = verdicts.find(row.preset); at != verdicts.end()) row.verdict = at->second;
+    if (!verdicts.empty()) why.clear();
+  }
+  file.write("recount propose", {measured_table(all)});
+  if (asked.measuring.output != "-") command::print("{}", csv_of(all, why));
+  return all.rows.empty() ? 1 : 0;
+}
+
 int execute_propose(const ProposeArguments& asked) {
+  check_arguments(asked);
   const command::TableExport file(asked.export_to);
   if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
   std::optional<preset::Catalogue> catalogue;
   if (!asked.catalogue.empty()) catalogue = preset::Catalogue::read(asked.catalogue);
   const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
   const PresetTable table = PresetTable::read(asked.table.empty() ? preset::papi_table() : asked.table);
-  if (asked.leave_one_out) {
-    Lineage lineage(table, named);
-    return evaluate(lineage, asked);
-  }
-  const std::string cpu = cpu_of(asked, named);
   Lineage lineage(table, named);
-  const Proposals all = lineage.propose(cpu, names_in(asked.from));
+  if (asked.leave_one_out) return evaluate(lineage, asked);
+  if (asked.measure || !asked.from_results.empty()) return propose_by_counts(lineage, asked, named, file);
+  const Proposals all = lineage.propose(cpu_of(asked, named), names_in(asked.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", csv_of(all, table.name()));
   return all.rows.empty() ? 1 : 0;
@@ -169,26 +233,43 @@ int execute_propose(const ProposeArguments& asked) {
 } // namespace
 
 command::Command propose_command() {
-  return {"propose", "propose preset rows for a CPU that has none",
-          [](command::Options& options) -> std::function<int()> {
-            const auto asked = std::make_shared<ProposeArguments>();
-            options
-                .text("--pmu", asked->pmu, "NAME",
-                      "propose rows for this PMU, by libpfm4's name (default: this CPU's)")
-                .list("--from", asked->from, "PMU,...",
-                      "use only the rows of these PMUs (default: the related ones)")
-                .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
-                .text("--libpfm", asked->libpfm, "FILE",
-                      "look up event names in this shared libpfm4 (default: the installed one)")
-                .text("--catalogue", asked->catalogue, "FILE",
-                      "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
-                      "built-in catalogue")
-                .flag("--leave-one-out", asked->leave_one_out,
-                      "propose the rows of each CPU of the table from those of the others, and compare")
-                .flag("-v,--verbose", asked->verbose, "with --leave-one-out: print each row that differs")
-                .text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] { return execute_propose(*asked); };
-          }};
+  return {
+      "propose", "propose preset rows for a CPU that has none",
+      [](command::Options& options) -> std::function<int()> {
+        const auto asked = std::make_shared<ProposeArguments>();
+        options
+            .text("--pmu", asked->pmu, "NAME",
+                  "propose rows for this PMU, by libpfm4's name (default: this CPU's)")
+            .list("--from", asked->from, "PMU,...",
+                  "use only the rows of these PMUs (default: the related ones)")
+            .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
+            .text("--libpfm", asked->libpfm, "FILE",
+                  "look up event names in this shared libpfm4 (default: the installed one)")
+            .text("--catalogue", asked->catalogue, "FILE",
+                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
+                  "built-in catalogue")
+            .flag("--leave-one-out", asked->leave_one_out,
+                  "propose the rows of each CPU of the table from those of the others, and compare")
+            .flag(
+                "--measure", asked->measure,
+                "count all events of this CPU over the kernels of recount check, and propose from the counts")
+            .text("--from-results", asked->from_results, "FILE",
+                  "propose from the counts of --measure in FILE")
+            .text("-o,--output", asked->measuring.output, "FILE",
+                  "with --measure: append the counts to FILE; - is stdout")
+            .flag("--resume", asked->measuring.resume, "resume FILE: run only what is missing")
+            .list("-e,--event", asked->events, "LIST", "with --measure: count only these events; repeatable")
+            .number("-r,--repeat", asked->repeat, "N", "with --measure: processes per point (default 3)",
+                    {1, 1000})
+            .text("--cpu", asked->measuring.cpu, "N",
+                  "measure on this CPU, or none for no pinning (default: the least disturbed)")
+            .text("--timeout", asked->measuring.timeout, "SECONDS",
+                  "time-out per run: wall time (default 60), for the model CPU time (default none)")
+            .flag("-q,--quiet", asked->measuring.quiet, "print no progress")
+            .flag("-v,--verbose", asked->verbose, "with --leave-one-out: print each row that differs")
+            .text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] { return execute_propose(*asked); };
+      }};
 }
 
 } // namespace recount::propose

@@ -1,4 +1,5 @@
 // Proposals as a preset table, each row with its evidence as comments.
+#include "propose/comment.hpp"
 #include "propose/propose.hpp"
 
 #include "base/text.hpp"
@@ -11,18 +12,6 @@
 
 namespace recount::propose {
 namespace {
-
-/// Lines of a comment, which PAPI reads in pieces of 2047 bytes at most.
-std::string comment(std::string text) {
-  constexpr std::size_t columns = 118, indent = 4;
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
-  std::string lines;
-  const std::string wrapped = command::fit(text, columns, indent);
-  for (const std::string_view line : base::split(std::string_view(wrapped), '\n'))
-    if (!line.empty()) lines += fmt::format("# {}\n", line);
-  return lines;
-}
 
 std::string relatives_text(const Proposals& proposals) {
   std::string text;
@@ -53,6 +42,17 @@ std::string row_text(const Proposal& proposal) {
 }
 
 } // namespace
+
+std::string comment(std::string text) {
+  constexpr std::size_t columns = 118, indent = 4;
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+  std::string lines;
+  const std::string wrapped = command::fit(text, columns, indent);
+  for (const std::string_view line : base::split(std::string_view(wrapped), '\n'))
+    if (!line.empty()) lines += fmt::format("# {}\n", line);
+  return lines;
+}
 
 std::vector<std::string> kernels_of(const std::string& preset) {
   std::vector<std::string> names;

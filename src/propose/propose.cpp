@@ -54,6 +54,19 @@ bool has_visible_rows(const preset::CpuView& view, const std::set<int>& hidden) 
                              [&](const Preset& preset) { return !hidden.contains(preset.place.line); });
 }
 
+/// Empty where it is no sum of small multiples of events.
+std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector<std::string>& codes) {
+  constexpr std::int64_t largest = 1000;
+  const auto form = formula::linear(meaning);
+  std::map<std::string, int> factors;
+  if (!form || form->constant != 0) return factors;
+  for (const auto& [v, factor] : form->of) {
+    if (v < 0 || std::abs(factor) > largest) return {};
+    factors[codes[static_cast<std::size_t>(v)]] = static_cast<int>(factor);
+  }
+  return factors;
+}
+
 std::string row_of(const Preset& preset, const std::vector<std::string>& terms) {
   return fmt::format("PRESET,{},{},{}{}", preset.name, name_of(preset.type),
                      preset.type == Derived::postfix ? preset.postfix + "," : "", fmt::join(terms, ","));
@@ -188,6 +201,7 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
     const auto meaning = preset::meaning(translated, own);
     if (!meaning) continue;
     made.meaning = *meaning;
+    made.terms = factors_of(*meaning, codes.names);
     made.row = row_of(*row, terms);
     made.text = text_of(*meaning, codes.names, *row, terms);
     made.from = {relative.view->cpu};

@@ -28,6 +28,7 @@ struct Formula {
   std::string row;                  ///< "PRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT"
   std::string text;                 ///< "L1D:REPLACEMENT"
   formula::Quotient meaning;        ///< over the variables of Codes
+  std::map<std::string, int> terms; ///< factors of its events; empty: not a sum of multiples
   std::vector<std::string> from;    ///< CPUs, the nearest first
   std::set<int> lines;              ///< of the table
   std::vector<std::string> remarks; ///< of its terms

@@ -65,9 +65,10 @@ const std::map<std::string, Example>& examples() {
 /// Options with a file as their value.
 const std::set<std::string> written{"--output", "--plot",   "--script",
                                     "--folded", "--export", "--caption-file"};
-const std::set<std::string> read_only{"--metrics", "--table",      "--published",  "--external-results",
-                                      "--from",    "--identities", "--baseline",   "--write-baseline",
-                                      "--libpfm",  "--catalogue",  "--user-events"};
+const std::set<std::string> read_only{"--metrics",    "--from-results",     "--table",
+                                      "--published",  "--external-results", "--from",
+                                      "--identities", "--baseline",         "--write-baseline",
+                                      "--libpfm",     "--catalogue",        "--user-events"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");
