@@ -58,10 +58,10 @@ std::vector<command::Command> commands() {
       propose::propose_command(),
       check::check_command(),
       caches::caches_command(),
-      caches::caches_worker_command(),
+      caches::caches_worker_command(), // hidden
       stat::stat_command(),
       sweep::sweep_command(figures()),
-      sweep::run_point_command(),
+      sweep::run_point_command(), // hidden
       plot_command(),
       cost::cost_command(),
       profile::profile_command(),
