@@ -23,7 +23,7 @@ RECOUNT = $(BUILD)/src/cli/recount
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
-.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest bench install deb test-deb lint format format-check clean
+.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest test-slurm bench install deb test-deb lint format format-check clean
 
 # The program, and the library that `make install` installs beside it.
 all: configure
@@ -34,6 +34,7 @@ help:
 	@echo 'make demo       install dependencies, build, measure this machine, draw figures (into demo/)'
 	@echo 'make test       install dependencies, build, run all tests'
 	@echo 'make test-guest test exact counts on an emulated arm64 machine with a PMU (Debian)'
+	@echo 'make test-slurm test job scripts under a Slurm of four nodes on this machine (Debian, root)'
 	@echo 'make bench      benchmark perf_event, PAPI, sweeps and the model, and compare the model with published counts (about half an hour)'
 	@echo 'make install    install the program, manual pages and data (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make deb        build Debian packages into build-deb/ (DEB_BUILD_OPTIONS="nocheck noautodbgsym": without tests); make test-deb: try them'
@@ -77,6 +78,11 @@ test: test-deps
 # Installs missing dependencies itself.
 test-guest:
 	@sh tests/guest/run $(GUEST)
+
+# Installs Slurm itself; exit 77 from the script is a skip.
+test-slurm:
+	@$(MAKE) --no-print-directory all
+	@python3 tests/slurm/run.py $(RECOUNT) || [ $$? = 77 ]
 
 bench: deps
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja

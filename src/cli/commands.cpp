@@ -9,6 +9,9 @@ command::Command caches_worker_command(); ///< hidden: measures for recount cach
 namespace check {
 command::Command check_command();
 }
+namespace compare {
+command::Command compare_command();
+}
 namespace cost {
 command::Command cost_command();
 }
@@ -59,6 +62,7 @@ std::vector<command::Command> commands() {
       check::check_command(),
       caches::caches_command(),
       caches::caches_worker_command(), // hidden
+      compare::compare_command(),
       stat::stat_command(),
       sweep::sweep_command(figures()),
       sweep::run_point_command(), // hidden

@@ -6,6 +6,7 @@
 #include "command/statistic.hpp"
 #include "command/verdicts.hpp"
 #include "report/build_report.hpp"
+#include "result/join.hpp"
 #include "result/read.hpp"
 
 #include <recount/error.hpp>
@@ -37,6 +38,7 @@ int write_report(const ReportArguments& a) {
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto statistic = command::parse_statistic(a.statistic);
   auto results = result::read(a.files);
+  result::join_shards(results);
   results.statistic = statistic;
   if (!a.external.empty()) {
     auto external = caches::read_external(a.external);

@@ -3,6 +3,7 @@
 #include "caches/view/panels.hpp"
 #include "check/section.hpp"
 #include "check/verdict.hpp"
+#include "compare/compare.hpp"
 #include "matmul/figures.hpp"
 #include "matmul/sections.hpp"
 #include "profile/figure.hpp"
@@ -17,6 +18,7 @@ const std::vector<plot::Figure>& figures() {
                                    profile::profile_figure()};
     for (auto&& feature : {caches::caches_figures(), matmul::product_figures(), plot::curve_figures()})
       list.insert(list.end(), feature.begin(), feature.end());
+    list.push_back(compare::nodes_figure()); // where no figure of one machine is named
     return list;
   }();
   return all;
@@ -28,6 +30,7 @@ const std::vector<document::Section>& sections() {
                                         caches::sweeps_section()};
     for (auto&& section : matmul::product_sections())
       list.push_back(section);
+    list.push_back(compare::compare_section());
     list.push_back(sweep::values_section());
     return list;
   }();

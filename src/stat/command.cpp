@@ -9,12 +9,14 @@
 #include "kernel/command_line.hpp"
 #include "process/waiter.hpp"
 #include "stat/command_results.hpp"
+#include "stat/compare.hpp"
 #include "stat/report.hpp"
 #include "stat/run.hpp"
 
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
+#include <tuple>
 
 namespace recount::stat {
 namespace {
@@ -22,8 +24,8 @@ namespace {
 struct StatOptions {
   std::vector<std::string> events, metrics, pids, cpus, command;
   std::string output, domain, export_to;
-  long repeat = 1, interval = 0;
-  bool json = false, list = false, no_verdicts = false, all_cpus = false;
+  long repeat = 0, interval = 0; ///< repeat 0: not given
+  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
 };
 
 bool whole_cpus(const StatOptions& o) {
@@ -42,7 +44,7 @@ stat::Request request_of(const StatOptions& o) {
                     "omit one of them");
   if (o.repeat > 1 && request.command.empty())
     throw bad_input(fmt::format("--repeat {}", o.repeat), "needs a command to repeat");
-  request.repeat = static_cast<int>(o.repeat);
+  request.repeat = static_cast<int>(o.repeat > 0 ? o.repeat : 1);
   request.interval = std::chrono::milliseconds(o.interval);
   return request;
 }
@@ -65,8 +67,37 @@ int list_metrics(const StatOptions& o) {
   return 0;
 }
 
+/// Repetitions of each command, where -r is not given.
+constexpr int compared_repetitions = 10;
+
+int execute_compare(const StatOptions& o) {
+  if (!o.pids.empty() || whole_cpus(o) || o.interval > 0 || !o.output.empty())
+    throw bad_input("--compare", "cannot be combined with -p, -a, -C, -I or -o",
+                    "remove them; --json has all values");
+  stat::Request first, second;
+  std::tie(first.command, second.command) = split_commands(o.command);
+  first.repeat = second.repeat = o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions;
+  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(Counted::command) : o.events);
+  if (items.empty()) throw bad_input("--event", "the list is empty");
+  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), {});
+  const command::TableExport tables(o.export_to);
+  const TwoResults both = run_in_turn(plan, first, second);
+  const auto rows = compare_rows(plan, both);
+  if (o.json)
+    command::print("{}", comparison_json(rows, first, second));
+  else
+    command::print(
+        stderr, "{}",
+        comparison_text(rows, kernel::quoted(first.command), kernel::quoted(second.command), stderr));
+  tables.write("recount stat --compare", {comparison_table(rows)});
+  for (const RunResult* ended : {&both.first, &both.second})
+    if (ended->exit && !ended->exit->ok()) return process::shell_status(*ended->exit);
+  return 0;
+}
+
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
+  if (o.compare) return execute_compare(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
   const std::vector<int> cpus = whole_cpus(o) ? parse_cpus(o.cpus) : std::vector<int>{};
@@ -80,7 +111,7 @@ int execute_stat(const StatOptions& o) {
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
   const std::string subject = subject_of(request, cpus);
-  CommandResults results(o.output, subject, {{"repeat", std::to_string(o.repeat)}}, row_marks(plan));
+  CommandResults results(o.output, subject, {{"repeat", std::to_string(request.repeat)}}, row_marks(plan));
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
   const auto listen = [&](const stat::Slice& slice) {
@@ -108,7 +139,8 @@ command::Command stat_command() {
     auto o = std::make_shared<StatOptions>();
     options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: event group")
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
-        .number("-r,--repeat", o->repeat, "N", "number of runs (default 1)", {1, 1'000'000})
+        .number("-r,--repeat", o->repeat, "N", "number of runs (default 1; 10 with --compare)",
+                {1, 1'000'000})
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .flag("-a,--all-cpus", o->all_cpus, "count all that runs on all CPUs, and what packages count")
         .list("-C,--cpus", o->cpus, "LIST", "the same on these CPUs: 0-3,8")
@@ -119,6 +151,7 @@ command::Command stat_command() {
         .flag("--json", o->json, "print the summary as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", command::export_help)
         .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
+        .flag("--compare", o->compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
         .flag("--list", o->list, "list metrics and exit")
         .program(o->command, "program to run and count");
     return [o] { return execute_stat(*o); };

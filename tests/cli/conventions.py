@@ -33,6 +33,11 @@ EXCEPTIONS = {('report', '--output'): 'FOLDER', ('propose', '--from'): 'PMU,... 
 
 TABLE = 'CPU,skl\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INST_RETIRED\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,NO_SUCH_EVENT\n'
 # A run of each command that prints JSON and tables, quick and possible on every machine.
+# The same value on two machines.
+NODES = ''.join(
+    f'{{"type":"run","schema":"recount-results/1","run":"{node}","host":"{node}"}}\n'
+    f'{{"type":"observation","run":"{node}","kernel":"k","params":{{}},"repetition":0,"witness":"clock","metric":"seconds","value":1}}\n'
+    for node in ('a', 'b'))
 RUNS = {
     'doctor': [['--json'], ['--for', 'sweep', '--json']],
     'events': [['--json', '--pmu', 'perf'], ['--json', '--encode', 'perf::PAGE-FAULTS']],
@@ -40,7 +45,9 @@ RUNS = {
     'presets': [['--json', '--pmu', 'skl', '-a']],
     'check': [['--json', '-q', '--repeat', '1', 'perf::PAGE-FAULTS']],
     'caches': [['--json', '-q', '--witness', 'model:i7-9700']],
-    'stat': [['--json', '-e', 'perf::PAGE-FAULTS', '--', 'true'], ['--json', '--list']],
+    'compare': [['--json', 'nodes.jsonl']],
+    'stat': [['--json', '-e', 'perf::PAGE-FAULTS', '--', 'true'], ['--json', '--list'],
+             ['--json', '--compare', '-r', '3', '-e', 'perf::PAGE-FAULTS', '--', 'true', '---', 'true']],
     'sweep': [['--json', '-q', '--witness', 'model:i7-9700', 'stride', '--size', '4K,8K']],
     'cost': [['--json', '--repeat', '1', '-e', 'perf::PAGE-FAULTS', '--at-once', '1']],
     'profile': [['--json', '-e', 'cpu-clock', '--', 'sh', '-c', 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done']],
@@ -140,6 +147,7 @@ def main(program):
             with tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
                 (folder / 't.csv').write_text(TABLE)
+                (folder / 'nodes.jsonl').write_text(NODES)
                 exports = words not in NO_TABLE
                 got = run(program, [command, *(['--export', 'tables.csv'] if exports else []), *words], folder)
                 check_json(command, ' '.join(words), got)

@@ -42,6 +42,7 @@ const std::map<std::string, Example>& examples() {
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {"perf::PAGE-FAULTS -q --repeat 1", "software events"}},
       {"caches", {"--witness model:i7-9700 --max-size 8M -q"}},
+      {"compare", {"nodes.jsonl"}},
       {"stat", {"-e perf::PAGE-FAULTS -- true", "software events", true}},
       {"sweep", {"stride --size 4K,8K --stride 64,128 --rounds 1 --repeat 1 --witness clock -q"}},
       {"plot",
@@ -77,10 +78,18 @@ std::string program() {
   return path;
 }
 
-/// A folder with a table of presets, and files of every suffix on a full device.
+/// The same value on two machines.
+constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/1","run":"A","host":"a"}
+{"type":"observation","run":"A","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
+{"type":"run","schema":"recount-results/1","run":"B","host":"b"}
+{"type":"observation","run":"B","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
+)";
+
+/// A folder with a table of presets, results of two machines, and files of every suffix on a full device.
 struct Place {
   Folder folder;
   Place() {
+    std::ofstream(folder.path() / "nodes.jsonl") << two_nodes;
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
     for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
@@ -214,15 +223,18 @@ void check_flags(const Place& place, const std::string& command, const Example& 
 }
 
 /// A figure that cannot be drawn is an error before anything is measured, and no file is touched.
-void check_before_measuring(const Place& place, const std::string& command, const Example& example) {
+void check_before_measuring(const Place& place, const std::string& command, const Example& example,
+                            const std::string& text_of_help) {
   if (const auto reason = missing("figures"); !reason.empty()) return skip(command + " --plot: " + reason);
   const auto fig = place.folder.path() / "fig.svg", results = place.folder.path() / "new.jsonl";
   std::ofstream(fig) << "kept";
+  const char* const and_results =
+      text_of_help.find("--output") != std::string::npos ? " --output new.jsonl" : "";
   for (const auto& [path, shell] : {std::pair{"fig.svg", "PATH=/no/such; exec \"$@\""},
                                     {"no/such/fig.svg", "exec \"$@\""},
                                     {"fig.gif", "exec \"$@\""}}) {
     const std::string call =
-        command + " " + with(example.arguments, std::string("--plot ") + path + " --output new.jsonl");
+        command + " " + with(example.arguments, std::string("--plot ") + path + and_results);
     const auto got = place.run(call, shell);
     BOOST_TEST((got.exit.how == process::Exit::How::exited && got.exit.code != 0), call << ": ended well");
     BOOST_TEST(got.err.find(path == std::string("fig.svg") ? "gnuplot" : "--plot") != std::string::npos,
@@ -250,7 +262,7 @@ void check_command(const std::string& command) {
   for (const auto& option : writing_options(command, text))
     check_files(place, command, example, option);
   if (command != "plot" && text.find("--plot") != std::string::npos)
-    check_before_measuring(place, command, example);
+    check_before_measuring(place, command, example, text);
 }
 
 BOOST_AUTO_TEST_SUITE(lost_output)

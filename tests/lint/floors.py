@@ -36,6 +36,7 @@ FLOORS = [
     [('sweep', 'grids of points, each run in a fresh process; recount sweep')],
     [('caches', 'recount caches: inference, measurement, table, figures, report section'),
      ('check', 'recount check: plan, verdicts, table, figure, report section'),
+     ('compare', 'recount compare: results of several machines side by side, outliers, table, figure, report section'),
      ('matmul', 'recount matmul: the matrix-multiplication study, its tables, figures and report sections'),
      ('cost', 'recount cost: overhead of each counting interface'),
      ('lint', 'recount lint: rules over preset tables'),

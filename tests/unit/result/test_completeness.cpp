@@ -1,5 +1,6 @@
 // What an incomplete results file lacks.
 #include "result/completeness.hpp"
+#include "result/join.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -75,6 +76,34 @@ BOOST_AUTO_TEST_CASE(shards_of_one_plan_belong_together) {
   results.runs.push_back(resumed);
   add(results, large, 0, "T");
   BOOST_TEST(result::incomplete(results).empty());
+}
+
+BOOST_AUTO_TEST_CASE(shards_become_one_run) {
+  auto results = planned();
+  results.runs[0].plan = {{"kernel", "matmul"}, {"shard", "1/2"}};
+  result::Run second = results.runs[0], resumed = results.runs[0], elsewhere = results.runs[0];
+  second.id = "S";
+  second.plan["shard"] = "2/2";
+  resumed.id = "T";
+  resumed.resumes = "S";
+  elsewhere.id = "U";
+  elsewhere.host = "another";
+  results.runs = {results.runs[0], second, resumed, elsewhere};
+  for (const char* run : {"R", "S", "T", "U"})
+    add(results, small, run[0] - 'R', run);
+  auto modelled = results;
+  result::join_shards(results);
+  const auto runs = [](const result::Results& of) {
+    std::string text;
+    for (const auto& o : of.observations)
+      text += o.run.get();
+    return text;
+  };
+  BOOST_TEST(runs(results) == "RRRRRRUU"); // times of another machine stay apart
+  for (auto& o : modelled.observations)
+    o.witness = "model:i7-9700";
+  result::join_shards(modelled);
+  BOOST_TEST(runs(modelled) == "RRRRRRRR");
 }
 
 BOOST_AUTO_TEST_CASE(a_complete_file_lacks_nothing) {

@@ -1,0 +1,166 @@
+// Machines side by side: made-up results with one machine that differs.
+#include "compare/compare.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+using namespace recount;
+
+BOOST_AUTO_TEST_SUITE(comparing)
+
+namespace {
+
+result::Results cluster(int nodes) {
+  result::Results results;
+  for (int node = 0; node < nodes; ++node) {
+    result::Run run;
+    run.id = fmt::format("R{}", node);
+    run.host = fmt::format("n{}", node);
+    run.cpu = "CPU";
+    run.versions = {{"microcode", "0xf0"}, {"compiler", node % 2 == 0 ? "g++ 12" : "g++ 14"}};
+    results.runs.push_back(run);
+  }
+  return results;
+}
+
+void add(result::Results& results, int node, std::int64_t size, int repetition, const char* witness,
+         const char* metric, result::Number value) {
+  result::Observation o;
+  o.run = fmt::format("R{}", node);
+  o.kernel = "stride";
+  o.params = result::Params{{"size", size}, {"stride", std::int64_t{64}}};
+  o.repetition = repetition;
+  o.witness = witness;
+  o.metric = metric;
+  o.value = value;
+  if (value.index() == 0) o.reason = "no such event";
+  results.observations.push_back(o);
+}
+
+/// Times with a spread of 1 %; node 3 is slower by `slow` at every size.
+result::Results timed(int nodes, double slow) {
+  auto results = cluster(nodes);
+  for (int node = 0; node < nodes; ++node)
+    for (const std::int64_t size : {4096, 8192, 16384, 32768})
+      for (int repetition = 0; repetition < 6; ++repetition)
+        add(results, node, size, repetition, "clock", "seconds",
+            static_cast<double>(size) * (1 + 0.002 * ((repetition * 7 + node * 3) % 5)) *
+                (node == 3 ? slow : 1));
+  return results;
+}
+
+const compare::Finding* finding(const compare::Comparison& c, const std::string& subject) {
+  for (const auto& one : c.findings)
+    if (one.subject == subject) return &one;
+  return nullptr;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_slow_machine_is_named) {
+  const auto c = compare::compare(timed(5, 1.8), {});
+  BOOST_TEST(c.nodes.size() == 5U);
+  BOOST_TEST(c.quantities.size() == 5U); // over all points, and each of four
+  BOOST_REQUIRE(c.findings.size() == 1U);
+  BOOST_TEST(c.nodes[c.findings[0].node] == "n3");
+  BOOST_TEST(c.findings[0].subject == "clock seconds (stride)");
+  BOOST_TEST(holds(c.findings[0].text, "median of 4 points: 1.8 times the median of 5 nodes"));
+  BOOST_TEST(holds(c.findings[0].text, "and at 4 more points"));
+}
+
+BOOST_AUTO_TEST_CASE(equal_machines_have_no_outlier) {
+  BOOST_TEST(compare::compare(timed(5, 1), {}).findings.empty());
+  BOOST_TEST(compare::compare(timed(5, 1.01), {}).findings.empty());
+}
+
+BOOST_AUTO_TEST_CASE(no_machine_of_three_is_an_outlier) {
+  auto results = cluster(3);
+  results.runs[2].versions["microcode"] = "0xde";
+  for (int node = 0; node < 3; ++node)
+    add(results, node, 4096, 0, "clock", "seconds", node == 2 ? 9.0 : 1.0);
+  const auto c = compare::compare(results, {});
+  BOOST_TEST(c.findings.empty());
+  BOOST_REQUIRE(c.quantities.size() == 1U);
+  BOOST_TEST(!c.quantities[0].limit.has_value());
+  BOOST_TEST(*c.quantities[0].nodes[2].ratio == 9);
+  BOOST_TEST(c.differences.size() == 2U); // microcode and compiler
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_preset_and_one_that_is_not_counted) {
+  auto results = cluster(4);
+  for (int node = 0; node < 4; ++node)
+    for (int repetition = 0; repetition < 5; ++repetition) {
+      add(results, node, 4096, repetition, "papi", "PAPI_L1_DCM", std::int64_t{node == 1 ? 0 : 64});
+      add(results, node, 4096, repetition, "papi", "PAPI_TLB_DM",
+          node == 2 ? result::Number{} : result::Number{std::int64_t{9}});
+    }
+  const auto c = compare::compare(results, {});
+  BOOST_TEST(c.findings.size() == 2U);
+  const auto* const dead = finding(c, "papi PAPI_L1_DCM (stride)");
+  const auto* const absent = finding(c, "papi PAPI_TLB_DM (stride)");
+  BOOST_REQUIRE(dead);
+  BOOST_TEST(dead->node == 1U);
+  BOOST_TEST(holds(dead->text, "counts 0, the median of 4 nodes is 64"));
+  BOOST_REQUIRE(absent);
+  BOOST_TEST(absent->node == 2U);
+  BOOST_TEST(holds(absent->text, "not counted, but on 3 of 4 nodes: no such event"));
+}
+
+BOOST_AUTO_TEST_CASE(another_microcode_is_named) {
+  auto results = timed(5, 1);
+  results.runs[4].versions["microcode"] = "0xde";
+  const auto c = compare::compare(results, {});
+  BOOST_REQUIRE(c.findings.size() == 1U);
+  BOOST_TEST(c.findings[0].node == 4U);
+  BOOST_TEST(c.findings[0].subject == "microcode");
+  BOOST_TEST(holds(c.findings[0].text, "0xde"));
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_with_disturbed_repetitions) {
+  auto results = timed(5, 1);
+  for (auto& o : results.observations)
+    if (o.run.get() == "R2") o.flags = {"preempted 4 ms (12.0 %)"};
+  const auto c = compare::compare(results, {});
+  BOOST_REQUIRE(c.findings.size() == 1U);
+  BOOST_TEST(c.findings[0].node == 2U);
+  BOOST_TEST(c.findings[0].subject == "disturbed");
+  BOOST_TEST(holds(c.findings[0].text, "100 % of the repetitions"));
+}
+
+BOOST_AUTO_TEST_CASE(by_compiler_there_are_two) {
+  compare::CompareOptions options;
+  options.by = "compiler";
+  const auto c = compare::compare(timed(4, 1), options);
+  BOOST_TEST(c.nodes == (std::vector<std::string>{"g++ 12", "g++ 14"}), boost::test_tools::per_element());
+  BOOST_TEST(c.quantities.back().nodes[0].values.size() == 12U);
+  options.by = "host,compiler";
+  BOOST_TEST(compare::compare(timed(4, 1), options).nodes.front() == "n0, g++ 12");
+  options.by = "commit";
+  BOOST_CHECK_THROW(static_cast<void>(compare::compare(timed(4, 1), options)), Error);
+}
+
+BOOST_AUTO_TEST_CASE(points_of_one_machine_only_are_counted_apart) {
+  auto results = timed(2, 1);
+  add(results, 0, 65536, 0, "clock", "seconds", 1.0);
+  BOOST_TEST(compare::compare(results, {}).apart == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_figure_has_a_dot_per_machine) {
+  const auto results = timed(5, 1.8);
+  const auto sheet = compare::compose_nodes(compare::compare(results, {}), results);
+  BOOST_REQUIRE(sheet.panels.size() == 1U);
+  BOOST_REQUIRE(sheet.panels[0].series.size() == 2U); // the others, the outlier
+  BOOST_TEST(sheet.panels[0].series[0].samples.size() == 4U);
+  BOOST_REQUIRE(sheet.panels[0].series[1].samples.size() == 1U);
+  BOOST_TEST(sheet.panels[0].series[1].samples[0].x == 4);
+  BOOST_TEST(std::abs(sheet.panels[0].series[1].samples[0].y - 1.8) < 0.02);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
