@@ -92,9 +92,10 @@ private:
     const auto pattern = kernel::dense(std::min(dead_check_bytes, can_.most_bytes) / 64, 64);
     const Reading reading = sampler_cache_.read(pattern);
     if (reading.misses.empty() || !reading.misses.front() || *reading.misses.front() >= least_counted) return;
+    found_.dead_counters = true;
     throw Unknown{fmt::format(
-        "{} shows {:.4f} misses per access over {} in random order, where nearly every access misses: the "
-        "event does not count here; --witness clock needs no counters",
+        "{} counts nothing here: {:.4f} misses per access over {} in random order, where nearly every "
+        "access misses; --witness clock needs no counters",
         miss_metric(0), *reading.misses.front(), base::format_bytes(pattern.count * pattern.stride))};
   }
 

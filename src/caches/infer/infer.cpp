@@ -47,6 +47,7 @@ bool needs_more_readings(const Caches& found, Wanted wanted) {
   const auto undecided = [](const LevelFinding& level) {
     return !level.capacity.value || !level.line.value || !level.ways.value;
   };
+  if (found.dead_counters) return false; // no more readings would change that
   if (found.levels.empty() || undecided(found.levels.front())) return true;
   if (wanted == Wanted::first_level) return false;
   return found.levels.size() < 2 || undecided(found.levels[1]) ||

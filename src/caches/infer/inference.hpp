@@ -72,7 +72,7 @@ struct TlbFinding {
 /// Everything that was found.
 struct Caches {
   std::string witness;
-  bool modelled = false;
+  bool modelled = false, dead_counters = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
   Property memory;                 ///< latency beyond the last level

@@ -85,7 +85,7 @@ void hand_on(const std::string& lines, const std::string& run, const CachesListe
 struct TimeLimits {
   std::chrono::seconds cpu, elapsed, repeat_cpu, repeat_elapsed;
 };
-constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(27), std::chrono::seconds(5),
+constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(25), std::chrono::seconds(5),
                                   std::chrono::seconds(15)},
     patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
                    std::chrono::seconds(100)};
