@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace recount::compare {
 namespace {
@@ -30,9 +31,17 @@ std::vector<const Quantity*> to_draw(const Comparison& c) {
   return drawn;
 }
 
+/// Without the domain, where that leaves them distinct.
+std::vector<std::string> short_names(const std::vector<std::string>& nodes) {
+  std::vector<std::string> names;
+  for (const std::string& node : nodes)
+    names.push_back(node.substr(0, node.find('.')));
+  return std::set(names.begin(), names.end()).size() == nodes.size() ? names : nodes;
+}
+
 /// All names where they are few; else those of outliers.
 std::vector<std::string> names_of(const Comparison& c, const Quantity& quantity) {
-  std::vector<std::string> names = c.nodes;
+  std::vector<std::string> names = short_names(c.nodes);
   std::size_t named = 0;
   for (std::size_t node = 0; node < names.size() && c.nodes.size() > most_names; ++node)
     if (!quantity.nodes[node].outlier || ++named > most_names) names[node].clear();

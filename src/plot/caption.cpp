@@ -62,7 +62,8 @@ std::vector<std::string> machine_names(const result::Results& results,
   for (const auto& run : results.runs) {
     const std::string machine = run.cpu + " on " + run.host;
     if (!wanted(machine) || !seen.insert(machine).second) continue;
-    names.push_back(machine_name(run));
+    if (std::string name = machine_name(run); std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
   }
   return names;
 }

@@ -30,7 +30,17 @@ std::string setting_text(const std::string& name, const result::ParamValue& sett
 struct Differences {
   bool machine = false, kernel = false, metric = false, witness = false;
   std::vector<std::string> params;
+  std::size_t same_cpu = 0; ///< characters of "CPU on HOST" up to the host, if all have that CPU
 };
+
+/// Length of "CPU on ", where all machines begin with it.
+std::size_t common_cpu(const std::set<std::string>& machines) {
+  constexpr std::string_view on = " on ";
+  const std::size_t at = machines.empty() ? std::string::npos : machines.begin()->rfind(on);
+  if (at == std::string::npos) return 0;
+  const std::string cpu = machines.begin()->substr(0, at + on.size());
+  return std::ranges::all_of(machines, [&](const auto& m) { return m.starts_with(cpu); }) ? cpu.size() : 0;
+}
 
 Differences differences(const CurvesOfPanel& curves) {
   std::set<std::string> machines, kernels, metrics, witnesses;
@@ -42,8 +52,8 @@ Differences differences(const CurvesOfPanel& curves) {
     witnesses.insert(c->witness);
     bare.emplace_back().params = c->params;
   }
-  return {machines.size() > 1, kernels.size() > 1, metrics.size() > 1, witnesses.size() > 1,
-          result::varying(bare)};
+  return {machines.size() > 1,  kernels.size() > 1,    metrics.size() > 1,
+          witnesses.size() > 1, result::varying(bare), common_cpu(machines)};
 }
 
 std::string label_of(const Curve& c, const Differences& d, bool compact) {
@@ -55,7 +65,10 @@ std::string label_of(const Curve& c, const Differences& d, bool compact) {
     const auto found = c.params.find(name);
     if (found != c.params.end()) parts.push_back(setting_text(name, found->second, compact));
   }
-  if (d.machine) parts.push_back(c.machine);
+  if (d.machine) {
+    const std::string machine = c.machine.substr(d.same_cpu);
+    parts.push_back(compact && d.same_cpu > 0 ? machine.substr(0, machine.find('.')) : machine);
+  }
   std::string text;
   for (const auto& part : parts)
     text += (text.empty() ? "" : ", ") + part;

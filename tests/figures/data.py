@@ -69,6 +69,16 @@ def sweep(sizes, strides, ns):
                     yield observation('chase', params, repetition, 'papi', metric, misses + accesses // 100, accesses)
 
 
+def nodes(names):
+    """The same sweep on several machines, the third of which takes half as long again."""
+    noise = random.Random(2)
+    for i, name in enumerate(names):
+        yield {**RUN, 'run': name, 'host': name}
+        slower = 1.5 if i == 2 else 1
+        for line in sweep(doubled(4 * KI, 6), [64], lambda size, stride: slower * (1.2 if size <= 32 * KI else 4) * noise.uniform(0.98, 1.03)):
+            yield {**line, 'run': name, 'params': {**line['params'], 'rounds': 10}}
+
+
 def doubled(first, number):
     return [first << i for i in range(number)]
 
@@ -83,9 +93,12 @@ SETS = {
     'decades': lambda: sweep(doubled(4 * KI, 14), [8, 64, 512], lambda size, stride: stride * 10**((size.bit_length() - 13) / 2 - 3)),
     'steps': lambda: sweep([s * KI for s in (4, 8, 16, 24, 32, 48, 64, 128, 192, 256, 384, 512, 1024, 4096, 8192, 16384, 65536)], [64],
                            lambda size, stride: 1.2 if size <= 32 * KI else 4 if size <= 256 * KI else 14 if size <= 12288 * KI else 90),
+    'nodes': lambda: nodes([f'compute-{i:03}.cluster.example.org' for i in range(1, 5)]),
 }
 
 
 def write(name, path):
-    lines = [RUN, *SETS[name]()]
+    lines = list(SETS[name]())
+    if lines[0]['type'] != 'run':
+        lines.insert(0, RUN)
     path.write_text(''.join(json.dumps(line, separators=(',', ':')) + '\n' for line in lines))
