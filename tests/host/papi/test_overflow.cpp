@@ -116,9 +116,10 @@ BOOST_AUTO_TEST_CASE(a_hundred_handlers_for_a_thousand_and_one_faults) {
     const auto expected = static_cast<std::size_t>(values[0] / threshold);
     BOOST_TEST(values[0] >= 1001);
     BOOST_TEST(values[0] < 1101);
-    BOOST_TEST(of_papi.count == expected);
-    // Ours goes on from the remainder of the warming round, PAPI begins anew, and what faults between the two
-    // stops is ours.
+    // The kernel keeps what is left of a period when a count is reset, so that both go on from the remainder
+    // of the warming round; what faults between the two stops is ours.
+    BOOST_TEST(of_papi.count >= expected);
+    BOOST_TEST(of_papi.count <= expected + 1);
     BOOST_TEST(of_recount.count >= expected);
     BOOST_TEST(of_recount.count <= expected + 2);
     // Each at the touching instruction, but for those further faults.
@@ -132,10 +133,15 @@ BOOST_AUTO_TEST_CASE(several_events_at_once) {
   Overflow ours({{encode("perf::PAGE-FAULTS:u"), 10}, {encode("perf::MINOR-FAULTS:u"), 30}}, recount_handler);
   const auto values = both(papi, ours, [] { Pages(900).touch(); });
   const auto counts = ours.counts();
-  BOOST_TEST(of_papi.addresses(1).size() == static_cast<std::size_t>(values[0]) / 10);
+  // One more where the remainders of both rounds are a period.
+  const auto accords = [](std::size_t overflows, long long value, std::size_t threshold) {
+    const std::size_t whole = static_cast<std::size_t>(value) / threshold;
+    return overflows == whole || overflows == whole + 1;
+  };
+  BOOST_TEST(accords(of_papi.addresses(1).size(), values[0], 10));
   // PAPI 7.0 stops the whole set for the first event's overflow, and the second misses that very fault: it
   // counts 810 of 900, and has overflows accordingly. Neither is wrong about what it has counted.
-  BOOST_TEST(of_papi.addresses(2).size() == static_cast<std::size_t>(values[1]) / 30);
+  BOOST_TEST(accords(of_papi.addresses(2).size(), values[1], 30));
   BOOST_TEST(counts[0].occurrences == counts[1].occurrences);
   BOOST_TEST(counts[0].overflows == counts[0].occurrences / 10);
   BOOST_TEST(counts[1].overflows == counts[1].occurrences / 30);
