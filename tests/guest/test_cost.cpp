@@ -80,11 +80,13 @@ BOOST_AUTO_TEST_CASE(the_library_adds_little_to_the_system_calls) {
   }
 }
 
+// An interrupt between changes the page, so that one read in some thousands is repeated.
 BOOST_AUTO_TEST_CASE(a_user_space_read_is_short) {
-  BOOST_TEST(of(recount::cost::op_read, recount::cost::route_value, 1) <= 60);
+  constexpr double repeated = 1.01;
+  BOOST_TEST(of(recount::cost::op_read, recount::cost::route_value, 1) <= 60 * repeated);
   for (const std::size_t events : {2U, 4U})
     BOOST_TEST(of(recount::cost::op_read, recount::cost::route_value, events) <=
-               60 + 25 * static_cast<double>(events - 1));
+               (60 + 25 * static_cast<double>(events - 1)) * repeated);
   BOOST_TEST(of(recount::cost::op_read, recount::cost::route_user, 1) <=
              120); // with the times, which take the clock
 }
