@@ -1,4 +1,5 @@
 #include "compare/compare.hpp"
+#include "compare/inferred.hpp"
 #include "plot/select.hpp"
 #include "statistics/node_scores.hpp"
 #include "statistics/statistics.hpp"
@@ -72,8 +73,10 @@ void summarise(Quantity& quantity) {
     if (on.values.empty()) continue;
     const auto summary = statistics::summarise(on.values);
     on.value = summary.value;
-    on.low = summary.low;
-    on.high = summary.high;
+    if (on.low == on.high) { // no interval is stated
+      on.low = summary.low;
+      on.high = summary.high;
+    }
     medians.push_back(on.value);
   }
   if (medians.empty()) return;
@@ -96,7 +99,7 @@ std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
     whole.unit = "ratio to the median";
     whole.points = points.size();
     for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
-      whole.nodes[node].values.clear();
+      whole.nodes[node] = {.measured = true};
       for (const Quantity* point : points)
         whole.nodes[node].values.push_back(*point->nodes[node].ratio);
     }
@@ -160,7 +163,8 @@ void find_outliers(Comparison& c) {
       }
       order.push_back(subject);
       const std::string text =
-          lacking ? fmt::format("not counted, but on {} of {} nodes: {}", quantity.count(),
+          lacking ? fmt::format("{}, but on {} of {} nodes: {}",
+                                quantity.kernel == "caches" ? "unknown" : "not counted", quantity.count(),
                                 quantity.nodes.size(), on.reason)
                   : fmt::format("{}{}{}", place, place.empty() ? "" : ": ", ratio_text(quantity, on));
       found[subject] = {Finding{node, subject, text}, 0};
@@ -219,8 +223,10 @@ Comparison compare(const result::Results& results, const CompareOptions& options
   Comparison c;
   c.by = options.by;
   const auto nodes = nodes_of(results, options, c);
-  std::vector<Quantity> each;
-  for (auto& [key, quantity] : gather(results, nodes, c.nodes.size())) {
+  std::vector<Quantity> each, every = inferred_quantities(results, nodes, c.nodes.size());
+  for (auto& [key, quantity] : gather(results, nodes, c.nodes.size()))
+    every.push_back(std::move(quantity));
+  for (Quantity& quantity : every) {
     const auto measured = std::ranges::count(quantity.nodes, true, &OnNode::measured);
     if (measured < 2) ++c.apart;
     if (measured < 2 || quantity.count() == 0) continue;

@@ -1,4 +1,6 @@
 // Machines side by side: made-up results with one machine that differs.
+#include "caches/infer/record.hpp"
+#include "caches/measure/study.hpp"
 #include "compare/compare.hpp"
 
 #include <recount/error.hpp>
@@ -150,6 +152,35 @@ BOOST_AUTO_TEST_CASE(points_of_one_machine_only_are_counted_apart) {
   auto results = timed(2, 1);
   add(results, 0, 65536, 0, "clock", "seconds", 1.0);
   BOOST_TEST(compare::compare(results, {}).apart == 1U);
+}
+
+// One of five nodes has the caches of another machine; the readings call it the same.
+BOOST_AUTO_TEST_CASE(another_inferred_cache_is_named) {
+  auto results = cluster(5);
+  for (int node = 0; node < 5; ++node) {
+    caches::CachesTask task;
+    task.witness = node == 3 ? "model:i5-1035g1" : "model:i7-9700";
+    task.most_bytes = 8 << 20;
+    auto& run = results.runs[static_cast<std::size_t>(node)];
+    run.plan = caches::record_plan(caches::caches_abilities(task));
+    run.plan["study"] = "caches";
+    run.plan["witness"] = "model";
+    caches::CachesListener listener;
+    listener.observation = [&](const result::Observation& o) {
+      results.observations.push_back(o);
+      results.observations.back().witness = "model";
+    };
+    static_cast<void>(caches::take_readings(task, run.id, listener));
+  }
+  const auto c = compare::compare(results, {});
+  const auto* const size = finding(c, "model L1d capacity (caches)");
+  BOOST_REQUIRE(size);
+  BOOST_TEST(size->node == 3U);
+  BOOST_TEST(holds(size->text, "1.5 times the median of 5 nodes")); // 48 KiB and 32 KiB
+  const auto* const ways = finding(c, "model L2 ways (caches)");
+  BOOST_REQUIRE(ways);
+  BOOST_TEST(holds(ways->text, "unknown, but on 4 of 5 nodes"));
+  BOOST_TEST(!finding(c, "model L1d line (caches)"));
 }
 
 BOOST_AUTO_TEST_CASE(the_figure_has_a_dot_per_machine) {
