@@ -8,6 +8,7 @@
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "preset/standard.hpp"
+#include "recount/error.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
@@ -225,6 +226,29 @@ std::vector<Candidate> kernel_options(const std::string& name) {
       for (const auto& parameter : kernel->parameters())
         names.push_back({"--" + parameter.name, parameter.prose});
   return names;
+}
+
+std::vector<Candidate> nest_options(const std::string& file) {
+  std::vector<Candidate> names;
+  try {
+    for (const auto& parameter : kernel::find_configured("nest", {{"file", file}}).parameters())
+      names.push_back({"--" + parameter.name, parameter.prose});
+  } catch (const Error&) { // no nest: it has no parameters
+  }
+  return names;
+}
+
+Candidates kernel_values(const std::string& name, const std::string& option) {
+  for (const auto* kernel : kernel::all())
+    for (const auto& parameter : kernel->parameters())
+      if (kernel->name() == name && "--" + parameter.name == option) {
+        if (parameter.name == "file") return {Candidates::Kind::files, {}};
+        Names names;
+        for (const auto& choice : parameter.choices)
+          names.push_back({choice, ""});
+        return {Candidates::Kind::names, names};
+      }
+  return {};
 }
 
 std::vector<Candidate> command_names() {

@@ -26,6 +26,10 @@ struct Candidates {
                                       const std::string& typed);
 /// The options that a kernel adds to `recount sweep`; none for any other word.
 [[nodiscard]] std::vector<Candidate> kernel_options(const std::string& kernel);
+/// The parameters of the nest in a file as options; none if it cannot be read.
+[[nodiscard]] std::vector<Candidate> nest_options(const std::string& file);
+/// What the option "--NAME" of a kernel takes.
+[[nodiscard]] Candidates kernel_values(const std::string& kernel, const std::string& option);
 /// The commands that users see.
 [[nodiscard]] std::vector<Candidate> command_names();
 

@@ -75,9 +75,9 @@ void answer_option_names(const Declared& all, Words words, const std::string& ty
   std::vector<Candidate> names;
   for (const auto& option : all.options)
     names.push_back({option.names.back(), option.prose});
-  for (const auto& word : words)
-    for (auto&& option : kernel_options(word))
-      names.push_back(option);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (auto&& option : i > 0 && words[i - 1] == "--file" ? nest_options(words[i]) : kernel_options(words[i]))
+      if (std::ranges::find(names, option.text, &Candidate::text) == names.end()) names.push_back(option);
   answer("names", names, {}, typed);
 }
 
@@ -99,6 +99,10 @@ void complete_arguments(const command::Command& command, Words words) {
     return answer_option(*option, typed.substr(0, value), typed.substr(value));
   }
   if (typed.starts_with("-")) return answer_option_names(all, before, typed);
+  if (!before.empty() && before.back().starts_with("--"))
+    for (const auto& word : before)
+      for (const auto& option : kernel_options(word))
+        if (option.text == before.back()) return answer_value(kernel_values(word, option.text), "", typed);
   answer_value(arguments_of(command.name, all.words, typed), "", typed);
 }
 

@@ -24,6 +24,16 @@ Parameter choice_parameter(std::string name, std::string prose, std::vector<std:
   return {std::move(name), std::move(prose), Parameter::Unit::choice, first, 0, 0, std::move(choices)};
 }
 
+Parameter text_parameter(std::string name, std::string prose, std::string fallback) {
+  return {std::move(name),
+          std::move(prose),
+          Parameter::Unit::text,
+          result::ParamValue{std::move(fallback)},
+          0,
+          0,
+          {}};
+}
+
 Expectation between(std::string metric, double least, double most, std::string form) {
   const double middle = std::sqrt(least * most);
   return {std::move(metric), middle, middle - least, most - middle, std::move(form)};

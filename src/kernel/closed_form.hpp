@@ -24,12 +24,13 @@ private:
   std::vector<Parameter> parameters_;
 };
 
-/// A number and a choice as rows of data.
+/// A number, a choice and a text as rows of data.
 [[nodiscard]] Parameter number_parameter(std::string name, std::string prose, std::int64_t fallback,
                                          std::int64_t least, std::int64_t most,
                                          Parameter::Unit unit = Parameter::Unit::count);
 [[nodiscard]] Parameter choice_parameter(std::string name, std::string prose,
                                          std::vector<std::string> choices); ///< the first is the default
+[[nodiscard]] Parameter text_parameter(std::string name, std::string prose, std::string fallback);
 
 /// The exact count is between `least` and `most`; the value is their geometric mean.
 [[nodiscard]] Expectation between(std::string metric, double least, double most, std::string form);

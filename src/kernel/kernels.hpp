@@ -14,6 +14,7 @@ namespace recount::kernel {
 [[nodiscard]] const Kernel& peak_kernel();
 [[nodiscard]] const Kernel& bandwidth_kernel();
 [[nodiscard]] const Kernel& external_kernel();
+[[nodiscard]] const Kernel& nest_kernel();
 [[nodiscard]] const Kernel& cell_kernel();
 [[nodiscard]] const Kernel& scatter_kernel();
 [[nodiscard]] const Kernel& code_kernel();

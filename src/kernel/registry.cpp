@@ -55,6 +55,7 @@ std::span<const Kernel* const> all() {
                                        &visit_kernel(),
                                        &matmul_kernel(),
                                        &matmul_vectorised_kernel(),
+                                       &nest_kernel(),
                                        &dgemm_kernel(),
                                        &peak_kernel(),
                                        &bandwidth_kernel(),
@@ -77,6 +78,10 @@ const Kernel& find(std::string_view name) {
     known.push_back(kernel->name());
   }
   throw bad_input(std::string(name), "no such kernel", base::did_you_mean_or_all(name, known));
+}
+
+const Kernel& find_configured(std::string_view name, const result::Params& point) {
+  return find(name).configured(point);
 }
 
 result::Params complete(const Kernel& kernel, const result::Params& given) {

@@ -1,4 +1,5 @@
 // Fingerprints of findings, which stay the same while lines move and messages are reworded.
+#include "base/hash.hpp"
 #include "lint/lint.hpp"
 
 #include <algorithm>
@@ -7,14 +8,11 @@
 namespace recount::lint {
 namespace {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), over the parts with a separator that no line contains.
+/// Over the parts with a separator that no line contains.
 std::string fnv(std::initializer_list<std::string_view> parts) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::string_view part : parts) {
-    for (const char c : part)
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    hash = (hash ^ '\n') * 0x100000001b3;
-  }
+  std::uint64_t hash = base::fnv({});
+  for (const std::string_view part : parts)
+    hash = base::fnv("\n", base::fnv(part, hash));
   return fmt::format("{:016x}", hash);
 }
 

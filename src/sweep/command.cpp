@@ -1,5 +1,6 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "command/command.hpp"
+#include "command/declared.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
@@ -27,6 +28,9 @@
 #include <unistd.h>
 
 namespace recount::sweep {
+
+command::Command sweep_command(const std::vector<plot::Figure>& figures);
+
 namespace {
 
 void announce(const sweep::Session& session) {
@@ -110,6 +114,17 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
   }
 }
 
+/// A parameter that the author of a file named must not be an option of the command.
+void check_names(const kernel::Kernel& kernel, const command::Declared& command) {
+  if (!kernel.compiles()) return;
+  for (const auto& p : kernel.parameters())
+    for (const auto& option : command.options)
+      if (std::find(option.names.begin(), option.names.end(), "--" + p.name) != option.names.end())
+        throw bad_input("kernel " + kernel.name(),
+                        fmt::format("its parameter \"{}\" is an option of recount sweep", p.name),
+                        "use another name in the file");
+}
+
 int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figures) {
   command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
@@ -117,6 +132,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
   const sweep::Session session = sweep_session(o);
+  check_names(session.kernel, command::declared(sweep_command(figures)));
   if (session.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
     command::print(stderr, "{}", skipped_text(session.grid));

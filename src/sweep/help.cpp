@@ -35,7 +35,8 @@ const char* value_word(const Parameter& p) {
 } // namespace
 
 std::string kernel_help(const std::string& name) {
-  const auto& kernel = kernel::find(name);
+  const auto& kernel =
+      name.ends_with(".nest") ? kernel::find_configured("nest", {{"file", name}}) : kernel::find(name);
   command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel.parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});

@@ -18,7 +18,8 @@ constexpr double longest_complete = 60; ///< seconds of a simulation that is not
 const std::vector<std::string> sample_words{"auto", "always", "never"};
 
 bool wants_samples(const Job& job, const ModelModes& modes) {
-  if (job.kernel != "matmul" || modes.sample == ModelModes::Sample::never) return false; // the only nest
+  const bool nest = job.kernel == "matmul" || job.kernel == "nest";
+  if (!nest || modes.sample == ModelModes::Sample::never) return false;
   return modes.sample == ModelModes::Sample::always || simulated_seconds(job) > longest_complete;
 }
 
@@ -47,7 +48,7 @@ std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   }
   if (!machine.family.empty()) return {job};
   const bool drawn = modes.draws > 0 && model::depends_on_placement(machine) &&
-                     kernel::find(job.kernel).unsimulated().empty();
+                     kernel::find_configured(job.kernel, job.point).unsimulated().empty();
   Job one = job;
   if (drawn && !machine.placement) one.witness = "model:" + name + "~pages=any";
   if (!machine.sampled && wants_samples(one, modes))

@@ -53,7 +53,8 @@ double passes_seconds(const Job& job, const model::MachineDescription& machine) 
 
 double simulated_seconds(const Job& job) {
   if (job.kernel == "matmul") return matmul_simulated_seconds(job);
-  if (!kernel::find(job.kernel).unsimulated().empty()) return 0;
+  if (job.kernel == "nest") return nest_simulated_seconds(job);
+  if (!kernel::find_configured(job.kernel, job.point).unsimulated().empty()) return 0;
   try {
     return passes_seconds(job, model::machine(witness::modelled_machine(job.witness)));
   } catch (const Error& error) { // this machine states no caches: nothing is simulated

@@ -37,11 +37,27 @@ const kernel::Kernel& kernel_of(const SweepOptions& o) {
                     fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
                                 fmt::join(kernel_names(), ", ")));
   if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
-  return kernel::find(o.kernel[0]);
+  const auto& kernel = kernel::find(o.kernel[0]);
+  result::Params texts; // may name the file that the kernel is in
+  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2)
+    for (const auto& p : kernel.parameters())
+      if (p.unit == kernel::Parameter::Unit::text && "--" + p.name == o.parameters[i])
+        texts[p.name] = o.parameters[i + 1];
+  return kernel.configured(texts);
+}
+
+/// What a kernel says of the file that it was read from belongs to the plan.
+void add_texts_of_file(sweep::Plan& plan, const kernel::Kernel& kernel) {
+  if (&kernel == &kernel::find(plan.kernel)) return;
+  for (const auto& p : kernel.parameters()) {
+    const auto given = [&](const sweep::Axis& axis) { return axis.name == p.name; };
+    if (p.unit == kernel::Parameter::Unit::text && std::none_of(plan.axes.begin(), plan.axes.end(), given))
+      plan.axes.push_back({p.name, {p.fallback}});
+  }
 }
 
 /// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
-bool usable(const sweep::Plan& plan, const witness::Witness& witness,
+bool usable(const sweep::Plan& plan, const witness::Witness& witness, const kernel::Kernel& kernel,
             std::map<std::string, std::string>& left_out) {
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
@@ -49,12 +65,27 @@ bool usable(const sweep::Plan& plan, const witness::Witness& witness,
     std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
     if (metrics.empty()) return false; // nothing of its kind was asked for
   }
-  const std::string why = witness.missing(metrics);
+  std::string why = witness.missing(metrics);
+  if (why.empty() && witness.native) why = kernel.unprepared();
   if (!why.empty()) left_out[witness.name] = why;
   return why.empty();
 }
 
-void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
+/// Where the kernel cannot be executed here: an error if nothing else was asked for.
+void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool quiet) {
+  const std::string why = kernel.unprepared();
+  std::vector<std::string> native;
+  for (const auto& name : plan.witnesses)
+    if (witness::find(name).native) native.push_back(name);
+  if (why.empty() || native.empty()) return;
+  if (native.size() == plan.witnesses.size())
+    throw unavailable("kernel " + kernel.name(), why, {}, "install what is missing, or use --witness model");
+  if (!quiet)
+    command::print(stderr, "recount sweep: warning: {} cannot execute kernel {}: {}\n",
+                   fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
+}
+
+void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
   plan.witnesses = command::list_words(o.witnesses);
   const auto asked = [&](const char* name) {
     return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
@@ -69,10 +100,10 @@ void choose_witnesses(sweep::Plan& plan, const SweepOptions& o) {
       command::print(stderr, "recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
                      why);
   }
-  if (!plan.witnesses.empty()) return;
+  if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
   std::map<std::string, std::string> left_out;
   for (const auto& witness : witness::all())
-    if (usable(plan, witness, left_out)) plan.witnesses.push_back(witness.name);
+    if (usable(plan, witness, kernel, left_out)) plan.witnesses.push_back(witness.name);
   if (!left_out.empty() && !o.quiet)
     command::print(
         stderr, "{}\n",
@@ -106,6 +137,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
       throw bad_input("--" + name, "is given twice", "use a list: --" + name + " 4K,1M:4M:x2");
     plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
   }
+  add_texts_of_file(plan, kernel);
   for (const auto& text : o.conditions)
     plan.conditions.push_back(sweep::parse_condition(kernel, text));
   plan.repeat = static_cast<int>(o.repeat);
@@ -119,11 +151,12 @@ sweep::Session sweep_session(const SweepOptions& o) {
   how.cpu = command::parse_cpu(o.cpu);
   sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
   how.parallel = parallel_runs(o.parallel);
+  how.temporary = kernel.compiles();
   const Shard shard = parse_shard(o.shard, host::this_job());
   auto grid = expand(plan, kernel);
   const std::size_t points = grid.points.size();
   keep_shard(grid.points, shard);
-  choose_witnesses(plan, o);
+  choose_witnesses(plan, kernel, o);
   sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
   check_memory(session, o.memory);
   session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);

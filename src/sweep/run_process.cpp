@@ -11,13 +11,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-process::Worker start(const Job& job, const Execution& how) {
+process::Worker start(const Job& job, const Execution& how,
+                      const std::optional<process::TemporaryFolder>& temporary) {
   process::Spawn spawn;
   spawn.argv = how.program;
   if (witness::find(job.witness).native) {
     spawn.cpu = how.cpu;
     spawn.fixed_addresses = true;
   }
+  if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
   return {std::move(spawn),
           to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
 }
@@ -30,7 +32,9 @@ RunProcess::RunProcess(const Job& job, const Execution& how)
       native_(witness::find(job.witness).native),
       limit_(native_ ? how.limit : how.model_limit),
       started_(Clock::now()),
-      worker_(start(job, how)) {}
+      temporary_(how.temporary && native_ ? std::optional<process::TemporaryFolder>("recount-run")
+                                          : std::nullopt),
+      worker_(start(job, how, temporary_)) {}
 
 // CPU time: that of a simulation does not depend on how many processes share the processor.
 std::optional<std::chrono::nanoseconds> RunProcess::left() const {

@@ -1,6 +1,7 @@
 // One run in its own process, which reads a request and answers through a pipe.
 #pragma once
 
+#include "process/temporary_folder.hpp"
 #include "process/worker.hpp"
 #include "sweep/answer.hpp"
 #include "sweep/engine.hpp"
@@ -47,6 +48,7 @@ private:
   bool native_;
   std::optional<std::chrono::milliseconds> limit_; ///< wall time of a native run, else CPU time
   std::chrono::steady_clock::time_point started_, ended_;
+  std::optional<process::TemporaryFolder> temporary_; ///< removed after the process has ended
   process::Worker worker_;
   process::Exit exit_;
   std::optional<double> simulated_;

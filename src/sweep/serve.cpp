@@ -51,7 +51,7 @@ private:
 std::string answer(const std::string& request, const Lookup& lookup, int out) {
   witness::Task task = parse_request(request);
   task.progress = ProgressWriter(out);
-  const auto& kernel = lookup(task.kernel);
+  const auto& kernel = lookup(task.kernel).configured(task.point);
   const auto& witness = witness::find(task.witness);
   const auto begin = std::chrono::steady_clock::now();
   const auto all = witness.native ? native(kernel, witness, task) : witness.observe(kernel, nullptr, task);

@@ -52,6 +52,9 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
 /// simulated_seconds() of a matrix product.
 [[nodiscard]] double matmul_simulated_seconds(const Job& job);
 
+/// simulated_seconds() of a nest that is written as text.
+[[nodiscard]] double nest_simulated_seconds(const Job& job);
+
 /// A row for each point, witness and metric.
 [[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended);
 /// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.

@@ -1,5 +1,6 @@
 #include "verdict/store.hpp"
 
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "host/machine.hpp"
 #include "preset/here.hpp"
@@ -12,15 +13,8 @@
 namespace recount::verdict {
 namespace {
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo; IETF draft-eastlake-fnv): tells texts apart, no protection.
-std::uint64_t hash(std::string_view text, std::uint64_t from) {
-  for (const char c : text)
-    from = (from ^ std::uint64_t{static_cast<unsigned char>(c)}) * 0x100000001b3;
-  return from;
-}
-
 std::string hash_of_tables() {
-  std::uint64_t hashed = 0xcbf29ce484222325;
+  std::uint64_t hashed = base::fnv({});
   std::string table;
   try {
     table = preset::papi_table();
@@ -29,7 +23,7 @@ std::string hash_of_tables() {
   bool any = false;
   for (const std::string& path : {table, preset::papi_user_events()})
     if (const auto text = path.empty() ? std::nullopt : base::read_file(path)) {
-      hashed = hash(*text, hashed);
+      hashed = base::fnv(*text, hashed);
       any = true;
     }
   return any ? fmt::format("{:016x}", hashed) : std::string();

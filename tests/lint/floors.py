@@ -24,6 +24,7 @@ FLOORS = [
      ('result', 'observations, the results file, curves over a parameter')],
     [('preset', 'preset tables, read as PAPI reads them'),
      ('perf', 'counting and sampling through perf_event'),
+     ('nest', 'loop nests as text: format, points, C code and its compilation'),
      ('simple', 'one-line calls: rates, instructions per cycle'),
      ('papi', 'counting through PAPI'),
      ('symbol', 'addresses to functions and lines: ELF and DWARF')],

@@ -5,7 +5,7 @@
 #include "kernel/matmul/ceilings.hpp"
 #include "kernel/matmul/matmul_memory.hpp"
 #include "kernel/matmul/native_matmul.hpp"
-#include "model/accelerated/accelerate.hpp"
+#include "kernel/nest/nest_simulation.hpp"
 
 #include "recount/error.hpp"
 
@@ -92,18 +92,11 @@ public:
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     if (vectorised_) throw unavailable(name_, unsimulated());
-    simulation_of(point, caches).run(caches);
+    simulate_nest(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
   std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
-    auto simulation = simulation_of(point, caches);
-    if (!simulation.sampled()) { // samples are warmed up by themselves
-      caches.progress.part(0, 0.5);
-      simulation.run(caches);
-      caches.reset_counters();
-    }
-    caches.progress.part(simulation.sampled() ? 0 : 0.5, 1);
-    simulation.run(caches);
+    simulate_nest_warm(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
   [[nodiscard]] std::string unsimulated() const override {
@@ -118,10 +111,6 @@ public:
   }
 
 private:
-  static model::NestSimulation simulation_of(const result::Params& point, const model::Hierarchy& caches) {
-    return {matmul_nest(point, caches.machine().placement), caches.machine()};
-  }
-
   const std::string name_, prose_;
   const bool vectorised_;
   const std::vector<Parameter> parameters_ = matmul_parameters();

@@ -48,16 +48,6 @@ private:
   std::optional<double> seconds_;
 };
 
-Parameter text_parameter(std::string name, std::string prose, std::string fallback) {
-  return {std::move(name),
-          std::move(prose),
-          Parameter::Unit::text,
-          result::ParamValue{std::move(fallback)},
-          0,
-          0,
-          {}};
-}
-
 class ExternalKernel : public ClosedFormKernel {
 public:
   ExternalKernel()

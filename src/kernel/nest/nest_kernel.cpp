@@ -1,0 +1,180 @@
+#include "kernel/nest/nest_kernel.hpp"
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "kernel/closed_form.hpp"
+#include "kernel/kernels.hpp"
+#include "kernel/nest/nest_instance.hpp"
+#include "kernel/nest/nest_simulation.hpp"
+#include "kernel/point.hpp"
+#include "nest/compile.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+namespace recount::kernel {
+namespace {
+
+/// Instructions of the stack that a compiler may add: registers saved and restored per call, and loop variables,
+/// bounds and pointers that do not fit the registers per turn of a loop that holds loops.
+constexpr double stack_per_call = 40, stack_per_turn = 8;
+
+std::string read_nest(const std::string& file) {
+  std::error_code none;
+  const auto status = std::filesystem::status(file, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw bad_input("--file " + file, "is not a regular file, and each run reads it", "write the nest to a file");
+  if (std::filesystem::file_size(file, none) > nest::most_bytes && !none)
+    throw bad_input("--file " + file, fmt::format("has more than {} bytes", nest::most_bytes));
+  if (auto text = base::read_file(file)) return *std::move(text);
+  throw bad_input("--file " + file, std::strerror(errno),
+                  "name a file in the format of recount-nest(5), which lists examples");
+}
+
+} // namespace
+
+std::vector<Parameter> NestKernel::common_parameters(const std::string& file, const std::string& digest) {
+  return {text_parameter("file", "the nest, in the format of recount-nest(5); its parameters are options, too",
+                         file),
+          text_parameter("digest", "of the text of the file; filled in by recount", digest),
+          number_parameter("offset",
+                           "bytes from a page boundary to the first element of each array, a multiple of it",
+                           16, 0, 4095, Parameter::Unit::bytes),
+          choice_parameter("pages", "page size requested from the system", {"small", "huge"})};
+}
+
+NestKernel::NestKernel(const std::string& file, const std::string& text)
+    : nest_(std::make_unique<nest::Definition>(nest::parse(file, text))),
+      parameters_(common_parameters(file, fmt::format("{:016x}", base::fnv(text)))) {
+  const auto add = [&](Parameter parameter) {
+    const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
+    if (std::ranges::any_of(parameters_, same))
+      throw bad_input(file, fmt::format("\"{}\" is a parameter of every nest", parameter.name),
+                      "use another name");
+    parameters_.push_back(std::move(parameter));
+  };
+  for (const nest::Parameter& p : nest_->parameters)
+    add(number_parameter(p.name, p.prose, p.fallback, p.least, p.most));
+  for (const nest::TypeParameter& p : nest_->types) {
+    std::vector<std::string> names;
+    for (const nest::Type type : p.choices)
+      names.emplace_back(nest::name(type));
+    add(choice_parameter(p.name, p.prose, std::move(names)));
+  }
+}
+
+const std::string& NestKernel::name() const {
+  static const std::string name = "nest";
+  return name;
+}
+
+const std::string& NestKernel::prose() const {
+  static const std::string prose = "executes a loop nest that is written as text";
+  return prose;
+}
+
+const Kernel& NestKernel::configured(const result::Params& given) const {
+  const auto file = given.find("file");
+  const auto* const path = file == given.end() ? nullptr : std::get_if<std::string>(&file->second);
+  if (path == nullptr || path->empty())
+    throw bad_input("recount sweep nest", "no file given",
+                    "recount sweep nest --file gemm.nest; recount-nest(5) describes the format");
+  static std::map<std::pair<std::string, std::string>, NestKernel> kernels;
+  std::string text = read_nest(*path);
+  const auto known = kernels.find({*path, text});
+  if (known != kernels.end()) return known->second;
+  NestKernel kernel(*path, text);
+  return kernels.emplace(std::pair(*path, std::move(text)), std::move(kernel)).first->second;
+}
+
+nest::Point NestKernel::at(const result::Params& given) const {
+  if (!nest_) throw bad_input("nest --file", "no file given", "recount sweep nest --file gemm.nest");
+  const result::Params point = complete(*this, given);
+  if (text(point, "digest") != text(complete(*this, {}), "digest"))
+    throw bad_input(nest_->file, "has changed since the sweep began",
+                    "start the sweep again with another -o FILE");
+  nest::Setting setting;
+  setting.offset = number(point, "offset");
+  for (const auto& p : nest_->parameters)
+    setting.parameters.push_back(number(point, p.name));
+  for (const auto& p : nest_->types)
+    setting.types.push_back(*nest::parse_type(text(point, p.name)));
+  return {*nest_, std::move(setting)};
+}
+
+std::int64_t NestKernel::bytes(const result::Params& point) const {
+  try {
+    return at(point).bytes();
+  } catch (const Error& error) { // points of a grid are skipped with the cause alone
+    const Problem& p = error.problem();
+    throw Error(error.kind(), {name(), p.subject + ": " + p.cause, p.setting, p.remedy});
+  }
+}
+
+std::unique_ptr<Instance> NestKernel::prepare(const result::Params& point) const {
+  return nest_instance(at(point), text(complete(*this, point), "pages") == "huge");
+}
+
+std::string NestKernel::unprepared() const {
+  return nest::cannot_compile();
+}
+
+model::Nest NestKernel::recorded(const nest::Point& point, const std::optional<model::Placement>& placement) {
+  std::vector<std::uint64_t> bases;
+  for (const nest::PlacedArray& array : point.arrays())
+    bases.push_back(model::array_base(placement, assumed_base, static_cast<unsigned>(bases.size())) +
+                    static_cast<std::uint64_t>(point.setting().offset) +
+                    (placement ? 0 : static_cast<std::uint64_t>(array.begin)));
+  return point.recorded(bases);
+}
+
+std::int64_t NestKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
+  const nest::Point where = at(point);
+  simulate_nest(recorded(where, caches.machine().placement), caches);
+  const nest::Work work = where.work();
+  return work.loads + work.stores;
+}
+
+std::int64_t NestKernel::simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
+  const nest::Point where = at(point);
+  simulate_nest_warm(recorded(where, caches.machine().placement), caches);
+  const nest::Work work = where.work();
+  return work.loads + work.stores;
+}
+
+std::string NestKernel::unsimulated() const {
+  return nest_ ? "" : "its loops are in a file";
+}
+
+std::vector<Expectation> NestKernel::expected(const result::Params& point) const {
+  if (!nest_) return {};
+  const nest::Point where = at(point);
+  const nest::Work work = where.work();
+  const double stack = stack_per_call + stack_per_turn * static_cast<double>(where.outer_turns());
+  const auto accessing = [&](const char* metric, std::int64_t count, const char* what) -> Expectation {
+    return {metric, static_cast<double>(count), 0, stack,
+            fmt::format("{} of array elements in the text; the compiler may add some of the stack", what)};
+  };
+  const auto operations = [&](const char* metric, std::int64_t count) -> Expectation {
+    return {metric, static_cast<double>(count), 0, 0, "operations of floating-point values in the text"};
+  };
+  return {accessing("PAPI_LD_INS", work.loads, "loads"),
+          accessing("PAPI_SR_INS", work.stores, "stores"),
+          accessing("PAPI_LST_INS", work.loads + work.stores, "loads and stores"),
+          operations("PAPI_FP_OPS", work.single_operations + work.double_operations),
+          operations("PAPI_SP_OPS", work.single_operations),
+          operations("PAPI_DP_OPS", work.double_operations)};
+}
+
+const Kernel& nest_kernel() {
+  static const NestKernel kernel;
+  return kernel;
+}
+
+} // namespace recount::kernel

@@ -1,0 +1,32 @@
+#include "process/temporary_folder.hpp"
+
+#include <recount/error.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace recount::process {
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder(const std::string& name) {
+  std::error_code none;
+  const fs::path parent = fs::temp_directory_path(none);
+  path_ = ((none ? fs::path("/tmp") : parent) / (name + "-XXXXXX")).string();
+  if (!::mkdtemp(path_.data()))
+    throw unavailable(path_, std::string("cannot create a folder: ") + std::strerror(errno), "TMPDIR",
+                      "set TMPDIR to a folder that can be written");
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
+    : path_(std::exchange(other.path_, std::string())) {}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code none;
+  if (!path_.empty()) fs::remove_all(path_, none);
+}
+
+} // namespace recount::process

@@ -1,0 +1,23 @@
+// A private folder for temporary files.
+#pragma once
+
+#include <string>
+
+namespace recount::process {
+
+/// Created with mode 0700 below TMPDIR, else /tmp; removed with its content when destroyed.
+class TemporaryFolder {
+public:
+  /// `name`: what its name begins with. Throws recount::Error (unavailable) where it cannot be created.
+  explicit TemporaryFolder(const std::string& name);
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  ~TemporaryFolder();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
+};
+
+} // namespace recount::process
