@@ -10,6 +10,7 @@
 #include "process/waiter.hpp"
 #include "stat/command_results.hpp"
 #include "stat/compare.hpp"
+#include "stat/modelled.hpp"
 #include "stat/report.hpp"
 #include "stat/run.hpp"
 
@@ -22,7 +23,7 @@ namespace recount::stat {
 namespace {
 
 struct StatOptions {
-  std::vector<std::string> events, metrics, pids, cpus, command;
+  std::vector<std::string> events, metrics, pids, cpus, witnesses, command;
   std::string output, domain, export_to;
   long repeat = 0, interval = 0; ///< repeat 0: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
@@ -95,8 +96,19 @@ int execute_compare(const StatOptions& o) {
   return 0;
 }
 
+/// A model simulates a command from its beginning to its end.
+void check_modelled(const StatOptions& o) {
+  if (!o.pids.empty() || whole_cpus(o) || o.interval > 0 || o.compare)
+    throw bad_input("--witness model",
+                    "simulates a command from its start: cannot be combined with -p, -a, -C, "
+                    "-I or --compare",
+                    "recount stat --witness model -- COMMAND");
+}
+
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
+  const Witnesses witnesses = parse_witnesses(o.witnesses);
+  if (!witnesses.models.empty()) check_modelled(o);
   if (o.compare) return execute_compare(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
@@ -106,8 +118,12 @@ int execute_stat(const StatOptions& o) {
                                            : Counted::processes;
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(what) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
-  plan.notes = notes_of(plan, o.domain);
+  stat::Plan plan;
+  if (witnesses.perf) {
+    plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
+    plan.notes = notes_of(plan, o.domain);
+  }
+  const auto models = add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
   const std::string subject = subject_of(request, cpus);
@@ -121,7 +137,8 @@ int execute_stat(const StatOptions& o) {
     command::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
     command::flush(stream);
   };
-  const stat::RunResult ended = stat::run(plan, request, listen);
+  const stat::RunResult ended = models.empty() ? stat::run(plan, request, listen)
+                                               : run_modelled(plan, models, witnesses.perf, request, listen);
   if (o.json)
     command::print("{}", stat_json(plan, request, ended, intervals));
   else
@@ -145,6 +162,8 @@ command::Command stat_command() {
         .flag("-a,--all-cpus", o->all_cpus, "count all that runs on all CPUs, and what packages count")
         .list("-C,--cpus", o->cpus, "LIST", "the same on these CPUs: 0-3,8")
         .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
+        .list("--witness", o->witnesses, "LIST",
+              "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: perf)")
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

@@ -15,7 +15,7 @@ void take(RunResult& all, RunResult&& one, int repetition) {
     slice.repetition = repetition;
     all.repetitions.push_back(std::move(slice));
   }
-  if (one.exit && (!all.exit || !one.exit->ok() || all.exit->ok())) all.exit = one.exit;
+  if (one.exit) all.keep(*one.exit);
   all.signal = one.signal;
 }
 

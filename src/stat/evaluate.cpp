@@ -87,7 +87,9 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
   std::vector<result::Observation> all;
   for (const PlanRow& row : plan.rows) {
     result::Observation o;
-    if (!row.refused.empty())
+    if (row.kind == RowKind::modelled)
+      o.reason = "not simulated";
+    else if (!row.refused.empty())
       o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
     else if (row.kind == RowKind::usage && row.name == "duration-time")
       o.value = seconds * 1e9;

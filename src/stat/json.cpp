@@ -11,12 +11,14 @@ const char* kind_name(stat::RowKind kind) {
   case stat::RowKind::preset: return "preset";
   case stat::RowKind::metric: return "metric";
   case stat::RowKind::usage: return "usage";
+  case stat::RowKind::modelled: return "modelled";
   }
   return "";
 }
 
 Json described(const stat::PlanRow& row) {
   Json json{{"name", row.name}, {"kind", kind_name(row.kind)}};
+  if (!row.witness.empty()) json["witness"] = row.witness;
   if (!row.mark.empty()) json["verdict"] = row.mark;
   if (row.part) json["part_of"] = row.operands.front().name;
   if (!row.unit.empty()) json["unit"] = row.unit;

@@ -44,7 +44,8 @@ enum class RowKind {
   event,
   preset,
   metric,
-  usage ///< resource usage of the command, known after its end: user-time, max-rss; and duration-time
+  usage,   ///< resource usage of the command, known after its end: user-time, max-rss; and duration-time
+  modelled ///< simulated, see modelled.hpp
 };
 
 /// One row of the output.
@@ -59,6 +60,7 @@ struct PlanRow {
   std::string refused;             ///< why it cannot be counted; empty: it can
   std::string refused_by;          ///< of a metric: the event that cannot be counted; else empty
   std::string mark;                ///< what recount check found wrong with it; see mark_rows()
+  std::string witness;             ///< "model:i7-9700", of a modelled one; else empty: perf
 };
 
 struct Plan {

@@ -2,12 +2,12 @@
 #include "perf/descendants.hpp"
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
+#include "stat/attend.hpp"
 #include "stat/coverage.hpp"
 #include "stat/plan.hpp"
 
 #include <fmt/format.h>
 #include <map>
-#include <unistd.h>
 #include <utility>
 
 namespace recount::stat {
@@ -46,7 +46,7 @@ private:
 };
 
 /// One repetition: from its beginning to its end, in intervals where they are asked for.
-class Repetition {
+class Repetition : public Ticks {
 public:
   /// `command`: that is counted; null: processes that run already are.
   Repetition(const Plan& plan, const Request& request, const Listener& listener, int number,
@@ -64,10 +64,10 @@ public:
   }
 
   /// When the next interval ends; none: there are none.
-  [[nodiscard]] std::optional<Clock::time_point> next() const {
+  [[nodiscard]] std::optional<Clock::time_point> next() const override {
     return interval_.count() > 0 ? std::optional(tick_) : std::nullopt;
   }
-  void look() {
+  void look() override {
     if (interval_.count() == 0 || Clock::now() < tick_) return;
     end_interval();
     while (tick_ <= Clock::now())
@@ -121,36 +121,6 @@ private:
   int intervals_ = 0;
 };
 
-process::Child start(const std::vector<std::string>& command, bool held) {
-  process::Spawn spawn{command};
-  spawn.in = STDIN_FILENO;
-  spawn.own_group = false;
-  spawn.die_with_parent = false;
-  spawn.held = held;
-  return process::Child(spawn);
-}
-
-/// Waits for the command; the intervals end meanwhile.
-process::Exit attend(process::Child& child, const process::HeldSignals& signals, Repetition& repetition,
-                     int& signal) {
-  process::Processes processes({child.pid()});
-  try {
-    while (true) {
-      if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) return *exit;
-      processes.wait(signals, repetition.next());
-      if (const int arrived = hand_on(signals, &child)) signal = arrived;
-      repetition.look();
-    }
-  } catch (...) {
-    child.wait(); // an error of recount must not kill the command
-    throw;
-  }
-}
-
-void keep(RunResult& ended, const process::Exit& exit) {
-  if (!ended.exit || !exit.ok() || ended.exit->ok()) ended.exit = exit;
-}
-
 /// Counts the command from exec to end.
 Slice count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
                     const process::HeldSignals& signals, RunResult& ended) {
@@ -159,8 +129,8 @@ Slice count_command(const Plan& plan, const Request& request, const Listener& li
   const perf::Descendants descendants(child.pid());
   Repetition repetition(plan, request, listener, number, counting, &child);
   child.release();
-  const process::Exit exit = attend(child, signals, repetition, ended.signal);
-  keep(ended, exit);
+  const process::Exit exit = attend(child, signals, ended.signal, repetition);
+  ended.keep(exit);
   return repetition.finish(exit, descendants.any() ? perf::outlived : "");
 }
 
@@ -172,7 +142,7 @@ Slice count_others(const Plan& plan, const Request& request, const Listener& lis
   Repetition repetition(plan, request, listener, number, counting, nullptr);
   if (!request.command.empty()) {
     process::Child child = start(request.command, false);
-    keep(ended, attend(child, signals, repetition, ended.signal));
+    ended.keep(attend(child, signals, ended.signal, repetition));
   } else {
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {

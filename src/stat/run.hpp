@@ -36,6 +36,9 @@ struct RunResult {
   std::vector<Slice> repetitions;
   std::optional<process::Exit> exit; ///< of the command: the last that failed, else the last
   int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
+  void keep(const process::Exit& of) {
+    if (!exit || !of.ok() || exit->ok()) exit = of;
+  }
 };
 
 /// Rows that were not counted although possible, and incomplete counts: one line each, with the row names.

@@ -110,6 +110,8 @@ command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended
                                               {"unit"},
                                               {several ? "deviation" : "", Align::right},
                                               {"", Align::right}};
+  const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
+  if (modelled) columns.insert(columns.begin() + 1, {"witness"});
   if (!row_marks(plan).empty()) columns.push_back({"verdict"});
   command::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
@@ -121,6 +123,7 @@ command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended
     const auto counted = format_share(s.share);
     std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
                                    unit.name, show_deviation(s), counted.empty() ? "" : "counted " + counted};
+    if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness);
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));
   }

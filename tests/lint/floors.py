@@ -27,6 +27,7 @@ FLOORS = [
      ('nest', 'loop nests as text: format, points, C code and its compilation'),
      ('simple', 'one-line calls: rates, instructions per cycle'),
      ('papi', 'counting through PAPI'),
+     ('trace', 'accesses of any program, by a Valgrind tool through shared memory, in the simulated machine'),
      ('symbol', 'addresses to functions and lines: ELF and DWARF')],
     [('kernel', 'the measured code, registered with its parameters and expected counts'),
      ('verdict', 'the verdicts of recount check by machine, kept in a file, and the marks that they give')],

@@ -50,6 +50,8 @@ class Recount(MesonPackage):
         return [
             # Spack has no gnuplot-iostream, which draws the figures.
             "-Dfigures=false",
+            # Programs under the model were not tried with the Valgrind of Spack.
+            "-Dtrace=disabled",
             "-Dunity=on",
             "-Dunity_size=40",
             enabled("symbols", "symbols"),

@@ -1,0 +1,184 @@
+#include "stat/modelled.hpp"
+
+#include "base/nearest.hpp"
+#include "command/measuring.hpp"
+#include "model/metrics.hpp"
+#include "process/waiter.hpp"
+#include "stat/attend.hpp"
+#include "trace/session.hpp"
+#include "trace/tool.hpp"
+#include "witness/known.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace recount::stat {
+namespace {
+
+constexpr const char* instructions = "PAPI_TOT_INS";
+
+std::vector<std::string> names_of(const model::MachineDescription& machine) {
+  auto names = model::metric_names(machine);
+  names.emplace_back(instructions);
+  return names;
+}
+
+std::vector<std::string> default_names(const model::MachineDescription& machine) {
+  const auto known = names_of(machine);
+  std::vector<std::string> names;
+  for (const char* name : {instructions, "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_DCM", "PAPI_L2_DCM",
+                           "PAPI_L3_DCM", "PAPI_TLB_DM"})
+    if (std::ranges::count(known, name) > 0) names.emplace_back(name);
+  return names;
+}
+
+PlanRow row_of(const std::string& name, const std::string& witness,
+               const model::MachineDescription& machine) {
+  PlanRow row;
+  row.name = name;
+  row.kind = RowKind::modelled;
+  row.witness = witness;
+  const auto known = names_of(machine);
+  if (std::ranges::count(known, name) > 0) return row;
+  witness::demand_known(name, known);
+  row.refused = fmt::format("the model of {} has no such metric; {}", machine.name,
+                            base::did_you_mean(name, known, "recount-machines(5) lists its metrics"));
+  return row;
+}
+
+model::MachineDescription machine_of(const std::string& witness) {
+  model::MachineDescription machine = model::machine(witness::modelled_machine(witness));
+  if (machine.sampled || !machine.family.empty())
+    throw bad_input("--witness " + witness, "~sample and ~l1= are for kernels",
+                    "omit them; a program is simulated completely, on one machine");
+  return machine;
+}
+
+/// Why a command that ended so has no values; empty: it has.
+std::string unexecuted(const process::Exit& exit, const trace::Totals& totals) {
+  if (exit.ok() || !totals.undecoded) return {};
+  constexpr unsigned char evex = 0x62; // the prefix of AVX-512 in 64-bit mode
+  const bool wide = totals.undecoded->code[0] == evex;
+  return fmt::format("the program executes {} instruction, at {:#x}, that Valgrind cannot execute; fix: {}",
+                     wide ? "an AVX-512" : "an", totals.undecoded->address,
+                     wide ? "compile it with -march=x86-64-v3" : "compile it for an older CPU");
+}
+
+class ModelledRun {
+public:
+  ModelledRun(const ModelledRows& of, const Request& request, const process::HeldSignals& signals)
+      : of_(of), request_(request), signals_(signals) {}
+
+  process::Exit execute(int repetition, int& signal) {
+    model::MachineDescription machine = of_.machine;
+    if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
+    trace::Session session(machine);
+    const auto tool = trace::tool_command(request_.command, {session.channel(), {}});
+    process::Child child = start(tool.argv, false, tool.environment);
+    Ticks none;
+    const process::Exit exit = attend(child, signals_, signal, none);
+    const trace::Totals& totals = session.finish();
+    values_ = model::metrics(totals.caches);
+    values_[instructions] = totals.instructions;
+    missing_ = unexecuted(exit, totals);
+    flag_ = session.incomplete();
+    return exit;
+  }
+
+  void fill(const Plan& plan, std::vector<result::Observation>& rows) const {
+    for (std::size_t r = of_.first; r < of_.first + of_.count; ++r) {
+      result::Observation& row = rows[r];
+      row.metric = plan.rows[r].name;
+      row.witness = of_.witness;
+      const auto value = values_.find(row.metric);
+      row.reason = !plan.rows[r].refused.empty() ? plan.rows[r].refused : missing_;
+      if (!row.reason.empty() || value == values_.end()) continue;
+      row.value = value->second;
+      if (!flag_.empty()) row.flags.push_back(flag_);
+    }
+  }
+
+private:
+  const ModelledRows& of_;
+  const Request& request_;
+  const process::HeldSignals& signals_;
+  std::map<std::string, std::int64_t> values_;
+  std::string missing_, flag_;
+};
+
+} // namespace
+
+Witnesses parse_witnesses(const std::vector<std::string>& lists) {
+  Witnesses made;
+  const auto words = command::list_words(lists);
+  if (words.empty()) return made;
+  made.perf = false;
+  for (const std::string& word : words) {
+    const std::string& kind = witness::find(word).name;
+    if (kind == "perf")
+      made.perf = true;
+    else if (kind == "model")
+      made.models.push_back(word);
+    else
+      throw bad_input(
+          "--witness " + word, "does not observe programs",
+          "perf counts them (presets, too, by PAPI's formulas); model and model:NAME simulate them");
+  }
+  return made;
+}
+
+std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
+                                       const std::vector<std::string>& models) {
+  std::vector<ModelledRows> all;
+  for (const std::string& witness : models) {
+    ModelledRows& rows = all.emplace_back(ModelledRows{witness, machine_of(witness), plan.rows.size(), 0});
+    std::vector<std::string> names;
+    for (const Item& item : items)
+      names.push_back(item.name);
+    for (const std::string& name : names.empty() ? default_names(rows.machine) : names)
+      plan.rows.push_back(row_of(name, witness, rows.machine));
+    rows.count = plan.rows.size() - rows.first;
+  }
+  if (!all.empty())
+    plan.notes.emplace_back("modelled: simulated, not measured; user mode, data accesses; each process has "
+                            "the machine to itself, "
+                            "and its threads take turns on one core");
+  return all;
+}
+
+RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models, bool perf,
+                       const Request& request, const Listener& listener) {
+  RunResult all;
+  static_cast<void>(trace::tool_command(request.command, {})); // refused before anything is executed
+  const process::HeldSignals signals;
+  for (int number = 0; number < request.repeat && all.signal == 0; ++number) {
+    Slice slice;
+    slice.rows.resize(plan.rows.size());
+    const auto begin = std::chrono::steady_clock::now();
+    if (perf) {
+      Request once = request;
+      once.repeat = 1;
+      RunResult counted = run(plan, once, {});
+      if (counted.exit) all.keep(*counted.exit);
+      all.signal = counted.signal;
+      if (!counted.repetitions.empty()) slice = std::move(counted.repetitions.front());
+    }
+    slice.repetition = number;
+    for (const ModelledRows& of : models) {
+      if (all.signal != 0) break;
+      ModelledRun modelled(of, request, signals);
+      all.keep(modelled.execute(number, all.signal));
+      modelled.fill(plan, slice.rows);
+    }
+    if (!perf) slice.end = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (listener) listener(slice);
+    all.repetitions.push_back(std::move(slice));
+  }
+  return all;
+}
+
+} // namespace recount::stat

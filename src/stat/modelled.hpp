@@ -1,0 +1,37 @@
+// Values of a command by simulation: recount stat --witness model.
+#pragma once
+
+#include "model/machine.hpp"
+#include "stat/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace recount::stat {
+
+/// --witness.
+struct Witnesses {
+  bool perf = true;
+  std::vector<std::string> models = {}; ///< "model", "model:NAME"
+};
+/// Throws Error (bad_input) for one that cannot observe a command.
+[[nodiscard]] Witnesses parse_witnesses(const std::vector<std::string>& lists);
+
+/// A model's rows of a plan.
+struct ModelledRows {
+  std::string witness;
+  model::MachineDescription machine;
+  std::size_t first = 0, count = 0; ///< in the plan
+};
+
+/// Adds a row for each model and item, those without a value with their reason. Without items: what describes
+/// the accesses of a program. Throws Error as model::machine() does.
+[[nodiscard]] std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
+                                                     const std::vector<std::string>& models);
+
+/// As run(), with one further execution of the command for each model and repetition, under the tool. Without
+/// `perf`, these alone. Throws Error as trace::tool_command() does.
+[[nodiscard]] RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models, bool perf,
+                                     const Request& request, const Listener& listener);
+
+} // namespace recount::stat

@@ -1,0 +1,45 @@
+// The blocks of the traced programs: what each executes and accesses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recount::trace {
+
+/// Blocks of all processes, by number. Not thread-safe.
+class Blocks {
+public:
+  struct Block {
+    std::uint32_t instruction = 0, instructions = 0; ///< first and number of
+    std::uint32_t access = 0, accesses = 0;
+  };
+  struct Instruction {
+    std::uint64_t address = 0;
+    unsigned bytes = 0;
+  };
+  /// Of an access: its bytes, and whether it stores. 0 ends those of a block.
+  using Access = std::uint32_t;
+  static constexpr Access store = 1u << 16, bytes = store - 1;
+
+  /// RT_DEFINE. False: the words are damaged.
+  [[nodiscard]] bool define(std::span<const std::uint64_t> words);
+  /// Null: not defined.
+  [[nodiscard]] const Block* find(std::uint64_t number) const {
+    return number < blocks_.size() && blocks_[number].instructions > 0 ? &blocks_[number] : nullptr;
+  }
+  /// Accesses of all blocks; valid until the next definition.
+  [[nodiscard]] const Access* all() const { return accesses_.data(); }
+  [[nodiscard]] const Instruction& instruction(std::uint32_t number) const { return instructions_[number]; }
+  /// Number of the instruction that makes an access.
+  [[nodiscard]] std::uint32_t instruction_of(std::uint32_t access) const { return owners_[access]; }
+  [[nodiscard]] std::size_t instruction_count() const { return instructions_.size(); }
+
+private:
+  std::vector<Block> blocks_;
+  std::vector<Instruction> instructions_;
+  std::vector<Access> accesses_;
+  std::vector<std::uint32_t> owners_; ///< parallel to accesses_
+};
+
+} // namespace recount::trace

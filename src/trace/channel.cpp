@@ -1,0 +1,198 @@
+#include "trace/channel.hpp"
+
+#include "base/text.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::trace {
+namespace {
+
+constexpr std::size_t memory_bytes = RT_PAGE + std::size_t{RT_SLOTS} * RT_SLOT_BYTES;
+static_assert(sizeof(rt_header) <= RT_PAGE && sizeof(rt_slot) <= RT_PAGE);
+
+template <class T>
+std::atomic_ref<T> shared(T& word) {
+  return std::atomic_ref<T>(word);
+}
+
+void futex_wait(std::uint32_t& word, std::uint32_t value, int patience_ms) {
+  const timespec limit{patience_ms / 1000, patience_ms % 1000 * 1'000'000L};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);
+}
+void futex_wake(std::uint32_t& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// Whether a process executes no more: it has ended, or nobody has waited for it yet.
+bool dead(std::uint32_t pid) {
+  const auto text = base::read_line(fmt::format("/proc/{}/stat", pid));
+  if (!text) return true;
+  const auto name_end = text->rfind(')');
+  if (name_end == text->npos || name_end + 2 >= text->size()) return false;
+  const char state = (*text)[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw unavailable("recount-trace", what + ": " + std::strerror(errno), {}, "ulimit -f unlimited");
+}
+
+} // namespace
+
+Channel::Channel() : file_(::memfd_create("recount-trace", MFD_CLOEXEC)) {
+  if (!file_) fail("no memory to share with the program");
+  if (::ftruncate(file_.get(), memory_bytes) != 0) fail("no memory to share with the program");
+  memory_ = ::mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (memory_ == MAP_FAILED) fail("cannot map the memory shared with the program");
+  header().version = RT_VERSION;
+}
+
+Channel::~Channel() {
+  close();
+  ::munmap(memory_, memory_bytes);
+}
+
+std::string Channel::name() const {
+  return fmt::format("{}:{}", ::getpid(), file_.get());
+}
+
+rt_slot& Channel::slot(std::uint32_t number) const {
+  return *reinterpret_cast<rt_slot*>(static_cast<char*>(memory_) + RT_PAGE +
+                                     std::size_t{number} * RT_SLOT_BYTES);
+}
+
+const std::uint64_t* Channel::chunk(std::uint32_t number, std::uint32_t at) const {
+  return reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&slot(number)) + RT_PAGE) +
+         std::size_t{at % RT_CHUNKS} * RT_CHUNK_WORDS;
+}
+
+std::uint32_t Channel::untraced() const {
+  return shared(header().untraced).load();
+}
+
+void Channel::close() {
+  shared(header().closed).store(1);
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number)
+    if (processes_[number].reader) futex_wake(slot(number).tail);
+}
+
+void Channel::take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count) {
+  Process& process = processes_[number];
+  if (process.damaged) return;
+  process.damaged = count > RT_CHUNK_WORDS || !process.reader->take({words, count});
+  if (process.damaged) ++damaged_;
+}
+
+// Chunks up to a number of publications: one round of the ring, so that every process has its turn.
+bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
+  rt_slot& its = slot(number);
+  std::uint32_t& tail = processes_[number].tail;
+  if (upto - tail > RT_CHUNKS) return false;
+  const bool any = tail != upto;
+  for (; tail != upto; ++tail) {
+    take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
+    shared(its.tail).store(tail + 1);
+    if (shared(its.waiting).load() != 0) futex_wake(its.tail);
+  }
+  return any;
+}
+
+// What a process that was killed had not published.
+void Channel::take_rest(std::uint32_t number) {
+  const rt_slot& its = slot(number);
+  const std::uint64_t from =
+      its.base + std::uint64_t{its.head % RT_CHUNKS} * RT_CHUNK_WORDS * sizeof(std::uint64_t);
+  if (its.position >= from)
+    take(number, chunk(number, its.head), (its.position - from) / sizeof(std::uint64_t));
+}
+
+void Channel::end_process(std::uint32_t number, const End& end) {
+  consume(number, shared(slot(number).head).load());
+  end(*processes_[number].reader);
+  processes_[number] = {};
+  ::madvise(&slot(number), RT_SLOT_BYTES, MADV_REMOVE);
+  shared(header().states[number]).store(RT_FREE);
+}
+
+void Channel::begin_process(std::uint32_t number, const Begin& begin, const End& end) {
+  const rt_slot& its = slot(number);
+  const std::uint32_t pid = its.pid, parent = its.parent;
+  for (std::uint32_t other = 0; other < RT_SLOTS; ++other) // before execve(2), which began this one
+    if (processes_[other].reader && processes_[other].pid == pid) end_process(other, end);
+  if (parent > 0 && parent <= RT_SLOTS && processes_[parent - 1].reader) {
+    const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
+    if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
+    processes_[number].reader = processes_[parent - 1].reader->forked();
+  } else {
+    processes_[number].reader = begin();
+  }
+  processes_[number].pid = pid;
+}
+
+bool Channel::read_slot(std::uint32_t number, const Begin& begin, const End& end) {
+  const std::uint32_t state = shared(header().states[number]).load();
+  if (state != RT_LIVE && state != RT_ENDED) return false;
+  const bool is_new = !processes_[number].reader;
+  if (is_new) begin_process(number, begin, end);
+  const bool any = consume(number, shared(slot(number).head).load());
+  if (state == RT_ENDED) end_process(number, end);
+  return any || is_new || state == RT_ENDED;
+}
+
+bool Channel::read_all(const Begin& begin, const End& end) {
+  bool any = false;
+  const std::uint32_t slots = std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+  for (std::uint32_t number = 0; number < slots; ++number)
+    any = read_slot(number, begin, end) || any;
+  return any;
+}
+
+bool Channel::end_dead(const End& end) {
+  bool any = false;
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
+    if (!processes_[number].reader || !dead(slot(number).pid)) continue;
+    consume(number, shared(slot(number).head).load());
+    if (shared(header().states[number]).load() == RT_LIVE) take_rest(number);
+    end_process(number, end);
+    any = true;
+  }
+  return any;
+}
+
+bool Channel::read(const Begin& begin, const End& end, int patience_ms) {
+  const std::uint32_t rings = shared(header().doorbell).load();
+  if (read_all(begin, end)) return true;
+  shared(header().listening).store(1);
+  if (shared(header().doorbell).load() == rings) futex_wait(header().doorbell, rings, patience_ms);
+  shared(header().listening).store(0);
+  if (shared(header().doorbell).load() != rings) return true;
+  return end_dead(end);
+}
+
+int Channel::finish(const Begin& begin, const End& end) {
+  read_all(begin, end);
+  end_dead(end);
+  close();
+  int running = 0;
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
+    if (!processes_[number].reader) continue;
+    if (shared(header().states[number]).load() == RT_LIVE) ++running;
+    end_process(number, end);
+  }
+  return running;
+}
+
+} // namespace recount::trace

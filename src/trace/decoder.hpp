@@ -1,0 +1,102 @@
+// The words of one process, in order, to what its program did.
+#pragma once
+
+#include "trace/blocks.hpp"
+#include "trace/protocol.h"
+#include "trace/reader.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace recount::trace {
+
+/// Hands the accesses of a process to a `Sink`, which has
+///   void block(const Blocks::Block&)   an execution of a block begins
+///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
+///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
+///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded), void
+///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink> forked() const
+template <class Sink>
+class Decoder : public Reader {
+public:
+  Decoder(Blocks& blocks, std::unique_ptr<Sink> sink) : blocks_(blocks), sink_(std::move(sink)) {}
+
+  [[nodiscard]] bool take(std::span<const std::uint64_t> words) override {
+    static constexpr Blocks::Access none = 0;
+    const Blocks::Access* access = &none;
+    const Blocks::Access* all = blocks_.all();
+    Sink& sink = *sink_;
+    const std::uint64_t* at = words.data();
+    const std::uint64_t* const end = at + words.size();
+    while (at != end) {
+      const std::uint64_t word = *at++;
+      if (word < RT_CONTROL) {
+        const Blocks::Access what = *access;
+        if (what == 0) return false;
+        const auto number = static_cast<std::uint32_t>(access++ - all);
+        if (what & Blocks::store)
+          sink.template access<true>(word, what & Blocks::bytes, number);
+        else
+          sink.template access<false>(word, what, number);
+        continue;
+      }
+      switch (RT_KIND(word)) {
+      case RT_BLOCK: {
+        const Blocks::Block* const block = blocks_.find(RT_PAYLOAD(word));
+        if (!block) return false;
+        access = all + block->access;
+        sink.block(*block);
+        break;
+      }
+      case RT_EXIT: sink.left(static_cast<unsigned>(RT_LENGTH(word))); break;
+      case RT_SKIPPED:
+        if (*access++ == 0) return false;
+        break;
+      case RT_THREAD: sink.thread(RT_PAYLOAD(word)); break;
+      default: {
+        const std::size_t length = RT_LENGTH(word);
+        if (length > static_cast<std::size_t>(end - at) || !record(RT_KIND(word), {at, length})) return false;
+        at += length;
+        access = &none;
+        all = blocks_.all();
+      }
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::unique_ptr<Reader> forked() const override {
+    return std::make_unique<Decoder>(blocks_, sink_->forked());
+  }
+  [[nodiscard]] Sink& sink() { return *sink_; }
+
+private:
+  static std::string_view text(std::span<const std::uint64_t> words) {
+    const auto* const begin = reinterpret_cast<const char*>(words.data());
+    return {begin, ::strnlen(begin, words.size() * sizeof words[0])};
+  }
+  bool record(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    if (kind == RT_DEFINE) return blocks_.define(words);
+    if (kind == RT_MODULE && words.size() > 3)
+      sink_->module({words[0], words[1], words[2], std::string(text(words.subspan(3)))});
+    else if (kind == RT_UNDECODED && words.size() == 3)
+      sink_->undecoded(Undecoded(words));
+    else if (kind == RT_SECTION && !words.empty())
+      sink_->section(text(words));
+    else if (kind == RT_HEAP && words.size() >= 3)
+      sink_->heap(words);
+    else
+      return false;
+    return true;
+  }
+
+  Blocks& blocks_;
+  std::unique_ptr<Sink> sink_;
+};
+
+} // namespace recount::trace

@@ -1,0 +1,76 @@
+/* The memory that recount and its Valgrind tool share: C99 and C++.
+ *
+ * One file in memory (memfd_create(2)) holds a header page and RT_SLOTS slots. A process that is traced owns one slot:
+ * a control page and a ring of RT_CHUNKS chunks of words. The tool writes words at `position`, publishes a chunk by
+ * advancing `head`, and waits while all chunks are full; recount consumes chunks and advances `tail`.
+ *
+ * A word without RT_CONTROL is an address: the next access of the current block. RT_BLOCK begins an execution of a block
+ * (straight-line code with side exits), RT_EXIT ends it at a side exit after so many instructions; without one it was
+ * executed to its end. RT_SKIPPED takes the place of a conditional access that was not made. RT_THREAD names
+ * the thread from here on. Other words begin a record, followed by the number of words in RT_LENGTH.
+ */
+#ifndef RECOUNT_TRACE_PROTOCOL_H
+#define RECOUNT_TRACE_PROTOCOL_H
+
+#include <stdint.h>
+
+#define RT_VERSION 1u
+enum {
+  RT_SLOTS = 512,
+  RT_CHUNKS = 16,
+  RT_CHUNK_WORDS = 4096,
+  RT_PAGE = 4096,
+  RT_SLOT_BYTES = RT_PAGE + RT_CHUNKS * RT_CHUNK_WORDS * 8
+};
+
+/* Of words of 64 bits. */
+#define RT_CONTROL (UINT64_C(1) << 63)
+#define RT_KIND(word) ((word) >> 56)
+#define RT_WORD(kind, payload) (UINT64_C(1) * (kind) << 56 | (payload))
+#define RT_PAYLOAD(word) ((word) & ((UINT64_C(1) << 56) - 1))
+#define RT_LENGTH(word) ((word) & 0xffff)
+enum { /* bits 56 to 63 */
+  RT_BLOCK = 0x80,     /* number of the block */
+  RT_EXIT = 0x81,      /* instructions executed */
+  RT_SKIPPED = 0x82,
+  RT_THREAD = 0x83,    /* thread that executes from here on */
+  RT_DEFINE = 0x84,    /* record: number of the block; instructions | accesses << 32; each instruction, see
+                          RT_INSTRUCTION; each access, see RT_ACCESS */
+  RT_MODULE = 0x85,    /* record: start, end, offset in the file, its name in bytes that end with 0 */
+  RT_UNDECODED = 0x86, /* record: address, 16 bytes of the instruction there */
+  RT_SECTION = 0x87,   /* record: the program's message in bytes that end with 0 */
+  RT_HEAP = 0x88       /* record: address, bytes, kind of call, frames of the call chain */
+};
+/* Its address, which has at most 56 bits, and its length. */
+#define RT_INSTRUCTION(address, length) (UINT64_C(1) * (length) << 56 | (address))
+/* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. */
+#define RT_ACCESS(instruction, guarded, store, bytes) \
+  (UINT64_C(1) * (instruction) << 32 | UINT64_C(1) * (guarded) << 17 | UINT64_C(1) * (store) << 16 | (bytes))
+
+enum { RT_FREE = 0, RT_CLAIMED = 1, RT_LIVE = 2, RT_ENDED = 3 };
+
+struct rt_header {
+  uint32_t version;
+  uint32_t doorbell;   /* futex: advanced by every publication */
+  uint32_t listening;  /* recount waits on it */
+  uint32_t closed;     /* recount takes no more */
+  uint32_t next_block; /* number of the next block of any process */
+  uint32_t untraced;   /* processes that found no slot */
+  uint32_t slots;      /* so many slots were ever used */
+  uint32_t states[RT_SLOTS]; /* RT_FREE ... */
+};
+
+struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
+  uint64_t position;    /* where the next word goes */
+  uint64_t limit;       /* end of the current chunk */
+  uint64_t base;        /* of the ring */
+  uint32_t pid;
+  uint32_t parent;      /* slot of the process that forked this one, plus 1; 0: none */
+  uint32_t parent_head; /* what that had published then */
+  uint32_t head;        /* chunks published */
+  uint32_t tail;        /* futex: chunks consumed */
+  uint32_t waiting;     /* the tool waits on tail */
+  uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
+};
+
+#endif

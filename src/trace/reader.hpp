@@ -1,0 +1,43 @@
+// What reads the words of a traced process.
+#pragma once
+
+#include "trace/protocol.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace recount::trace {
+
+/// A mapping of code.
+struct Module {
+  std::uint64_t start = 0, end = 0, offset = 0; ///< offset: of `start` in the file
+  std::string file;
+};
+
+/// An instruction that Valgrind cannot execute.
+struct Undecoded {
+  explicit Undecoded(std::span<const std::uint64_t> words) : address(words[0]) {
+    std::memcpy(code.data(), words.data() + 1, code.size());
+  }
+  std::uint64_t address;
+  std::array<unsigned char, 16> code{};
+};
+
+/// Of one process.
+class Reader {
+public:
+  Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  virtual ~Reader() = default;
+  /// A chunk of words, which begins with no execution under way. False: damaged.
+  [[nodiscard]] virtual bool take(std::span<const std::uint64_t> words) = 0;
+  /// That of a process which this one has just forked.
+  [[nodiscard]] virtual std::unique_ptr<Reader> forked() const = 0;
+};
+
+} // namespace recount::trace

@@ -1,0 +1,57 @@
+// The accesses of traced programs in a described machine.
+#pragma once
+
+#include "model/hierarchy.hpp"
+#include "trace/decoder.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace recount::trace {
+
+/// What all processes of a run add up to.
+struct Totals {
+  explicit Totals(const model::MachineDescription& machine) : caches(machine) {}
+  model::Hierarchy caches; ///< nothing is simulated in it: the sum of counts
+  std::int64_t instructions = 0;
+  int processes = 0, threads = 0;
+  std::optional<Undecoded> undecoded; ///< the last instruction that Valgrind could not execute
+};
+
+/// One process: it has the machine for itself, cold when its program begins.
+class Simulated {
+public:
+  Simulated(const model::MachineDescription& machine, Totals& totals) : caches_(machine), totals_(&totals) {}
+
+  void block(const Blocks::Block& block) {
+    executing_ = block.instructions;
+    instructions_ += executing_;
+  }
+  void left(unsigned instructions) { instructions_ += std::int64_t{instructions} - executing_; }
+  template <bool store>
+  [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
+    if constexpr (store)
+      caches_.store(address, bytes);
+    else
+      caches_.load(address, bytes);
+  }
+  void thread(std::uint64_t number) { threads_ = std::max(threads_, static_cast<int>(number & 0xffff)); }
+  void module(const Module&) {}
+  void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
+  void section(std::string_view) {}
+  void heap(std::span<const std::uint64_t>) {}
+  [[nodiscard]] std::unique_ptr<Simulated> forked() const;
+  /// Adds this process to the totals.
+  void end();
+
+private:
+  model::Hierarchy caches_;
+  Totals* totals_;
+  std::int64_t instructions_ = 0, executing_ = 0;
+  int threads_ = 0;
+};
+
+} // namespace recount::trace

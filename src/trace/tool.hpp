@@ -1,0 +1,30 @@
+// The Valgrind tool that hands recount the accesses of a program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace recount::trace {
+
+/// How to start a program under the tool.
+struct ToolCommand {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+/// What every traced run is told.
+struct ToolOptions {
+  std::string channel;         ///< Channel::name()
+  std::optional<int> sections; ///< descriptor of the program's section messages
+};
+
+/// Why nothing can be traced here; empty: it can.
+[[nodiscard]] std::string untraceable();
+
+/// Throws recount::Error (unavailable): where untraceable(), or for a program that Valgrind cannot execute,
+/// with its reason; process::CannotRun for one that cannot be found or executed at all.
+[[nodiscard]] ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options);
+
+} // namespace recount::trace

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "channel.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+/* Of valgrind's core, the same from 3.19 to 3.24: no interface for tools maps a file. */
+extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord);
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
+extern Int VG_(safe_fd)(Int fd);
+
+struct rt_slot* rt_slot;
+
+static struct rt_header* header;
+static Int channel_fd = -1;   /* out of reach of the program */
+static HChar channel_path[64];
+static UInt own;              /* number of the slot plus 1; 0: private memory */
+static UInt parent, parent_head;
+
+enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, PATIENCE_MS = 200 };
+
+static void futex_wait(const uint32_t* word, UInt value) {
+  struct vki_timespec limit = {0, PATIENCE_MS * 1000000};
+  (void)VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAIT_, value, (RegWord)&limit, 0, 0, 0, 0);
+}
+static void futex_wake(const uint32_t* word) {
+  (void)VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAKE_, 1, 0, 0, 0, 0, 0);
+}
+
+static Bool recount_lives(void) {
+  struct vg_stat ignored;
+  return !sr_isError(VG_(stat)(channel_path, &ignored));
+}
+
+static uint64_t* chunk(UInt number) {
+  return (uint64_t*)((HChar*)rt_slot + RT_PAGE) + (number % RT_CHUNKS) * RT_CHUNK_WORDS;
+}
+
+static void begin_chunk(void) {
+  rt_slot->position = (uint64_t)chunk(rt_slot->head);
+  rt_slot->limit = rt_slot->position + RT_CHUNK_WORDS * sizeof(uint64_t);
+}
+
+void rt_tell(const HChar* what) {
+  HChar text[128];
+  VG_(write)(2, text, (Int)VG_(snprintf)(text, sizeof text, "recount-trace: %s\n", what));
+}
+
+static void untraced(void) {
+  own = 0;
+  if (header) __atomic_fetch_add(&header->untraced, 1, __ATOMIC_RELAXED);
+  begin_chunk();
+}
+
+/* The next slot that is free, plus 1; 0: none. */
+static UInt claim(void) {
+  for (UInt i = 0; header && i < RT_SLOTS; ++i) {
+    const Off64T at = RT_PAGE + (Off64T)i * RT_SLOT_BYTES;
+    if (__atomic_load_n(&header->states[i], __ATOMIC_RELAXED) != RT_FREE) continue;
+    uint32_t expected = RT_FREE;
+    if (!__atomic_compare_exchange_n(&header->states[i], &expected, RT_CLAIMED, False, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+      continue;
+    /* In place of what was there, whose address translations contain. */
+    if (sr_isError(VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
+                                   VKI_MAP_SHARED | VKI_MAP_FIXED, (RegWord)channel_fd, (RegWord)at, 0, 0))) {
+      __atomic_store_n(&header->states[i], RT_FREE, __ATOMIC_RELEASE);
+      return 0;
+    }
+    return i + 1;
+  }
+  return 0;
+}
+
+static void claim_slot(void) {
+  own = claim();
+  if (own == 0) return untraced();
+  rt_slot->head = rt_slot->tail = rt_slot->waiting = 0;
+  rt_slot->pid = (uint32_t)VG_(getpid)();
+  rt_slot->parent = parent;
+  rt_slot->parent_head = parent_head;
+  rt_slot->base = (uint64_t)chunk(0);
+  begin_chunk();
+  __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
+  uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
+  while (slots < own && !__atomic_compare_exchange_n(&header->slots, &slots, own, False, __ATOMIC_ACQ_REL,
+                                                     __ATOMIC_RELAXED)) {}
+}
+
+void rt_attach(Int pid, Int fd) {
+  /* A private mapping first, which a slot replaces. */
+  rt_slot = VG_(am_shadow_alloc)(RT_SLOT_BYTES);
+  tl_assert(rt_slot);
+  VG_(snprintf)(channel_path, sizeof channel_path, "/proc/%d/fd/%d", pid, fd);
+  const SysRes opened = VG_(open)(channel_path, VKI_O_RDWR, 0);
+  if (sr_isError(opened)) {
+    rt_tell("recount cannot be reached: a process is not simulated");
+    return untraced();
+  }
+  channel_fd = VG_(safe_fd)((Int)sr_Res(opened));
+  const SysRes mapped = VG_(am_shared_mmap_file_float_valgrind)(RT_PAGE, VKI_PROT_READ | VKI_PROT_WRITE,
+                                                               channel_fd, 0);
+  if (sr_isError(mapped)) return untraced();
+  header = (struct rt_header*)sr_Res(mapped);
+  if (header->version != RT_VERSION) {
+    rt_tell("this is not the version that recount was built with");
+    VG_(exit)(125);
+  }
+  claim_slot();
+}
+
+UInt rt_new_block(void) {
+  static UInt private_block;
+  return header ? __atomic_fetch_add(&header->next_block, 1, __ATOMIC_RELAXED) : private_block++;
+}
+
+static void ring(void) {
+  __atomic_fetch_add(&header->doorbell, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&header->listening, __ATOMIC_SEQ_CST)) futex_wake(&header->doorbell);
+}
+
+/* Waits until a chunk is empty. False: recount takes no more. */
+static Bool await_room(void) {
+  while (True) {
+    const uint32_t tail = __atomic_load_n(&rt_slot->tail, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return False;
+    if (rt_slot->head - tail < RT_CHUNKS) return True;
+    __atomic_store_n(&rt_slot->waiting, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&rt_slot->tail, __ATOMIC_SEQ_CST) == tail) futex_wait(&rt_slot->tail, tail);
+    __atomic_store_n(&rt_slot->waiting, 0, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&rt_slot->tail, __ATOMIC_ACQUIRE) == tail && !recount_lives()) return False;
+  }
+}
+
+static void publish(void) {
+  const uint64_t from = (uint64_t)chunk(rt_slot->head);
+  rt_slot->lengths[rt_slot->head % RT_CHUNKS] = (uint32_t)((rt_slot->position - from) / sizeof(uint64_t));
+  __atomic_store_n(&rt_slot->head, rt_slot->head + 1, __ATOMIC_RELEASE);
+  ring();
+}
+
+void rt_flush(void) {
+  if (own == 0) return begin_chunk();
+  if (rt_slot->position != (uint64_t)chunk(rt_slot->head)) publish();
+  if (!await_room()) own = 0; /* from here on, nobody reads */
+  begin_chunk();
+}
+
+void rt_word(ULong word) {
+  if (rt_slot->position + sizeof word > rt_slot->limit) rt_flush();
+  *(uint64_t*)rt_slot->position = word;
+  rt_slot->position += sizeof word;
+}
+
+void rt_record(UInt kind, const ULong* words, UInt count) {
+  tl_assert(count + 1 < RT_CHUNK_WORDS);
+  if (rt_slot->position + (count + 1) * sizeof *words > rt_slot->limit) rt_flush();
+  rt_word(RT_WORD(kind, count));
+  VG_(memcpy)((void*)rt_slot->position, words, count * sizeof *words);
+  rt_slot->position += count * sizeof *words;
+}
+
+void rt_detach(void) {
+  if (own == 0) return;
+  rt_flush();
+  if (own != 0) __atomic_store_n(&header->states[own - 1], RT_ENDED, __ATOMIC_RELEASE);
+  own = 0;
+  ring();
+}
+
+void rt_before_fork(void) {
+  rt_flush();
+  parent = own;
+  parent_head = rt_slot->head;
+}
+
+void rt_after_fork_in_child(void) {
+  /* First away from the parent's slot. */
+  const SysRes apart = VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
+                                       VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | VKI_MAP_FIXED, (RegWord)-1, 0, 0, 0);
+  tl_assert(!sr_isError(apart));
+  if (parent != 0)
+    claim_slot();
+  else
+    begin_chunk();
+}

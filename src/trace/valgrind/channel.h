@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The memory shared with recount, from the side of the traced process. */
+#ifndef RECOUNT_TRACE_CHANNEL_H
+#define RECOUNT_TRACE_CHANNEL_H
+
+#include "pub_tool_basics.h"
+
+#include "../protocol.h"
+
+/* Of this process; its address never changes, as translations contain it. Private memory that nobody reads where recount
+   cannot be reached. */
+extern struct rt_slot* rt_slot;
+
+/* Maps the file behind descriptor `fd` of process `pid` and claims a slot. */
+void rt_attach(Int pid, Int fd);
+/* A number for a block that no process has. */
+UInt rt_new_block(void);
+/* Appends a record of a kind, or a single word. */
+void rt_record(UInt kind, const ULong* words, UInt count);
+void rt_word(ULong word);
+/* Publishes the chunk and waits for an empty one. */
+void rt_flush(void);
+/* Publishes what there is and gives the slot up. */
+void rt_detach(void);
+/* Tells the user on the standard error: Valgrind's own messages go nowhere. */
+void rt_tell(const HChar* what);
+/* Around fork(2). */
+void rt_before_fork(void);
+void rt_after_fork_in_child(void);
+
+#endif

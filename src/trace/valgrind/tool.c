@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * recount-trace: a tool of Valgrind that hands the addresses of all accesses of a program to recount through shared
+ * memory. It is linked with Valgrind's core, hence under the GNU General Public License, version 2 or later, which
+ * /usr/share/common-licenses/GPL-2 holds on Debian; the rest of recount is not linked with it and has its own licence.
+ */
+#include "pub_tool_basics.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_options.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vkiscnums.h"
+
+#include "channel.h"
+#include "instrument.h"
+
+static const HChar* channel = NULL; /* PID:FD */
+static Long sections = -1;          /* descriptor of the program's section messages */
+static ThreadId running = VG_INVALID_THREADID;
+
+static Bool option(const HChar* arg) {
+  if VG_STR_CLO (arg, "--channel", channel) return True;
+  if VG_BINT_CLO (arg, "--sections", sections, 0, 1023) return True;
+  return False;
+}
+static void usage(void) {
+  VG_(printf)("    --channel=PID:FD   memory shared with recount\n"
+              "    --sections=FD      descriptor of section messages\n");
+}
+static void no_usage(void) {}
+
+static void before_fork(ThreadId thread) {
+  (void)thread;
+  rt_before_fork();
+}
+static void in_child(ThreadId thread) {
+  (void)thread;
+  running = VG_INVALID_THREADID;
+  rt_after_fork_in_child();
+}
+
+static void start(void) {
+  HChar* rest = NULL;
+  const Long pid = channel ? VG_(strtoll10)(channel, &rest) : 0;
+  if (!rest || *rest != ':') {
+    rt_tell("only recount starts this tool (recount stat --witness model)");
+    VG_(exit)(125);
+  }
+  rt_attach((Int)pid, (Int)VG_(strtoll10)(rest + 1, NULL));
+  VG_(atfork)(before_fork, NULL, in_child);
+}
+
+static void thread_runs(ThreadId thread, ULong blocks) {
+  (void)blocks;
+  if (thread == running) return;
+  running = thread;
+  rt_word(RT_WORD(RT_THREAD, thread));
+}
+
+/* A message is at most 256 bytes, see recount/sections.h. */
+static void section(const HChar* text, SizeT bytes) {
+  enum { MOST = 256 };
+  ULong words[MOST / sizeof(ULong) + 1];
+  if (bytes > MOST) return;
+  words[bytes / sizeof(ULong)] = 0;
+  VG_(memcpy)(words, text, bytes);
+  ((HChar*)words)[bytes] = 0;
+  rt_record(RT_SECTION, words, (UInt)(bytes / sizeof(ULong)) + 1);
+}
+
+static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
+  (void)thread, (void)count;
+  if (number == __NR_execve || number == __NR_execveat) rt_flush(); /* the next program has a slot of its own */
+  if ((number == __NR_sendto || number == __NR_write) && sections >= 0 && args[0] == (UWord)sections)
+    section((const HChar*)args[1], args[2]);
+}
+static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, SysRes result) {
+  (void)thread, (void)number, (void)args, (void)count, (void)result;
+}
+
+static void end(Int status) {
+  (void)status;
+  rt_detach();
+}
+
+static void declare(void) {
+  VG_(details_name)("recount-trace");
+  VG_(details_version)(NULL);
+  VG_(details_description)("hands the addresses of all accesses to recount");
+  VG_(details_copyright_author)("GNU GPL, version 2 or later");
+  VG_(details_bug_reports_to)("the maintainers of recount");
+  VG_(basic_tool_funcs)(start, rt_instrument, end);
+  VG_(needs_command_line_options)(option, usage, no_usage);
+  VG_(needs_syscall_wrapper)(before_call, after_call);
+  VG_(track_start_client_code)(thread_runs);
+}
+
+VG_DETERMINE_INTERFACE_VERSION(declare)

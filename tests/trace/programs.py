@@ -1,0 +1,110 @@
+"""The traced programs of the tests, in C: each is compiled by gcc -O2, without changes for the model."""
+import pathlib
+import subprocess
+
+SOURCES = {
+    # The product of doubles of the laboratory; with a second argument, only the matrices are made.
+    'product': '''
+        #include <stdio.h>
+        #include <stdlib.h>
+        int main(int argc, char** argv) {
+          const int n = atoi(argv[1]);
+          double *a = malloc(8L * n * n), *b = malloc(8L * n * n), *c = malloc(8L * n * n);
+          for (int i = 0; i < n * n; i++) { a[i] = i % 7; b[i] = i % 5; c[i] = 0; }
+          for (int i = 0; i < n && argc < 3; i++)
+            for (int j = 0; j < n; j++) {
+              double sum = 0;
+              for (int k = 0; k < n; k++) sum += a[i * n + k] * b[k * n + j];
+              c[i * n + j] = sum;
+            }
+          printf("%g\\n", c[n * n - 1]);
+          return 0;
+        }''',
+    # Lines of 4 MiB, by as many processes as the argument says.
+    'fork': '''
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static char lines[1 << 22];
+        int main(int argc, char** argv) {
+          const int n = atoi(argv[1]);
+          int status, sum = 0;
+          for (int k = 0; k < n; k++)
+            if (fork() == 0) {
+              for (int i = 0; i < 1 << 22; i += 64) ((volatile char*)lines)[i] = 1;
+              _exit(k);
+            }
+          while (wait(&status) > 0) sum += WEXITSTATUS(status);
+          printf("%d\\n", sum);
+          return 3;
+        }''',
+    # The same by threads, each its own lines.
+    'thread': '''
+        #include <pthread.h>
+        #include <stdio.h>
+        static char lines[4][1 << 20];
+        static void* run(void* own) {
+          for (int i = 0; i < 1 << 20; i += 64) ((volatile char*)own)[i] = 1;
+          return 0;
+        }
+        int main(void) {
+          pthread_t threads[4];
+          for (int i = 0; i < 4; i++) pthread_create(threads + i, 0, run, lines[i]);
+          for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+          puts("joined");
+          return 0;
+        }''',
+    'crash': '''
+        static char lines[1 << 20];
+        int main(void) {
+          for (int i = 0; i < 1 << 20; i += 64) ((volatile char*)lines)[i] = 1;
+          return *(volatile int*)8;
+        }''',
+    # Stores without end, beginning when it says so.
+    'spin': '''
+        #include <stdio.h>
+        static char lines[1 << 22];
+        int main(void) {
+          puts("spinning");
+          fflush(stdout);
+          for (unsigned i = 0;; i += 64) ((volatile char*)lines)[i % sizeof lines] = 1;
+        }''',
+    'avx512': '''
+        int main(void) { __asm__ volatile("vpaddq %zmm0, %zmm1, %zmm2"); return 0; }''',
+    # A file, mapped and read.
+    'map': '''
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <sys/mman.h>
+        int main(int argc, char** argv) {
+          const long bytes = 1 << 20;
+          volatile char* p = mmap(0, bytes, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0);
+          long sum = 0;
+          for (long i = 0; i < bytes; i += 64) sum += p[i];
+          printf("%ld\\n", sum);
+          return 0;
+        }''',
+    # 1000 times, if told so: a compare-and-swap, and a store of 32 bytes over a line end.
+    'kinds': '''
+        #include <immintrin.h>
+        static char lines[1 << 16] __attribute__((aligned(64)));
+        __attribute__((target("avx2"))) int main(int argc, char** argv) {
+          volatile int* const word = (int*)(lines + 4096);
+          const int all = argv[1][0] == '1';
+          for (int i = 0; all && i < 1000; i++) {
+            int expected = i;
+            __atomic_compare_exchange_n(word, &expected, i + 1, 0, 5, 5);
+            _mm256_storeu_si256((__m256i*)(lines + 48), _mm256_set1_epi8((char)i));
+          }
+          return 0;
+        }''',
+}
+
+
+def build(folder, *names, flags=()):
+    """Compiles programs into the folder."""
+    for name in names:
+        source = pathlib.Path(folder) / f'{name}.c'
+        source.write_text(SOURCES[name])
+        subprocess.run(['gcc', '-O2', '-g', '-pthread', *flags, '-o', source.with_suffix(''), source], check=True)

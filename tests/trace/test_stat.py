@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""recount stat --witness model on real programs: test_stat.py RECOUNT. Exit 77 where no program can be traced."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import programs
+
+RECOUNT = os.path.abspath(sys.argv.pop(1))
+MACHINE = 'i7-9700~no-tlb'
+PATIENCE = 240
+
+
+class Traced(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory())
+                                  if hasattr(cls, 'enterClassContext') else tempfile.mkdtemp(prefix='recount-trace-'))
+        programs.build(cls.folder, *programs.SOURCES)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def command(self, *command, events='PAPI_L1_DCM', machine=MACHINE, options=()):
+        return [RECOUNT, 'stat', '--json', '-e', events, '--witness', f'model:{machine}', *options, '--', *command]
+
+    def run_stat(self, *command, stdin=b'', **how):
+        return subprocess.run(self.command(*command, **how), cwd=self.folder, input=stdin, capture_output=True,
+                              timeout=PATIENCE)
+
+    def values(self, *command, **how):
+        """Values by event, of a command that prints nothing to stdout that is JSON."""
+        done = self.run_stat(*command, **how)
+        text = done.stdout.decode()
+        self.assertIn('{', text, done.stderr.decode())
+        told = json.loads(text[text.index('{'):])
+        for row in told['metrics']:
+            self.assertEqual(row['kind'], 'modelled')
+            self.assertTrue(row['witness'].startswith('model:'))
+        return {row['name']: row['mean'] for row in told['metrics']}, told, done
+
+    def near(self, value, expected, share):
+        self.assertLessEqual(abs(value - expected), share * expected, f'{value} instead of {expected}')
+
+    # Numbers.
+
+    def test_cachegrind_agrees(self):
+        if not shutil.which('valgrind'):
+            self.skipTest('no valgrind in PATH')
+        done = subprocess.run(['valgrind', '--tool=cachegrind', '--cache-sim=yes', '--cachegrind-out-file=/dev/null',
+                               '--D1=32768,8,64', './product', '200'], cwd=self.folder, capture_output=True, text=True)
+        cells = [int(re.search(rf' {name}: +([\d,]+)', done.stderr)[1].replace(',', ''))
+                 for name in ('D +refs', 'D1 +misses')]
+        values, _, _ = self.values('./product', '200', events='PAPI_L1_DCM,PAPI_LST_INS')
+        self.near(values['PAPI_LST_INS'], cells[0], 0.005)
+        self.near(values['PAPI_L1_DCM'], cells[1], 0.005)
+
+    def test_built_in_kernel_agrees(self):
+        product, _, _ = self.values('./product', '200')
+        without, _, _ = self.values('./product', '200', 'without')
+        file = self.folder / 'kernel.jsonl'
+        subprocess.run([RECOUNT, 'sweep', 'matmul', '--variant', 'ijk', '--element', 'f64', '--n', '200', '--witness',
+                        f'model:{MACHINE}', '--metric', 'PAPI_L1_DCM', '-r', '1', '-q', '-o', file], check=True)
+        kernel = [json.loads(line) for line in file.read_text().splitlines()]
+        kernel = [line['value'] for line in kernel if line.get('metric') == 'PAPI_L1_DCM']
+        self.near(product['PAPI_L1_DCM'] - without['PAPI_L1_DCM'], kernel[0], 0.005)
+
+    def test_every_process_is_counted(self):
+        one, _, done = self.values('./fork', '1', events='PAPI_SR_INS')
+        self.assertEqual((done.returncode, done.stdout[:2]), (3, b'0\n'))
+        many, _, done = self.values('./fork', '41', events='PAPI_SR_INS')
+        self.assertEqual((done.returncode, done.stdout[:4]), (3, b'820\n'))
+        each = (many['PAPI_SR_INS'] - one['PAPI_SR_INS']) / 40
+        self.assertTrue(65536 <= each <= 65536 + 2000, each)  # and those of fork(2) and wait(2)
+
+    def test_every_thread_is_counted(self):
+        values, _, done = self.values('./thread', events='PAPI_SR_INS')
+        self.assertEqual(done.stdout[:7], b'joined\n')
+        self.assertTrue(65536 <= values['PAPI_SR_INS'] <= 65536 + 60000, values)
+
+    def test_kinds_of_access(self):
+        none, _, _ = self.values('./kinds', '0', events='PAPI_LD_INS,PAPI_SR_INS,MODEL_L1_DEMAND_ACCESSES')
+        all_, _, _ = self.values('./kinds', '1', events='PAPI_LD_INS,PAPI_SR_INS,MODEL_L1_DEMAND_ACCESSES')
+        more = {name: all_[name] - none[name] for name in none}
+        self.assertTrue(990 <= more['PAPI_LD_INS'] <= 1010, more)  # the compare-and-swap
+        self.assertTrue(1990 <= more['PAPI_SR_INS'] <= 2010, more)
+        lines = more['MODEL_L1_DEMAND_ACCESSES'] - more['PAPI_LD_INS'] - more['PAPI_SR_INS']
+        self.assertTrue(990 <= lines <= 1010, more)  # the vector has two lines
+
+    # Behaviour.
+
+    def test_status_streams_and_exec(self):
+        done = self.run_stat('sh', '-c', 'exit 7')
+        self.assertEqual(done.returncode, 7)
+        text = b'line\n' * 100000
+        done = self.run_stat('sh', '-c', 'exec cat', stdin=text)
+        self.assertEqual((done.returncode, done.stdout[:len(text)]), (0, text))
+
+    def test_mapped_file(self):
+        (self.folder / 'mapped').write_bytes(b'\1' * (1 << 20))
+        values, _, done = self.values('./map', 'mapped', events='PAPI_LD_INS')
+        self.assertEqual(done.stdout[:6], b'16384\n')
+        self.assertGreaterEqual(values['PAPI_LD_INS'], 16384)
+
+    def test_crash(self):
+        values, told, done = self.values('./crash', events='PAPI_SR_INS')
+        self.assertEqual(done.returncode, 128 + signal.SIGSEGV)
+        self.assertGreaterEqual(values['PAPI_SR_INS'], 16384)
+        self.assertNotIn(b'==', done.stderr)
+
+    def test_instruction_that_valgrind_lacks(self):
+        values, told, done = self.values('./avx512')
+        self.assertEqual(done.returncode, 128 + signal.SIGILL)
+        self.assertIsNone(values['PAPI_L1_DCM'])
+        self.assertRegex(told['metrics'][0]['reason'], 'AVX-512.*Valgrind.*-march=x86-64-v3')
+
+    def test_refused_programs(self):
+        copy = self.folder / 'setuid'
+        shutil.copy(self.folder / 'map', copy)
+        copy.chmod(0o4755)
+        small = self.folder / 'other'
+        head = bytearray((self.folder / 'map').read_bytes())
+        head[4] = 1  # ELFCLASS32
+        small.write_bytes(head)
+        small.chmod(0o755)
+        for name, why in (('./setuid', b'set-user-ID'), ('./other', b'32 bits')):
+            done = self.run_stat(name)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(why, done.stderr)
+            self.assertIn(b'fix: ', done.stderr)
+        self.assertEqual(self.run_stat('./nothing').returncode, 127)
+        self.assertEqual(self.run_stat('/etc/passwd').returncode, 126)
+        done = subprocess.run(self.command('./map', machine='i7-9070'), cwd=self.folder, capture_output=True)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b'i7-9700', done.stderr)
+
+    def test_without_valgrind(self):
+        done = subprocess.run(self.command('./map'), cwd=self.folder, capture_output=True, env={'PATH': str(self.folder)})
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr.decode(), r'valgrind is not installed[^\n]*\n +fix: apt-get install valgrind')
+
+    # Signals. Each program is in a process group of its own, as a shell's jobs are.
+
+    def start(self, *command, **how):
+        child = subprocess.Popen(self.command(*command, **how), cwd=self.folder, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(self.remove, child)
+        self.assertEqual(child.stdout.readline(), b'spinning\n')
+        return child
+
+    @staticmethod
+    def remove(child):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.stdout.close()
+        child.stderr.close()
+        child.wait()
+
+    def traced(self, child):
+        """The traced program, a child of recount."""
+        text = pathlib.Path(f'/proc/{child.pid}/task/{child.pid}/children').read_text()
+        return int(text.split()[0])
+
+    def test_interrupt_at_full_speed(self):
+        child = self.start('./spin', events='PAPI_SR_INS')
+        time.sleep(0.5)
+        os.killpg(child.pid, signal.SIGINT)
+        out, _ = child.communicate(timeout=PATIENCE)
+        self.assertEqual(child.returncode, 128 + signal.SIGINT)
+        self.assertGreater(json.loads(out)['metrics'][0]['mean'], 10000)
+
+    def test_the_program_is_killed(self):
+        child = self.start('./spin', events='PAPI_SR_INS')
+        time.sleep(0.5)
+        os.kill(self.traced(child), signal.SIGKILL)
+        out, _ = child.communicate(timeout=PATIENCE)
+        self.assertEqual(child.returncode, 128 + signal.SIGKILL)
+        self.assertGreater(json.loads(out)['metrics'][0]['mean'], 10000)
+
+    def test_recount_is_killed(self):
+        child = self.start('./spin')
+        program = self.traced(child)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        used = lambda: sum(map(int, pathlib.Path(f'/proc/{program}/stat').read_text().rsplit(')')[1].split()[11:13]))
+        time.sleep(1.5)
+        before = used()
+        for _ in range(PATIENCE * 10):  # it runs on, not traced
+            if used() > before + 5:
+                break
+            time.sleep(0.1)
+        self.assertGreater(used(), before)
+        shared = [link for link in pathlib.Path('/proc').glob('[0-9]*/fd/*') if self.points_to(link, 'recount-trace')]
+        os.kill(program, signal.SIGKILL)
+        self.assertEqual([link for link in shared if int(link.parts[2]) not in (program,)], [])
+        self.assertEqual([name for name in os.listdir('/dev/shm') if 'recount' in name], [])
+
+    @staticmethod
+    def points_to(link, name):
+        try:
+            return f'memfd:{name} ' in os.readlink(link) + ' '
+        except OSError:
+            return False
+
+
+if __name__ == '__main__':
+    if not shutil.which('gcc'):
+        print('no gcc')
+        sys.exit(77)
+    probe = subprocess.run([RECOUNT, 'stat', '--witness', 'model:i7-9700', '--', 'true'], capture_output=True, text=True)
+    if probe.returncode == 125:
+        print(probe.stderr)
+        sys.exit(77)
+    unittest.main(verbosity=2)
