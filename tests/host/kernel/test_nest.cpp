@@ -32,7 +32,7 @@ kernel::NestKernel shipped(const std::string& name) {
 
 bool no_compiler() {
   if (nest::cannot_compile().empty()) return false;
-  skip(nest::cannot_compile());
+  test::skip(nest::cannot_compile());
   return true;
 }
 
@@ -115,7 +115,7 @@ BOOST_DATA_TEST_CASE(the_product_is_right,
 
 BOOST_DATA_TEST_CASE(the_processor_executes_what_the_text_says, data::make(all_shipped), one) {
   if (no_compiler()) return;
-  if (const std::string reason = cannot_step(); !reason.empty()) return skip(reason);
+  if (const std::string reason = cannot_step(); !reason.empty()) return test::skip(reason);
   const kernel::NestKernel kernel = shipped(one.name);
   const auto instance = kernel.prepare(one.point);
   const kernel::Tally tally = executed(instance->region());

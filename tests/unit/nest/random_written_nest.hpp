@@ -127,8 +127,8 @@ private:
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> low, high;
     written::Interpreter meaning(nest_);
     meaning.subscript = [&](std::size_t array, std::size_t dimension, std::int64_t at) {
-      auto& least = low[{array, dimension}];
-      auto& most = high[{array, dimension}];
+      auto& least = low.try_emplace({array, dimension}, at).first->second;
+      auto& most = high.try_emplace({array, dimension}, at).first->second;
       least = std::min(least, at);
       most = std::max(most, at);
     };
