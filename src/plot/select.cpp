@@ -157,7 +157,8 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
     return !(records.contains(o.run) && result::is_reading(o)) && has(o, recipe.required) &&
-           (recipe.kernel.empty() || recipe.kernel == o.kernel) && of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+           (recipe.kernel.empty() || recipe.kernel == o.kernel) && of_quantity(recipe, o.metric) &&
+           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };
   const result::Measure measure = [time](const result::Observation& o) {

@@ -43,7 +43,8 @@ private:
   }
   written::Element element() {
     written::Element made;
-    made.array = static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(nest_.arrays.size()) - 1));
+    made.array =
+        static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(nest_.arrays.size()) - 1));
     for (std::size_t d = 0; d < nest_.arrays[made.array].extents.size(); ++d)
       made.subscripts.push_back(linear(2));
     return made;
