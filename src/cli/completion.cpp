@@ -76,7 +76,8 @@ void answer_option_names(const Declared& all, Words words, const std::string& ty
   for (const auto& option : all.options)
     names.push_back({option.names.back(), option.prose});
   for (std::size_t i = 0; i < words.size(); ++i)
-    for (auto&& option : i > 0 && words[i - 1] == "--file" ? nest_options(words[i]) : kernel_options(words[i]))
+    for (auto&& option :
+         i > 0 && words[i - 1] == "--file" ? nest_options(words[i]) : kernel_options(words[i]))
       if (std::ranges::find(names, option.text, &Candidate::text) == names.end()) names.push_back(option);
   answer("names", names, {}, typed);
 }

@@ -87,8 +87,8 @@ public:
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual const std::string& prose() const = 0;
   [[nodiscard]] virtual std::span<const Parameter> parameters() const = 0;
-  /// The kernel of a point: itself, or one whose parameters and loops come from the file that the point names.
-  /// Throws recount::Error (bad_input) where that cannot be read. Not thread-safe.
+  /// The kernel of a point: itself, or one whose parameters and loops come from the file that the point
+  /// names. Throws recount::Error (bad_input) where that cannot be read. Not thread-safe.
   [[nodiscard]] virtual const Kernel& configured(const result::Params& given) const {
     static_cast<void>(given);
     return *this;

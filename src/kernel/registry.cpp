@@ -50,16 +50,9 @@ std::span<const Kernel* const> all() {
                                             ProvokedKernel(interrupts()), ProvokedKernel(shootdowns()),
                                             ProvokedKernel(sharing())};
   static const std::vector<const Kernel*> kernels = [] {
-    std::vector<const Kernel*> list = {&stride_kernel(),
-                                       &chase_kernel(),
-                                       &visit_kernel(),
-                                       &matmul_kernel(),
-                                       &matmul_vectorised_kernel(),
-                                       &nest_kernel(),
-                                       &dgemm_kernel(),
-                                       &peak_kernel(),
-                                       &bandwidth_kernel(),
-                                       &external_kernel()};
+    std::vector<const Kernel*> list = {
+        &stride_kernel(), &chase_kernel(), &visit_kernel(), &matmul_kernel(),    &matmul_vectorised_kernel(),
+        &nest_kernel(),   &dgemm_kernel(), &peak_kernel(),  &bandwidth_kernel(), &external_kernel()};
     for (const BlockKernel& kernel : of_blocks)
       list.push_back(&kernel);
     for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})

@@ -17,8 +17,8 @@ bool scaled(std::int64_t& to, std::int64_t by, std::int64_t factor) {
          to <= most_coefficient && to >= -most_coefficient;
 }
 
-/// The greatest value of `form` over the innermost `depth` loops, which it is bounded by in turn: variables are
-/// replaced by the ends of their loops (Fourier-Motzkin elimination), the innermost first.
+/// The greatest value of `form` over the innermost `depth` loops, which it is bounded by in turn: variables
+/// are replaced by the ends of their loops (Fourier-Motzkin elimination), the innermost first.
 std::optional<std::int64_t> eliminated(Affine form, const std::vector<Around>& loops, std::size_t depth) {
   if (depth == 0) return form.constant;
   const std::size_t v = depth - 1;

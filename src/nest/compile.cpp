@@ -43,10 +43,17 @@ std::optional<std::string> compiler() {
 
 // No library and no header of the system is needed.
 const std::vector<std::string>& compiler_options() {
-  static const std::vector<std::string> options = {
-      "-std=gnu11",        "-O2",  "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-unroll-loops",
-      "-ffp-contract=off", "-w",   "-shared",             "-fPIC",                   "-nostdlib",
-      "-fno-stack-protector"};
+  static const std::vector<std::string> options = {"-std=gnu11",
+                                                   "-O2",
+                                                   "-fno-tree-vectorize",
+                                                   "-fno-tree-slp-vectorize",
+                                                   "-fno-unroll-loops",
+                                                   "-ffp-contract=off",
+                                                   "-w",
+                                                   "-shared",
+                                                   "-fPIC",
+                                                   "-nostdlib",
+                                                   "-fno-stack-protector"};
   return options;
 }
 

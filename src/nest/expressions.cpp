@@ -54,8 +54,8 @@ void ExpressionReader::fail(const std::string& cause) const {
 }
 
 const Symbol* ExpressionReader::find(const std::string& name) const {
-  const auto found = std::find_if(scope_.rbegin(), scope_.rend(),
-                                  [&](const auto& entry) { return entry.first == name; });
+  const auto found =
+      std::find_if(scope_.rbegin(), scope_.rend(), [&](const auto& entry) { return entry.first == name; });
   return found == scope_.rend() ? nullptr : &found->second;
 }
 
@@ -81,8 +81,7 @@ std::string ExpressionReader::define(Symbol symbol) {
 }
 
 void ExpressionReader::count_term() {
-  if (++terms_ > most_terms)
-    fail(fmt::format("the expression has more than {} terms", most_terms));
+  if (++terms_ > most_terms) fail(fmt::format("the expression has more than {} terms", most_terms));
 }
 
 Index ExpressionReader::joined(Index::Kind kind, Index left, Index right, Spot at) {
@@ -251,8 +250,7 @@ Value ExpressionReader::value_name() {
   case Symbol::Kind::variable: break;
   }
   part.kind = Value::Kind::index;
-  part.index.kind =
-      symbol.kind == Symbol::Kind::variable ? Index::Kind::variable : Index::Kind::parameter;
+  part.index.kind = symbol.kind == Symbol::Kind::variable ? Index::Kind::variable : Index::Kind::parameter;
   part.index.number = static_cast<std::int64_t>(symbol.number);
   part.index.varies = symbol.kind == Symbol::Kind::variable;
   part.index.at = token.at;

@@ -68,7 +68,8 @@ private:
       const char* const type = name(type_of(array.type, types_));
       all += fmt::format("  volatile {}* const a{} = (volatile {}*)at->array[{}];\n", type, a, type, a);
       for (std::size_t d = 0; d < array.extents.size(); ++d)
-        if (d != contiguous(array)) all += fmt::format("  const i64 s{}_{} = at->stride[{}][{}];\n", a, d, a, d);
+        if (d != contiguous(array))
+          all += fmt::format("  const i64 s{}_{} = at->stride[{}][{}];\n", a, d, a, d);
     }
     return all + numbers_;
   }
@@ -85,8 +86,8 @@ private:
       }
       const auto& loop = std::get<Loop>(node);
       const std::size_t v = loop.variable;
-      line("for (i64 v{} = {}, e{} = {}; v{} < e{}; v{} += {}) {{", v, text(loop.first), v, text(loop.last), v,
-           v, v, text(loop.step));
+      line("for (i64 v{} = {}, e{} = {}; v{} < e{}; v{} += {}) {{", v, text(loop.first), v, text(loop.last),
+           v, v, v, text(loop.step));
       nodes(loop.body, depth + 1);
       depth_ = depth;
       line("}}");
@@ -185,7 +186,8 @@ private:
   std::string as(const Computed& value, Arithmetic arithmetic) {
     if (value.arithmetic == Arithmetic::number) return number(value.number, arithmetic);
     if (value.arithmetic == arithmetic) return value.name;
-    if (value.arithmetic == Arithmetic::whole) return fmt::format("({})(i64){}", c_type(arithmetic), value.name);
+    if (value.arithmetic == Arithmetic::whole)
+      return fmt::format("({})(i64){}", c_type(arithmetic), value.name);
     return fmt::format("({}){}", c_type(arithmetic), value.name);
   }
   /// A floating-point number is a variable of the function: as a constant it would be loaded from memory.

@@ -20,10 +20,10 @@ struct Context {
 };
 inline constexpr const char* function_name = "recount_nest";
 
-/// C11 with extensions of GCC that clang has, too. `void recount_nest(void* context)` makes exactly the accesses of
-/// the text to the arrays, in order, and its floating-point operations: accesses are volatile, numbers are
-/// opaque to the compiler, and an operation without a loaded operand has opaque ones. No name of the file is in
-/// it. Throws recount::Error (bad_input) as work_of() does.
+/// C11 with extensions of GCC that clang has, too. `void recount_nest(void* context)` makes exactly the
+/// accesses of the text to the arrays, in order, and its floating-point operations: accesses are volatile,
+/// numbers are opaque to the compiler, and an operation without a loaded operand has opaque ones. No name of
+/// the file is in it. Throws recount::Error (bad_input) as work_of() does.
 [[nodiscard]] std::string generate(const Definition& nest, const Types& types);
 
 } // namespace recount::nest

@@ -42,8 +42,7 @@ private:
   std::string end_of(const char* what) {
     if (is("}") || next().kind == Token::Kind::end) return {};
     if (took(";")) return next().kind == Token::Kind::newline ? next().text : "";
-    if (next().kind != Token::Kind::newline)
-      fail(fmt::format("unexpected in {}", what));
+    if (next().kind != Token::Kind::newline) fail(fmt::format("unexpected in {}", what));
     return take().text;
   }
   std::int64_t whole() {
@@ -68,8 +67,9 @@ private:
     if (took_word("from")) p.least = whole();
     if (took_word("to")) p.most = whole();
     if (p.least > p.fallback || p.fallback > p.most || p.most > most_value)
-      fail(at, fmt::format("{} = {} is not within {} to {}", p.name, p.fallback, p.least,
-                           std::min(p.most, most_value)),
+      fail(at,
+           fmt::format("{} = {} is not within {} to {}", p.name, p.fallback, p.least,
+                       std::min(p.most, most_value)),
            fmt::format("bounds are at most {}", most_value));
     p.prose = end_of("a parameter");
     nest_.parameters.push_back(std::move(p));
@@ -84,8 +84,7 @@ private:
     do {
       const auto type = parse_type(next().text);
       if (!type) fail("not a type: f64, f32, i64, i32, i16 or i8 is expected");
-      if (std::find(p.choices.begin(), p.choices.end(), *type) != p.choices.end())
-        fail("is given twice");
+      if (std::find(p.choices.begin(), p.choices.end(), *type) != p.choices.end()) fail("is given twice");
       p.choices.push_back(*type);
       take();
     } while (took_word("or"));
@@ -126,6 +125,7 @@ private:
   void node(std::vector<Node>& into) {
     if (took_word("for")) return loop(into);
     if (is("{")) fail("a block without a loop");
+    if (is_word("param") || is_word("type")) before_loops(next().at);
     statement(into);
   }
 
@@ -168,8 +168,7 @@ private:
   }
 
   void statement(std::vector<Node>& into) {
-    if (++statements_ > most_statements)
-      fail(fmt::format("more than {} statements", most_statements));
+    if (++statements_ > most_statements) fail(fmt::format("more than {} statements", most_statements));
     begin_expression();
     Statement made;
     made.at = next().at;
@@ -211,8 +210,7 @@ private:
     if (symbol == "-=") made.operation = Value::Kind::difference;
     if (symbol == "*=") made.operation = Value::Kind::product;
     if (symbol == "/=") made.operation = Value::Kind::quotient;
-    if ((symbol != "=" && !made.operation) || (made.declares && made.operation))
-      fail("\"=\" is expected");
+    if ((symbol != "=" && !made.operation) || (made.declares && made.operation)) fail("\"=\" is expected");
     take();
     skip_lines();
     made.value = value();

@@ -10,7 +10,7 @@ namespace recount::nest {
 
 /// At most, besides model::nest_depth loops and model::nest_arrays arrays.
 inline constexpr std::size_t most_bytes = 64 << 10, most_parameters = 16, most_statements = 256,
-                             most_scalars = 64, most_dimensions = 8, most_terms = 64;
+                             most_scalars = 64, most_dimensions = 8, most_terms = 256;
 /// Of a parameter without bounds.
 inline constexpr std::int64_t most_value = std::int64_t{1} << 40;
 

@@ -100,8 +100,7 @@ constexpr auto nothing_outside = [](model::Recorder&) {};
 /// Checks loops and subscripts, and estimates their number.
 class Point::Checker {
 public:
-  explicit Checker(Point& point)
-      : point_(point), nest_(point.nest_), at_(nest_, point.setting_.parameters) {}
+  explicit Checker(Point& point) : point_(point), nest_(point.nest_), at_(nest_, point.setting_.parameters) {}
 
   void body(const std::vector<Node>& nodes, double times, double most) {
     for (const Node& node : nodes)
@@ -130,7 +129,7 @@ private:
              "use smaller parameters");
     around.least = *least;
     around.greatest = std::min(*one, *other) - 1;
-    if (around.greatest < around.least) return; // no turn
+    if (around.greatest < around.least) return;  // no turn
     if (greatest(around.first, loops_) == least) // turns by equal steps from one value
       around.greatest -= (around.greatest - around.least) % around.step;
     const double step = static_cast<double>(around.step), first = middle(around.first);

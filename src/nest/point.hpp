@@ -41,8 +41,8 @@ public:
   [[nodiscard]] const Definition& definition() const { return nest_; }
   [[nodiscard]] const Setting& setting() const { return setting_; }
   [[nodiscard]] const std::vector<PlacedArray>& arrays() const { return arrays_; }
-  /// From the first element of the first array to the end of the last one. Each array begins `offset` bytes after
-  /// a page boundary, in the order of the file.
+  /// From the first element of the first array to the end of the last one. Each array begins `offset` bytes
+  /// after a page boundary, in the order of the file.
   [[nodiscard]] std::int64_t bytes() const;
   [[nodiscard]] const Estimate& estimate() const { return estimate_; }
 

@@ -15,8 +15,8 @@ using Types = std::vector<Type>;
   return name.choice ? types[*name.choice] : name.type;
 }
 
-/// Arithmetic is done in whole numbers of 64 bits that wrap, in f32 or in f64. A number takes the type of what it
-/// is combined with.
+/// Arithmetic is done in whole numbers of 64 bits that wrap, in f32 or in f64. A number takes the type of
+/// what it is combined with.
 enum class Arithmetic { number, whole, f32, f64 };
 [[nodiscard]] Arithmetic arithmetic_of(Type type);
 /// Of the result of an operation.

@@ -60,6 +60,22 @@ const std::vector<Recipe>& recipes() {
        count,
        false,
        true},
+      {{"nest-time", "time per access of loop nests against the parameter that takes most values",
+        "times (witness clock) of the kernel nest at two values of a number or more"},
+       "",
+       {},
+       time,
+       false,
+       false,
+       "nest"},
+      {{"nest-misses", "misses per access of loop nests against the parameter that takes most values",
+        "cache misses (witness perf, papi or model) of the kernel nest at two values of a number or more"},
+       "",
+       {},
+       count,
+       false,
+       false,
+       "nest"},
   };
   return all;
 }

@@ -135,11 +135,13 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   return marks;
 }
 
-Panel panel_of(const Recipe& recipe, const result::Results& results, const CurvesOfPanel& curves) {
+Panel panel_of(const Recipe& recipe, const result::Results& results, const std::string& x,
+               const CurvesOfPanel& curves) {
   const auto d = differences(curves);
   Panel panel;
-  panel.title = title_of(curves, d, recipe.x);
-  panel.x_title = recipe.x == "size" ? "working set" : recipe.x;
+  panel.title = title_of(curves, d, x);
+  panel.x_title = x == "size" && recipe.kernel.empty() ? "working set" : x;
+  if (!recipe.kernel.empty()) panel.x_along = Panel::Along::settings;
   panel.y_title = y_title(curves);
   panel.y_is_time = recipe.quantity == Recipe::Quantity::time;
   panel.y_is_share = recipe.quantity == Recipe::Quantity::count;
@@ -186,7 +188,7 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   Sheet sheet;
   sheet.name = recipe.entry.name;
   for (const auto& curves : panels)
-    sheet.panels.push_back(panel_of(recipe, results, curves));
+    sheet.panels.push_back(panel_of(recipe, results, selected.x, curves));
   write_caption(sheet, results, selected);
   return sheet;
 }

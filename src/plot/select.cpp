@@ -28,6 +28,20 @@ bool has(const result::Observation& o, const std::vector<std::string>& params) {
   });
 }
 
+/// The numeric parameter of a kernel that takes most values; the first by name of several.
+std::string most_varied(const result::Results& results, const std::string& kernel) {
+  std::map<std::string, std::set<std::int64_t>> values;
+  for (const auto& o : results.observations)
+    if (o.kernel == kernel)
+      for (const auto& [name, value] : o.params)
+        if (const auto* const number = std::get_if<std::int64_t>(&value); number && *number > 0)
+          values[name].insert(*number);
+  const auto most = std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  return most == values.end() ? "" : most->first;
+}
+
 /// Lower is preferred: counted before modelled, this machine's caches before a described machine's.
 int rank(const std::string& witness) {
   static const std::array<std::string, 4> order{"clock", "perf", "papi", "model"};
@@ -143,14 +157,16 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
     return !(records.contains(o.run) && result::is_reading(o)) && has(o, recipe.required) &&
-           of_quantity(recipe, o.metric) && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+           (recipe.kernel.empty() || recipe.kernel == o.kernel) && of_quantity(recipe, o.metric) &&
+           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };
   const result::Measure measure = [time](const result::Observation& o) {
     return time && o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
   };
   Selected s;
-  s.curves = result::curves(results, recipe.x, wanted, measure);
+  s.x = recipe.kernel.empty() ? recipe.x : most_varied(results, recipe.kernel);
+  s.curves = result::curves(results, s.x, wanted, measure);
   if (choice.metrics.empty()) {
     const auto metrics = default_metrics(recipe, s.curves);
     std::erase_if(s.curves, [&](const Curve& c) { return !contains(metrics, c.metric); });

@@ -15,11 +15,12 @@ namespace recount::plot {
 struct Recipe {
   enum class Quantity { time, count };
   Entry entry;
-  std::string x;                     ///< the parameter on the x axis, in bytes
+  std::string x;                     ///< the parameter on the x axis, in bytes; empty: see kernel
   std::vector<std::string> required; ///< parameters that every observation must have
   Quantity quantity = Quantity::time;
   bool panel_each = false; ///< a panel for each kernel, metric and witness; else they are curves
   bool capacities = false; ///< x can be held against cache sizes
+  std::string kernel = {}; ///< only this one; on the x axis is its number that takes most values
 };
 
 /// The recipes behind curve_figures(), in its order.
@@ -34,6 +35,7 @@ struct Selected {
   std::vector<result::Curve> curves; ///< each with at least one value
   std::vector<Missing> missing;
   std::vector<std::string> warnings;
+  std::string x; ///< the parameter on the x axis
 };
 
 /// The curves of the recipe: metrics and witnesses as chosen; by default the times of the clock, or the

@@ -15,16 +15,16 @@
 namespace recount::sweep {
 namespace {
 
-/// Of two passes: one fills the caches, the other counts. Measured on a virtual machine of two Xeon cores with the
-/// shipped nests on model:i7-9700~no-tlb, model:i7-9700 and model:i7-9700-l3.
+/// Of two passes: one fills the caches, the other counts. Measured on a virtual machine of two Xeon cores
+/// with the shipped nests on model:i7-9700~no-tlb, model:i7-9700 and model:i7-9700-l3.
 struct NestTime {
   double row, column; ///< nanoseconds per access that is replayed, along rows and in columns
   double turn;        ///< where equal work is simulated once: per turn of a loop that holds loops
 };
 constexpr NestTime bare{4.5, 35, 1200}, walking{4.5, 50, 4000};
 
-/// The turn is that of rows that start in 64 places of a page; with a third level it takes longer, and from so many
-/// turns on the recorded state exceeds the memory limit.
+/// The turn is that of rows that start in 64 places of a page; with a third level it takes longer, and from
+/// so many turns on the recorded state exceeds the memory limit.
 constexpr double places_of_turn = 64, factor_of_third_level = 3, most_turns_with_third_level = 1.4e6;
 constexpr double least_window = 2e5, most_window = 5e7, windows = 30; ///< of samples, in accesses
 
@@ -63,7 +63,8 @@ double seconds(const nest::Point& at, const model::MachineDescription& machine) 
 
 double nest_simulated_seconds(const Job& job) {
   try {
-    const auto machine = model::enough_for(model::machine(witness::modelled_machine(job.witness)), job.metrics);
+    const auto machine =
+        model::enough_for(model::machine(witness::modelled_machine(job.witness)), job.metrics);
     const auto& kernel = kernel::find_configured(job.kernel, job.point);
     const auto at = dynamic_cast<const kernel::NestKernel&>(kernel).at(job.point);
     return seconds(at, machine);

@@ -8,8 +8,8 @@
 
 namespace recount::kernel {
 
-/// Arrays hold small whole numbers from 1 on. Throws recount::Error: bad_input for more memory than is available,
-/// unavailable where nothing can be compiled.
+/// Arrays hold small whole numbers from 1 on. Throws recount::Error: bad_input for more memory than is
+/// available, unavailable where nothing can be compiled.
 [[nodiscard]] std::unique_ptr<Instance> nest_instance(const nest::Point& point, bool huge_pages);
 
 } // namespace recount::kernel

@@ -21,15 +21,16 @@
 namespace recount::kernel {
 namespace {
 
-/// Instructions of the stack that a compiler may add: registers saved and restored per call, and loop variables,
-/// bounds and pointers that do not fit the registers per turn of a loop that holds loops.
-constexpr double stack_per_call = 40, stack_per_turn = 8;
+/// Instructions of the stack that a compiler may add: registers saved and restored per call, and loop
+/// variables, bounds and pointers that do not fit the registers per turn of a loop that holds loops.
+constexpr double stack_per_call = 40, stack_per_turn = 12;
 
 std::string read_nest(const std::string& file) {
   std::error_code none;
   const auto status = std::filesystem::status(file, none);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    throw bad_input("--file " + file, "is not a regular file, and each run reads it", "write the nest to a file");
+    throw bad_input("--file " + file, "is not a regular file, and each run reads it",
+                    "write the nest to a file");
   if (std::filesystem::file_size(file, none) > nest::most_bytes && !none)
     throw bad_input("--file " + file, fmt::format("has more than {} bytes", nest::most_bytes));
   if (auto text = base::read_file(file)) return *std::move(text);
@@ -40,8 +41,8 @@ std::string read_nest(const std::string& file) {
 } // namespace
 
 std::vector<Parameter> NestKernel::common_parameters(const std::string& file, const std::string& digest) {
-  return {text_parameter("file", "the nest, in the format of recount-nest(5); its parameters are options, too",
-                         file),
+  return {text_parameter("file",
+                         "the nest, in the format of recount-nest(5); its parameters are options, too", file),
           text_parameter("digest", "of the text of the file; filled in by recount", digest),
           number_parameter("offset",
                            "bytes from a page boundary to the first element of each array, a multiple of it",

@@ -33,7 +33,8 @@ void add_memory(Tally& tally, const ZydisDecodedInstruction& instruction, Operan
 
 /// `v?OP[sp][sdh]`: packed or scalar, single, double or half.
 void add_floating(Tally& tally, const std::string& name, Operands operands) {
-  static const std::regex form("v?(add|mul|div|sqrt|rcp(?:14)?|fn?m(?:add|sub)(?:132|213|231))([sp])([sdh])");
+  static const std::regex form(
+      "v?(add|sub|mul|div|sqrt|rcp(?:14)?|fn?m(?:add|sub)(?:132|213|231))([sp])([sdh])");
   std::smatch match;
   if (!std::regex_match(name, match, form)) return;
   const std::string op = match[1];
@@ -43,12 +44,12 @@ void add_floating(Tally& tally, const std::string& name, Operands operands) {
   const int lanes = packed ? operands[0].size / bits : 1;
   const bool fused = op[0] == 'f';
   tally.fp = 1;
-  (fused          ? tally.fmas
-   : op == "add"  ? tally.adds
-   : op == "mul"  ? tally.multiplies
-   : op == "div"  ? tally.divides
-   : op == "sqrt" ? tally.roots
-                  : tally.inversions) = 1;
+  (fused                        ? tally.fmas
+   : op == "add" || op == "sub" ? tally.adds
+   : op == "mul"                ? tally.multiplies
+   : op == "div"                ? tally.divides
+   : op == "sqrt"               ? tally.roots
+                                : tally.inversions) = 1;
   (element == 'h'   ? tally.half_ops
    : element == 's' ? tally.single_ops
                     : tally.double_ops) = fused ? 2 * lanes : lanes;

@@ -32,7 +32,7 @@ kernel::NestKernel shipped(const std::string& name) {
 
 bool no_compiler() {
   if (nest::cannot_compile().empty()) return false;
-  skip(nest::cannot_compile());
+  test::skip(nest::cannot_compile());
   return true;
 }
 
@@ -73,7 +73,12 @@ const std::vector<Shipped> all_shipped = {
     {"triangular-solve", {{"n", of(40)}}},
     {"convolution", {{"inputs", of(4)}, {"outputs", of(3)}, {"height", of(6)}, {"width", of(7)}}},
     {"convolution",
-     {{"inputs", of(4)}, {"outputs", of(3)}, {"height", of(6)}, {"width", of(7)}, {"element", i8}, {"total", i32}}}};
+     {{"inputs", of(4)},
+      {"outputs", of(3)},
+      {"height", of(6)},
+      {"width", of(7)},
+      {"element", i8},
+      {"total", i32}}}};
 
 template <class T>
 void check_product(const std::string& name, const std::string& element) {
@@ -115,7 +120,7 @@ BOOST_DATA_TEST_CASE(the_product_is_right,
 
 BOOST_DATA_TEST_CASE(the_processor_executes_what_the_text_says, data::make(all_shipped), one) {
   if (no_compiler()) return;
-  if (const std::string reason = cannot_step(); !reason.empty()) return skip(reason);
+  if (const std::string reason = cannot_step(); !reason.empty()) return test::skip(reason);
   const kernel::NestKernel kernel = shipped(one.name);
   const auto instance = kernel.prepare(one.point);
   const kernel::Tally tally = executed(instance->region());
@@ -139,7 +144,8 @@ BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Chance chance(seed);
-    const RandomWrittenNest random(chance, {nest::Type::f64, nest::Type::i64, nest::Type::i16, nest::Type::i8});
+    const RandomWrittenNest random(chance,
+                                   {nest::Type::f64, nest::Type::i64, nest::Type::i16, nest::Type::i8});
     const written::Nest& nest = random.nest();
     const std::string text = written::Writer(nest).text();
     BOOST_TEST_CONTEXT("seed " << seed << "\n" << text) {
@@ -192,8 +198,9 @@ BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
 }
 
 BOOST_AUTO_TEST_CASE(no_name_of_the_file_reaches_the_compiler) {
-  const auto nest = nest::parse("system.nest", "param evil = 3\nf64 asm_goto[evil]\nfor system in 0:evil { f64 "
-                                               "__attribute__ = 2 asm_goto[system] = __attribute__ }\n");
+  const auto nest =
+      nest::parse("system.nest", "param evil = 3\nf64 asm_goto[evil]\nfor system in 0:evil { f64 "
+                                 "__attribute__ = 2 asm_goto[system] = __attribute__ }\n");
   const std::string code = nest::generate(nest, {});
   for (const char* name : {"evil", "asm_goto", "system", "__attribute__"})
     BOOST_TEST(code.find(name) == code.npos, name);

@@ -43,7 +43,8 @@ private:
   }
   written::Element element() {
     written::Element made;
-    made.array = static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(nest_.arrays.size()) - 1));
+    made.array =
+        static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(nest_.arrays.size()) - 1));
     for (std::size_t d = 0; d < nest_.arrays[made.array].extents.size(); ++d)
       made.subscripts.push_back(linear(2));
     return made;
@@ -127,8 +128,8 @@ private:
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> low, high;
     written::Interpreter meaning(nest_);
     meaning.subscript = [&](std::size_t array, std::size_t dimension, std::int64_t at) {
-      auto& least = low[{array, dimension}];
-      auto& most = high[{array, dimension}];
+      auto& least = low.try_emplace({array, dimension}, at).first->second;
+      auto& most = high.try_emplace({array, dimension}, at).first->second;
       least = std::min(least, at);
       most = std::max(most, at);
     };

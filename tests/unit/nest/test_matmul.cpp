@@ -1,4 +1,5 @@
-// The shipped matrix products against the built-in kernel: equal counts in every cache and TLB, and equal states.
+// The shipped matrix products against the built-in kernel: equal counts in every cache and TLB, and equal
+// states.
 #include "base/text.hpp"
 #include "kernel/nest/nest_kernel.hpp"
 #include "model/machine.hpp"
@@ -25,14 +26,15 @@ const kernel::NestKernel shipped(const std::string& name) {
 
 const std::vector<std::string> variants = {"ijk", "ijk-mem", "ikj", "transposed", "blocked"};
 const std::vector<std::string> elements = {"f64", "i16"};
-const std::vector<std::string> machines = {"i7-9700",   "i7-9700~no-tlb", "i7-9700-l3", "i7-9700-prefetch",
-                                           "ryzen-3700x", "cortex-a57",   "xeon-8180",
-                                           "i7-9700~pages=random"};
+const std::vector<std::string> machines = {"i7-9700",          "i7-9700~no-tlb",      "i7-9700-l3",
+                                           "i7-9700-prefetch", "ryzen-3700x",         "cortex-a57",
+                                           "xeon-8180",        "i7-9700~pages=random"};
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_nest_counts_as_the_kernel, data::make(variants) * data::make(elements) * data::make(machines),
-                     variant, element, machine) {
+BOOST_DATA_TEST_CASE(a_nest_counts_as_the_kernel,
+                     data::make(variants) * data::make(elements) * data::make(machines), variant, element,
+                     machine) {
   const kernel::NestKernel nest = shipped("gemm-" + variant);
   for (const std::int64_t n : {13, 64, 90}) {
     const result::Params same = {{"n", n}, {"element", element}, {"offset", std::int64_t{n == 64 ? 0 : 16}}};

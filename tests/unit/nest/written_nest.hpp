@@ -1,5 +1,5 @@
-// A nest as the tests see it: written down as text, and executed the way recount-nest(5) defines it. Knows nothing of
-// the parser.
+// A nest as the tests see it: written down as text, and executed the way recount-nest(5) defines it. Knows
+// nothing of the parser.
 #pragma once
 
 #include "nest/definition.hpp"
@@ -33,10 +33,13 @@ struct Linear {
     for (const auto& [factor, name] : terms) {
       if (!all.empty() || factor < 0) all += factor < 0 ? " - " : " + ";
       const std::int64_t size = factor < 0 ? -factor : factor;
-      all += size == 1 ? name : size % 2 == 0 ? std::to_string(size) + " * " + name : name + "*" + std::to_string(size);
+      all += size == 1       ? name
+             : size % 2 == 0 ? std::to_string(size) + " * " + name
+                             : name + "*" + std::to_string(size);
     }
     if (all.empty()) return std::to_string(constant);
-    if (constant != 0) all += (constant < 0 ? " - " : " + ") + std::to_string(constant < 0 ? -constant : constant);
+    if (constant != 0)
+      all += (constant < 0 ? " - " : " + ") + std::to_string(constant < 0 ? -constant : constant);
     return all;
   }
 };
@@ -54,7 +57,7 @@ struct Element {
 };
 
 struct Value {
-  char kind = 'n';    ///< n number, e element, s scalar, or the operation
+  char kind = 'n'; ///< n number, e element, s scalar, or the operation
   double number = 0;
   Element element;
   std::string scalar;
@@ -130,7 +133,8 @@ private:
   }
   void write(const Statement& one) {
     if (one.declares) out_ << recount::nest::name(nest_.type) << " ";
-    out_ << (one.to_element ? text(one.element) : one.scalar) << " " << one.sign << " " << text(one.value) << "\n";
+    out_ << (one.to_element ? text(one.element) : one.scalar) << " " << one.sign << " " << text(one.value)
+         << "\n";
   }
   std::string text(const Element& element) const {
     std::string all = nest_.arrays[element.array].name;
