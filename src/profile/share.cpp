@@ -1,5 +1,6 @@
 // Apart, since Boost.Math takes long to compile.
 #include "profile/rows.hpp"
+#include "statistics/policy.hpp"
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
@@ -12,7 +13,7 @@ Share share_of(double k, double n) {
   k = std::clamp(k, 0.0, n);
   share.value = k / n;
   constexpr double tail = 0.025;
-  using Binomial = boost::math::binomial_distribution<double>;
+  using Binomial = boost::math::binomial_distribution<double, statistics::Double>;
   share.low = k > 0 ? Binomial::find_lower_bound_on_p(n, k, tail) : 0;
   share.high = k < n ? Binomial::find_upper_bound_on_p(n, k, tail) : 1;
   return share;

@@ -142,6 +142,10 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
     for (const std::string& name : names.empty() ? default_names(rows.machine) : names)
       plan.rows.push_back(row_of(name, witness, rows.machine));
     rows.count = plan.rows.size() - rows.first;
+    names.clear();
+    for (std::size_t r = rows.first; r < plan.rows.size(); ++r)
+      names.push_back(plan.rows[r].name);
+    rows.machine = model::enough_for(std::move(rows.machine), names);
   }
   if (!all.empty())
     plan.notes.emplace_back("modelled: simulated, not measured; user mode, data accesses; each process has "

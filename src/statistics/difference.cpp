@@ -1,4 +1,5 @@
 #include "statistics/difference.hpp"
+#include "statistics/policy.hpp"
 
 #include "statistics/statistics.hpp"
 
@@ -37,7 +38,7 @@ double welch(const std::vector<double>& a, const std::vector<double>& b) {
   if (error == 0) return away == 0 ? 1 : 0;
   const double freedom = error * error / (x.error * x.error / x.freedom + y.error * y.error / y.freedom);
   // Of Student's t with f degrees of freedom: P(|T| > t) = I(f / (f + t^2); f / 2, 1 / 2).
-  return boost::math::ibeta(freedom / 2, 0.5, freedom / (freedom + away * away / error));
+  return boost::math::ibeta(freedom / 2, 0.5, freedom / (freedom + away * away / error), Double());
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "statistics/node_scores.hpp"
+#include "statistics/policy.hpp"
 
 #include "statistics/statistics.hpp"
 
@@ -31,7 +32,7 @@ double score_limit(std::size_t nodes, std::size_t comparisons) {
   const auto tests = static_cast<double>(nodes * std::max<std::size_t>(1, comparisons));
   const double freedom = std::max(1.0, std::floor(static_cast<double>(nodes) / 2));
   // P(|T| > t) = I(f / (f + t^2); f / 2, 1 / 2), solved for t.
-  const double x = boost::math::ibeta_inv(freedom / 2, 0.5, 0.05 / tests);
+  const double x = boost::math::ibeta_inv(freedom / 2, 0.5, 0.05 / tests, Double());
   return std::max(3.5, std::sqrt(freedom * (1 - x) / x));
 }
 

@@ -1,0 +1,117 @@
+// The compiled loops of the built-in kernels, executed under the tool, count what the built-in model counts.
+#include "kernel/kernels.hpp"
+#include "model/metrics.hpp"
+#include "process/child.hpp"
+#include "skip.hpp"
+#include "trace/channel.hpp"
+#include "trace/decoder.hpp"
+#include "trace/simulation.hpp"
+#include "trace/tool.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using namespace recount;
+
+/// Simulates the accesses to the kernel's data within its section, as if these were at the assumed base.
+class Rebased {
+public:
+  explicit Rebased(model::Hierarchy& caches) : caches_(&caches) {}
+  void block(const trace::Blocks::Block&) {}
+  void left(unsigned) {}
+  template <bool store>
+  void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
+    if (address - base_ >= bytes_) return;
+    const std::uint64_t there = address - base_ + kernel::assumed_base;
+    store ? caches_->store(there, bytes) : caches_->load(there, bytes);
+  }
+  void thread(std::uint64_t) {}
+  void module(const trace::Module&) {}
+  void undecoded(const trace::Undecoded&) {}
+  void section(std::string_view text) {
+    bytes_ = 0;
+    const std::string name(text.substr(text.rfind(' ') + 1));
+    unsigned long long base = 0, bytes = 0;
+    if (!text.starts_with("begin") || std::sscanf(name.c_str(), "%llx+%llx", &base, &bytes) != 2) return;
+    base_ = base;
+    bytes_ = bytes;
+  }
+  void heap(std::span<const std::uint64_t>) {}
+  [[nodiscard]] std::unique_ptr<Rebased> forked() const { return std::make_unique<Rebased>(*caches_); }
+
+private:
+  model::Hierarchy* caches_;
+  std::uint64_t base_ = 0, bytes_ = 0;
+};
+
+/// Executes the program under the tool.
+void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& caches) {
+  trace::Channel channel;
+  trace::Blocks blocks;
+  constexpr int sections = 3;
+  const auto tool = trace::tool_command(command, {channel.name(), sections});
+  process::Spawn spawn{tool.argv};
+  spawn.environment = tool.environment;
+  spawn.environment.emplace_back("RECOUNT_SECTIONS_FD", std::to_string(sections));
+  spawn.descriptors = {{STDERR_FILENO, sections}};
+  process::Child child(spawn);
+  const trace::Channel::Begin begin = [&] {
+    return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
+  };
+  const trace::Channel::End end = [](trace::Reader&) {};
+  std::optional<process::Exit> exit;
+  while (!(exit = child.wait_for(std::chrono::milliseconds(0))))
+    channel.read(begin, end, 20);
+  BOOST_TEST(channel.finish(begin, end) == 0);
+  BOOST_TEST(channel.damaged() == 0);
+  BOOST_TEST_REQUIRE(exit->ok(), process::describe(*exit));
+}
+
+std::vector<std::string> command_of(const result::Params& point) {
+  std::vector<std::string> words{KERNEL_PROGRAM, "matmul"};
+  for (const auto& [name, value] : point)
+    words.push_back(name + "=" +
+                    (std::holds_alternative<std::string>(value)
+                         ? std::get<std::string>(value)
+                         : std::to_string(std::get<std::int64_t>(value))));
+  return words;
+}
+
+void compare(const result::Params& given, const std::string& machine) {
+  const kernel::Kernel& matmul = kernel::find("matmul");
+  const auto point = kernel::complete(matmul, given);
+  model::Hierarchy traced(model::machine(machine)), built_in(model::machine(machine));
+  trace_kernel(command_of(given), traced);
+  matmul.simulate(point, built_in);
+  const auto expected = model::metrics(built_in), counted = model::metrics(traced);
+  BOOST_TEST(expected.at("PAPI_L1_DCM") > 0);
+  for (const auto& [name, value] : expected)
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(counted.at(name) == value);
+}
+
+/// Why nothing can be traced here; empty: it can.
+std::string untraceable() {
+  ::setenv("RECOUNT_LIBEXEC", TRACE_TOOL, 1);
+  return trace::untraceable();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_variant_of_matmul_for_two_element_types) {
+  if (const std::string why = untraceable(); !why.empty()) return test::skip(why);
+  for (const char* variant : {"ijk", "ijk-mem", "ikj", "transposed", "blocked"})
+    for (const char* element : {"f64", "i16"})
+      BOOST_TEST_CONTEXT(variant << " " << element)
+  compare({{"variant", variant}, {"element", element}, {"n", std::int64_t{93}}}, "i7-9700-l3");
+}
+
+BOOST_AUTO_TEST_CASE(levels_beyond_the_first_and_tlbs) {
+  if (const std::string why = untraceable(); !why.empty()) return test::skip(why);
+  for (const char* machine : {"i7-9700-l3", "i7-9700-prefetch", "i7-2600", "ryzen-3700x"})
+    BOOST_TEST_CONTEXT(machine)
+  compare({{"variant", "ijk"}, {"element", "f64"}, {"n", std::int64_t{181}}}, machine);
+}
