@@ -3,6 +3,7 @@
 #include "base/random.hpp"
 #include "caches/infer/cached_sampler.hpp"
 #include "caches/infer/colour_looks.hpp"
+#include "caches/infer/colour_number.hpp"
 #include "caches/infer/colour_sets.hpp"
 #include "statistics/statistics.hpp"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -19,15 +21,23 @@ namespace recount::caches {
 namespace {
 
 constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
+constexpr double half_of_overflow = 0.45,
+                 most_overflow = 4;       ///< of whole pages, which are an average over sets
 constexpr std::size_t most_together = 12; ///< pages tried together
 constexpr std::size_t first_prefix = 24;
+constexpr std::size_t usual_group = 10;   ///< pages, where none is known yet
 constexpr std::size_t groups_to_read = 6; ///< for each set of the level above that their lines fall into
+constexpr std::size_t least_groups = 8, more_groups = 4;
+constexpr double sure_of_number = 0.9995; ///< probability at which no more colours are searched for
 constexpr std::size_t enough_groups = 3;  ///< fewer may be noise
-constexpr double step_seen = 0.7; ///< of the step to the level, at least, where the first level holds no line
-constexpr double unlikely = 4;    ///< roots of the usual number of pages that a colour is off: noise
+/// Of the step to the level, at least and at most, where the first level holds no line.
+constexpr double step_seen = 0.7, step_at_most = 1.1;
+constexpr double unlikely = 4;       ///< roots of the usual number of pages that a colour is off: noise
 constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
 constexpr int passes_again = 4;
 constexpr std::uint64_t most_searches = 3;
+constexpr int looks_at_lines = 5;
+constexpr double same_rise = 0.6; ///< of the time that all lines of pages show, beyond the capacity
 
 /// One search.
 class ColourSearch : ColourLooks {
@@ -38,19 +48,15 @@ public:
   PageColours run() {
     Pages rest(static_cast<std::size_t>(task_.pages));
     std::iota(rest.begin(), rest.end(), std::int64_t{0});
+    map_all();
     shuffle_pages(rest, random_);
+    sample_.assign(rest.end() - task_.sample, rest.end());
+    rest.resize(rest.size() - sample_.size());
     std::string incomplete;
     try {
       set_aside(rest);
-      find_groups(rest, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
-      join_twins();
-      drop_odd_sizes();
-      read_groups();
-      find_groups(rest, found_.size() + rest.size());
-      join_twins();
-      drop_odd_sizes();
+      find_enough_groups(rest);
       if (dropped_ > 0) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
-      std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
     } catch (const NoSharedSet&) {
       throw;
     } catch (const Unknown& unknown) {
@@ -63,29 +69,58 @@ public:
     if (found_.empty())
       throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
     const std::int64_t tried = task_.pages - std::ssize(aside_);
-    return {task_.offset, tried, std::ssize(rest), {}, found_, members_, task_.whole, readings_, incomplete};
+    return {task_.offset, tried,      std::ssize(rest) + std::ssize(sample_),
+            {},           found_,     members_,
+            task_.whole,  readings_,  incomplete,
+            task_.sample, in_sample()};
   }
 
 private:
-  /// A few groups tell the ways: their readings come first, while there is time for them.
+  /// Before the first look, so that all looks have the same pages.
+  void map_all() {
+    const auto last = static_cast<std::uint64_t>((task_.pages - 1) * task_.page);
+    static_cast<void>(sampler_.glance(std::span(&last, 1), true));
+  }
+
+  /// A few groups tell the ways, and their share of the sample how many there are: their readings come first,
+  /// while there is time for them.
+  void find_enough_groups(Pages& rest) {
+    std::size_t wanted =
+        std::max(least_groups, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
+    for (bool all = false; !all; wanted = found_.size() + more_groups) {
+      all = find_groups(rest, wanted);
+      drop_odd_sizes();
+      if (readings_.empty()) read_groups();
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample()).probability >= sure_of_number)
+        return;
+    }
+    std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
+  }
+
+  [[nodiscard]] std::int64_t in_sample() const {
+    return std::accumulate(from_sample_.begin(), from_sample_.end(), std::int64_t{0});
+  }
+
   void read_groups() {
-    PageColours some{task_.offset, task_.pages, 0, {}, found_, members_, task_.whole, {}, {}};
-    measure_colour_readings(sampler_, some, task_);
+    PageColours some{task_.offset, task_.pages, 0, {}, found_, members_, task_.whole, {}, {}, 0, 0};
+    measure_colour_readings(sampler_, some, task_, sample_);
     readings_ = some.readings;
     firm_ = found_.size();
   }
 
-  void find_groups(Pages& rest, std::size_t most) {
-    for (int failures = 0; found_.size() < most && overflows(rest);) {
+  /// Whether no pages are left that overflow a set.
+  bool find_groups(Pages& rest, std::size_t most) {
+    for (int failures = 0; found_.size() < most;) {
+      if (!overflows(rest)) return true;
       const auto smallest = reduce(shortest_prefix(rest));
-      if (smallest) {
-        take(*smallest, rest);
+      if (smallest && take(*smallest, rest)) {
         failures = 0;
         continue;
       }
       if (++failures > failures_allowed) throw Unknown{"too much noise to tell which pages share a set"};
       shuffle_pages(rest, random_);
     }
+    return false;
   }
 
   Pages shortest_prefix(const Pages& pages) {
@@ -103,6 +138,7 @@ private:
       (overflows({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(middle)}) ? over : fits) =
           middle;
     }
+    remember_fitting({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(fits)});
     return {pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(over)};
   }
 
@@ -122,7 +158,8 @@ private:
   /// page too many, the rest no longer overflows: it goes back to the pages before.
   std::optional<Pages> reduce(Pages pages) {
     int failures = 0;
-    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / 20);;) {
+    const std::size_t group = found_.empty() ? usual_group : found_.front().size();
+    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / group / 2);;) {
       Pages fewer = taken_out(pages, chunk);
       if (!overflows(fewer)) {
         if (++failures > passes_again) return {};
@@ -130,28 +167,49 @@ private:
       }
       const bool minimal = chunk == 1 && fewer.size() == pages.size();
       pages = std::move(fewer);
-      if (minimal) return pages;
+      if (minimal) return !task_.whole || needs_each(pages) ? std::optional(pages) : std::nullopt;
       chunk = std::max<std::size_t>(1, chunk / 2);
     }
   }
 
-  /// Takes a colour out of the rest: all pages that in the place of one of `smallest` make it overflow, too.
-  void take(const Pages& smallest, Pages& rest) {
+  /// Takes a colour out of the rest and out of the sample: all pages that in the place of one of `smallest`
+  /// make it overflow, too. False if it is a colour known before, of which noise had kept pages in the rest.
+  bool take(const Pages& smallest, Pages& rest) {
     // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
-    overflow_ = std::max(overflow_, typical_overflow * leaving(smallest));
+    learn_overflow(smallest);
     std::erase_if(rest,
                   [&](std::int64_t page) { return std::ranges::find(smallest, page) != smallest.end(); });
-    const std::size_t chunk = most_together;
-    Pages members = smallest, others;
-    for (std::size_t from = 0; from < rest.size(); from += chunk) {
-      const std::size_t end = std::min(from + chunk, rest.size());
-      sort_out(
-          {rest.begin() + static_cast<std::ptrdiff_t>(from), rest.begin() + static_cast<std::ptrdiff_t>(end)},
-          smallest, chunk, members, others);
-    }
-    rest = others;
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (belongs_after_all(smallest.front(), found_[i]) || belongs_after_all(found_[i].front(), smallest)) {
+        members_[i].insert(members_[i].end(), smallest.begin(), smallest.end());
+        return false;
+      }
+    Pages members = smallest;
+    rest = others_of(rest, smallest, members);
+    const std::size_t before = members.size();
+    sample_ = others_of(sample_, smallest, members);
     found_.push_back(smallest);
+    from_sample_.push_back(std::ssize(members) - static_cast<std::ptrdiff_t>(before));
     members_.push_back(members);
+    return true;
+  }
+
+  void learn_overflow(const Pages& smallest) {
+    const double lost = std::min({leaving(smallest), leaving(smallest), leaving(smallest)});
+    overflow_ = task_.whole ? std::clamp(half_of_overflow * lost, least_learned, most_overflow)
+                            : std::max(overflow_, typical_overflow * lost);
+  }
+
+  /// Adds the pages of the group's colour to the members, and gives the others.
+  Pages others_of(const Pages& pages, const Pages& group, Pages& members) {
+    Pages others;
+    for (std::size_t from = 0; from < pages.size(); from += most_together) {
+      const std::size_t end = std::min(from + most_together, pages.size());
+      sort_out({pages.begin() + static_cast<std::ptrdiff_t>(from),
+                pages.begin() + static_cast<std::ptrdiff_t>(end)},
+               group, most_together, members, others);
+    }
+    return others;
   }
 
   /// Sorts candidates into members of the group's colour and others, many at a time: a full set of the group
@@ -181,10 +239,15 @@ private:
     for (std::size_t i = candidates.size(); i < chunk && i - candidates.size() < others.size(); ++i)
       tried.push_back(others[others.size() - 1 - (i - candidates.size())]);
     const auto visits = static_cast<double>(tried.size() + aside_.size());
+    if (task_.whole) return overflows(tried);
+    // Of as many pages: with more of them than a TLB has entries, every visit takes longer.
+    const double plain = plain_of(tried);
+    double& least = least_.try_emplace(tried.size(), std::numeric_limits<double>::infinity()).first->second;
     const auto over = [&](Look look) {
       const double ns = visit_time(tried, Lines::together, look);
-      fitting_ = std::min(fitting_, ns);
-      return (ns - std::max(fitting_, plain_ + step_seen * step_)) * visits >= overflow_ / 2 * penalty_;
+      least = std::min(least, ns);
+      const double fitting = std::clamp(least, plain + step_seen * step_, plain + step_at_most * step_);
+      return (ns - fitting) * visits >= overflow_ / 2 * penalty_;
     };
     return over(Look::quick) && over(Look::thorough);
   }
@@ -199,36 +262,6 @@ private:
     return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
   }
 
-  /// Pages of a colour found before that noise had kept out of it are no new colour; a group that no longer
-  /// overflows is none.
-  void join_twins() {
-    std::vector<Pages> different, members;
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      const Pages& group = found_[i];
-      if (i < firm_) {
-        different.push_back(group);
-        members.push_back(members_[i]);
-        continue;
-      }
-      if (!overflows(group)) {
-        ++dropped_;
-        continue;
-      }
-      const auto twin = std::ranges::find_if(different, [&](const Pages& other) {
-        return belongs_after_all(group.front(), other) || belongs_after_all(other.front(), group);
-      });
-      if (twin == different.end()) {
-        different.push_back(group);
-        members.push_back(members_[i]);
-      } else {
-        Pages& joined = members[static_cast<std::size_t>(twin - different.begin())];
-        joined.insert(joined.end(), members_[i].begin(), members_[i].end());
-      }
-    }
-    found_ = different;
-    members_ = members;
-  }
-
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
   void drop_odd_sizes() {
     if (members_.empty()) return;
@@ -241,11 +274,14 @@ private:
       ++dropped_;
       found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
       members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
+      from_sample_.erase(from_sample_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
-  double fitting_ = std::numeric_limits<double>::infinity(); ///< ns a visit when nothing leaves
+  std::map<std::size_t, double> least_; ///< ns a visit when nothing leaves, by the number of pages
+  Pages sample_;                        ///< pages of it that have no known colour
   std::vector<Pages> found_, members_;
+  std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
   std::vector<ColourReading> readings_;
   std::size_t firm_ = 0; ///< groups that have readings
   int dropped_ = 0;      ///< groups that turned out to be none
@@ -253,7 +289,8 @@ private:
 
 /// Several searches, until one finds something.
 PageColours searched(Sampler& sampler, const ColourTask& task) {
-  PageColours none{task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {}, {}};
+  PageColours none{task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {},
+                   {},          0,          0};
   for (std::uint64_t search = 0; search < most_searches; ++search) {
     ColourTask another = task;
     another.seed += search;
@@ -272,16 +309,41 @@ PageColours searched(Sampler& sampler, const ColourTask& task) {
 
 } // namespace
 
+ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
+  const std::int64_t few = 2 * task.ways_above + 2, all_lines = task.page / task.line;
+  const std::int64_t many = std::max(2 * few, std::min(task.pages, task.capacity * 3 / 2));
+  std::uint64_t random = task.seed;
+  const auto rise_with = [&](std::int64_t lines, std::int64_t apart) {
+    task.whole = true;
+    task.lines = lines;
+    task.apart = apart;
+    const auto time_of_pages = [&](std::int64_t count) {
+      Pages pages(static_cast<std::size_t>(count));
+      std::iota(pages.begin(), pages.end(), std::int64_t{0});
+      double least = std::numeric_limits<double>::infinity();
+      for (int look = 0; look < looks_at_lines; ++look)
+        least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random)));
+      return least;
+    };
+    return time_of_pages(many) - time_of_pages(few);
+  };
+  const double of_all = std::min(rise_with(all_lines, task.line), task.penalty);
+  for (std::int64_t lines = 2; lines < all_lines && !sampler.out_of_time(); lines *= 2)
+    for (const std::int64_t apart : {task.page / lines, task.line})
+      if (rise_with(lines, apart) > same_rise * of_all) return task;
+  task.lines = all_lines;
+  task.apart = task.line;
+  return task;
+}
+
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   const std::uint64_t place = 0;
   if (sampler.glance(std::span(&place, 1)) < 0)
-    return {task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {}, {}};
+    return {task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {}, {}, 0, 0};
   PageColours found = searched(sampler, task);
   if ((found.unknown.empty() && found.smallest.size() >= enough_groups) || sampler.out_of_time())
     return found;
-  ColourTask whole = task;
-  whole.whole = true;
-  PageColours by_pages = searched(sampler, whole);
+  PageColours by_pages = searched(sampler, with_fewest_lines(sampler, task));
   if (by_pages.smallest.size() > found.smallest.size()) return by_pages;
   if (found.smallest.empty()) found.unknown += "; whole pages: " + by_pages.unknown;
   return found;

@@ -1,6 +1,7 @@
 #include "caches/infer/colour_sets.hpp"
 
 #include "base/format.hpp"
+#include "caches/infer/colour_number.hpp"
 #include "caches/infer/pairs.hpp"
 #include "caches/infer/properties.hpp"
 
@@ -27,6 +28,19 @@ constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / c
 
 constexpr double sure = 0.999;          ///< probability of a value at high confidence
 constexpr double neighbour_rise = 1.15; ///< of the time of pairs, beyond what the line explains
+
+constexpr double least_number_probability =
+    0.99; ///< of a number of colours that is stated without an interval
+
+std::string rare_text(double probability) {
+  return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
+}
+
+/// So that the interval of the number lies within.
+double tolerance_of_number(const ColourNumber& number) {
+  const auto best = static_cast<double>(number.colours);
+  return std::max(static_cast<double>(number.most) / best - 1, 1 - static_cast<double>(number.least) / best);
+}
 
 std::string in_bytes(double bytes) {
   return base::format_bytes(std::round(bytes / 1024) * 1024);
@@ -192,7 +206,7 @@ private:
         "of {} "
         "colours: {} ways. Probability of another number: {}.",
         found.pages, ways, level_.name, ways + 1, sets.with_ways, sets.trials.size(), ways,
-        sets.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - sets.probability)));
+        rare_text(1 - sets.probability)));
     p.evidence = fmt::format("lines of one page colour that fit: {}, in {} of {} colours", ways,
                              sets.with_ways, sets.trials.size());
   }
@@ -207,15 +221,25 @@ private:
     // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
     const bool all_pages = static_cast<double>(found.pages) < members * (1 + 0.5 / groups);
     const bool complete = found.incomplete.empty() && 2 * found.left_over <= *sets.ways && all_pages;
+    const ColourNumber number = number_of_colours(std::ssize(found.members), found.sample, found.in_sample);
+    const bool counted = number.probability >= least_number_probability;
     // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
-    const double colours =
-        complete ? groups : std::max(groups, static_cast<double>(found.pages) * groups / members);
+    const double colours = complete ? groups
+                           : number.colours > 0
+                               ? static_cast<double>(number.colours)
+                               : std::max(groups, static_cast<double>(found.pages) * groups / members);
     Property& p = level_.capacity;
     p.value = colours * ways * page;
-    p.tolerance = tolerance_of_colours(complete, groups, members);
+    p.tolerance = complete || number.colours == 0 ? tolerance_of_colours(complete, groups, members)
+                  : counted                       ? 0
+                                                  : tolerance_of_number(number);
     const bool crossing_agrees =
         crossing_ > crossing_least * *p.value && crossing_ < crossing_most * *p.value;
-    p.confidence = !complete ? Confidence::low : crossing_agrees ? level_.ways.confidence : Confidence::low;
+    const bool contradicted = crossing_ > 0 && !crossing_agrees;
+    const bool sure_of_number = complete || number.probability >= sure;
+    p.confidence = !(complete || counted) || contradicted ? Confidence::low
+                   : crossing_agrees && sure_of_number    ? level_.ways.confidence
+                                                       : std::min(Confidence::medium, level_.ways.confidence);
     p.routes = {{"page colours x ways x page size", *p.value}};
     if (crossing_ > 0) p.routes.push_back({"working set with a miss rate of 54 %", crossing_});
     p.threshold = "a miss rate of 54 %";
@@ -224,6 +248,13 @@ private:
     if (complete)
       p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
                                     found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
+    else if (number.colours > 0)
+      p.words.push_back(fmt::format(
+          "{} colours were found. Of {} other pages, which took no part in that, {} have one of these "
+          "colours: there "
+          "are {} colours (probability of another number: {}). {} colours x {} ways x {} per page = {}.",
+          groups, found.sample, found.in_sample, number.colours, rare_text(1 - number.probability),
+          number.colours, *sets.ways, in_bytes(page), in_bytes(*p.value)));
     else
       p.words.push_back(fmt::format("{:.0f} of {} pages belong to the {} colours found, so there are about "
                                     "{:.0f} colours: x {} ways x {} per "
@@ -232,9 +263,9 @@ private:
                                     in_bytes(*p.value),
                                     found.incomplete.empty() ? "too few pages of some" : found.incomplete));
     p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", colours,
-                             complete ? "" : " (estimated)", *sets.ways, in_bytes(page));
+                             complete || counted ? "" : " (estimated)", *sets.ways, in_bytes(page));
     add_crossing_words(p);
-    if (crossing_ > 0 && !crossing_agrees)
+    if (contradicted)
       p.words.push_back(
           fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed "
                       "index.",

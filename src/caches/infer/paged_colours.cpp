@@ -8,6 +8,8 @@ namespace recount::caches {
 
 namespace {
 
+constexpr std::int64_t least_sample = 768; ///< pages
+
 ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
   ColourTask task;
   task.first_hit = level.first_hit;
@@ -17,7 +19,9 @@ ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
   task.penalty = std::min(level.next_hit - level.hit, 6 * level.hit);
   task.line = level.line;
   task.page = sampler.abilities().page;
-  task.pages = 5 * level.around / task.page;
+  task.capacity = level.around / task.page;
+  task.sample = std::max(least_sample, 4 * task.capacity);
+  task.pages = 3 * task.capacity + task.sample;
   task.offset = 13 * level.line;
   task.ways_above = level.ways_above;
   task.lines_above = level.capacity_above / level.line;
