@@ -28,6 +28,12 @@ double prior(std::int64_t colours) {
 
 } // namespace
 
+double ColourNumber::tolerance() const {
+  const auto best = static_cast<double>(colours);
+  constexpr double rounding = 1e-9;
+  return std::max(static_cast<double>(most) / best - 1, 1 - static_cast<double>(least) / best) + rounding;
+}
+
 ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample) {
   if (groups < 1 || sample < 1 || in_sample < 1 || in_sample > sample) return {};
   const auto hits = static_cast<double>(in_sample), misses = static_cast<double>(sample - in_sample);

@@ -6,9 +6,10 @@
 namespace recount::caches {
 
 struct ColourNumber {
-  std::int64_t colours = 0;         ///< the most probable number; 0: nothing was sampled
-  double probability = 0;           ///< of it
-  std::int64_t least = 0, most = 0; ///< the number lies between these with a probability of 0.99
+  std::int64_t colours = 0;               ///< the most probable number; 0: nothing was sampled
+  double probability = 0;                 ///< of it
+  std::int64_t least = 0, most = 0;       ///< the number lies between these with a probability of 0.99
+  [[nodiscard]] double tolerance() const; ///< of the number, so that the interval lies within
 };
 
 /// `groups` colours are known, and of `sample` pages that took no part in finding them, `in_sample` have one

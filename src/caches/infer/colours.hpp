@@ -73,6 +73,15 @@ struct PagedTask {
 /// Of the number of colours, if so many pages were found to be of one. Complete: no page is left over.
 [[nodiscard]] double tolerance_of_colours(bool complete, double colours, double pages);
 
+/// How many colours a level has.
+struct CountedColours {
+  double colours = 0, probability = 0, tolerance = 0;
+  bool complete = false; ///< every page was tried
+  bool stated = false;   ///< no estimate
+  bool sampled = false;  ///< from the share of a sample
+};
+[[nodiscard]] CountedColours count_colours(const PageColours& found, std::int64_t ways);
+
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);
 
