@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace recount::caches {
@@ -24,6 +26,33 @@ inline Pages without(Pages pages, std::size_t from, std::size_t end) {
   return pages;
 }
 
+/// ns per visit where every line fits, by the number of pages visited: more pages never take less. One
+/// reading may be too low by an error of the clock rate, so the second lowest counts.
+class FittingTimes {
+public:
+  void add(std::size_t pages, double ns) {
+    const std::size_t at = step_of(pages);
+    if (at >= lowest_.size()) lowest_.resize(at + 1, {endless, endless});
+    auto& [first, second] = lowest_[at];
+    second = std::min(second, std::max(first, ns));
+    first = std::min(first, ns);
+  }
+  [[nodiscard]] static std::size_t step_of(std::size_t pages) { return pages / pages_per_step; }
+  /// At least `least`; no more than `most`, where every set of so many pages overflows and the times tell
+  /// nothing.
+  [[nodiscard]] double at(std::size_t pages, double least, double most) const {
+    double ns = most;
+    for (std::size_t i = step_of(pages); i < lowest_.size(); ++i)
+      ns = std::min(ns, lowest_[i].second);
+    return std::max(ns, least);
+  }
+
+private:
+  static constexpr std::size_t pages_per_step = 8;
+  static constexpr double endless = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, double>> lowest_;
+};
+
 /// More lines than the level has room for, if they shared sets as their addresses say, all fit.
 struct NoSharedSet : Unknown {};
 
@@ -39,9 +68,8 @@ public:
 protected:
   static constexpr std::size_t fewest = 2;
   static constexpr double least_overflow = 1.2; ///< visits of a pass that leave; less is noise
-  /// The same where all lines of pages are visited: a set of every line of them overflows, which is more, and
-  /// the visits take 64 times as long, in which there are more disturbances.
-  static constexpr double least_overflow_of_pages = 2.5;
+  /// The same where several lines of each page are visited: of random replacement, until a group is known.
+  static constexpr double least_overflow_of_pages = 1.3, least_learned = 0.8;
   static constexpr int choices_aside = 6;
   static constexpr double least_seen = 0.15;      ///< of the penalty: less is no miss
   static constexpr double least_of_penalty = 0.3; ///< of what the working sets show
@@ -49,6 +77,10 @@ protected:
       3;                                 ///< looks that see a set overflow, less those that do not: it does
   static constexpr int ahead_to_fit = 2; ///< the other way round
   static constexpr int most_looks = 15;
+  static constexpr int looks_of_pages = 3, attempts_beside = 3;
+  static constexpr std::size_t pages_left_out = 4;
+  static constexpr double most_rise = 1.1; ///< of the time of many pages, where their lines cannot be spread
+  static constexpr int looks_at_control = 3;
 
   /// Pages of any colour whose lines are visited with all others: the level above then holds none of them,
   /// and what is asked of this one does not depend on the ways of that one. Of several such choices, the one
@@ -114,23 +146,100 @@ protected:
   /// first level's sets take what the pages cost.
   double leaving(const Pages& pages) {
     const auto visits = static_cast<double>(pages.size() + aside_.size());
+    if (task_.whole) {
+      const double ns = visit_time(pages, Lines::together, Look::quick);
+      return (ns - time_of_fitting(pages, ns)) * visits / penalty_;
+    }
     const double together = visit_time(pages, Lines::together, Look::thorough);
     if (2 * visits <= static_cast<double>(task_.lines_above))
       plain_ = visit_time(pages, Lines::spread, Look::thorough);
     return (together - plain_ - step_) * visits / penalty_;
   }
 
+  /// The time of so many pages when their lines are spread over the sets of the level above, which holds
+  /// them.
+  double plain_of(const Pages& pages) {
+    const std::size_t visits = pages.size() + aside_.size();
+    if (2 * static_cast<std::int64_t>(visits) > task_.lines_above) return plain_;
+    auto& [looks, least] =
+        plain_by_pages_.try_emplace(visits, 0, std::numeric_limits<double>::infinity()).first->second;
+    for (; looks < looks_at_control; ++looks)
+      least = std::min(least, visit_time(pages, Lines::spread, Look::thorough));
+    return least;
+  }
+
+  /// What whole pages would take if nothing left, `ns` being what they take. Many pages take longer than few,
+  /// by translation: so do the same pages with their lines in several times as many sets of the level, and
+  /// still so many in each set of L1 that it holds none.
+  double time_of_fitting(const Pages& pages, double ns) {
+    const std::size_t count = pages.size() + aside_.size();
+    fitting_.add(count, ns);
+    const std::int64_t in_page = task_.page / task_.line / task_.lines, // such sets of lines in a page
+        wrap = std::min(in_page, static_cast<std::int64_t>(count / aside_.size()));
+    if (wrap < 2) return fitting_.at(count, step_, most_rise * step_);
+    const std::int64_t shift = task_.apart == task_.line ? task_.lines * task_.line : task_.line;
+    for (int& looks = controls_[FittingTimes::step_of(count)]; looks < looks_at_control; ++looks) {
+      Pages all = pages;
+      all.insert(all.end(), aside_.begin(), aside_.end());
+      shuffle_pages(all, random_);
+      fitting_.add(count, sampler_.glance(places_of_whole_pages(all, task_, random_, shift, wrap), false));
+    }
+    return fitting_.at(count, step_, std::numeric_limits<double>::infinity());
+  }
+
   bool overflows(const Pages& pages, int ahead_that_fit = ahead_to_fit) {
     if (sampler_.out_of_time()) throw Unknown{gave_up};
     if (pages.size() < fewest) return false;
+    if (task_.whole) return pages_overflow(pages);
     int ahead = 0;
     for (int look = 0; look < most_looks && ahead < ahead_to_overflow && ahead > -ahead_that_fit; ++look)
       ahead += leaving(pages) >= overflow_ ? 1 : -1;
     return ahead > 0;
   }
 
+  /// All sets of a page overflow or none, and disturbances only add time: one look without overflow decides.
+  /// Others may use the level for a while, which all looks then show: so do pages that are known to fit.
+  bool pages_overflow(const Pages& pages) {
+    double least = 0, known = 0;
+    for (int attempt = 0; attempt < attempts_beside; ++attempt) {
+      for (int look = 0; look < looks_of_pages; ++look) {
+        const double now = leaving(pages);
+        if (now < overflow_) return false;
+        least = look == 0 ? now : std::min(least, now);
+      }
+      if (fitting_pages_.size() < pages.size()) return true;
+      const Pages as_many(fitting_pages_.begin(), fitting_pages_.begin() + std::ssize(pages));
+      known = std::max(0.0, std::min(leaving(as_many), leaving(as_many)));
+      if (known < overflow_ / 2) return leaving(pages) >= overflow_; // it was no disturbance that has ended
+    }
+    return least - known >= overflow_;
+  }
+
+  /// Whether pages that overflow fit without any one of some.
+  bool needs_each(const Pages& pages) {
+    for (std::size_t i = 0; i < std::min(pages.size(), pages_left_out); ++i) {
+      const Pages fewer = without(pages, i, i + 1);
+      double least = leaving(fewer);
+      for (int look = 1; look < looks_of_pages; ++look)
+        least = std::min(least, leaving(fewer));
+      if (least >= overflow_ / 2) return false;
+    }
+    return true;
+  }
+
+  /// Of pages that do not overflow, the most are kept.
+  void remember_fitting(const Pages& pages) {
+    if (task_.whole && pages.size() > fitting_pages_.size() && leaving(pages) < overflow_)
+      fitting_pages_ = pages;
+  }
+
   Sampler& sampler_;
   const ColourTask& task_;
+  FittingTimes fitting_; ///< of whole pages
+  std::map<std::size_t, int>
+      controls_; ///< looks at lines in several times as many sets, by FittingTimes::step_of()
+  std::map<std::size_t, std::pair<int, double>> plain_by_pages_; ///< looks, and their least time
+  Pages fitting_pages_;                                          ///< whole pages that do not overflow
   std::uint64_t random_;
   double overflow_;    ///< visits of a pass that leave
   double plain_ = 0;   ///< of the largest pages whose lines the first level holds when spread

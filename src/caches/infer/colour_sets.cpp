@@ -24,7 +24,8 @@ constexpr int rounds_of_colours = 4, least_rounds = 2; ///< the latter even when
 constexpr double least_penalty = 0.1;                  ///< of what the working sets show
 constexpr double clear_overflow = 0.2;                 ///< share of the lines that miss
 constexpr double least_ways_probability = 0.6;         ///< for one colour, whose ways one reading decides
-constexpr std::int64_t farthest_shift = 512;           ///< bytes
+constexpr std::int64_t farthest_shift = 512,
+                       least_range = 256; ///< bytes: longer lines than the latter are not told
 
 using Readings = std::vector<StrideReading>;
 
@@ -47,25 +48,30 @@ majority(const std::vector<ColourTrial>& trials, std::optional<std::int64_t> Col
 /// Takes the readings.
 class ColourMeasurement {
 public:
-  ColourMeasurement(Sampler& sampler, PageColours& colours, const ColourTask& task)
-      : sampler_(sampler), colours_(colours), task_(task), random_(task.seed) {}
+  ColourMeasurement(Sampler& sampler, PageColours& colours, const ColourTask& task,
+                    const std::vector<std::int64_t>& spare)
+      : sampler_(sampler), colours_(colours), task_(task), spare_(spare), random_(task.seed) {}
 
   void run() {
     const auto tried = static_cast<std::int64_t>(std::min(colours_.members.size(), most_colours_tried));
     if (tried < static_cast<std::int64_t>(least_colours)) return;
+    const std::size_t others = 2 * static_cast<std::size_t>(task_.ways_above) + 2;
+    if (most_of_another * (colours_.members.size() - 1) + spare_.size() < others)
+      return; // L1 would hold the lines
     std::vector<Trial> trials;
     for (std::int64_t colour = 0; colour < tried; ++colour)
       for (std::size_t n = 1; n <= std::min(members(colour).size(), most_lines_tried); ++n)
-        trials.push_back({{colour, static_cast<std::int64_t>(n), 0, 0},
-                          2 * static_cast<std::size_t>(task_.ways_above) + 2});
+        trials.push_back({{colour, static_cast<std::int64_t>(n), 0, 0}, others});
     take(trials);
     const auto ways = decide_colour_sets(colours_).ways;
-    if (!ways || colours_.whole) return;
+    // Lines that are shifted must not fall into the place of the next one.
+    const std::int64_t farthest = colours_.whole ? std::min(farthest_shift, task_.apart / 2) : farthest_shift;
+    if (!ways || farthest < least_range) return;
     trials.clear();
     for (std::int64_t colour = 0; colour < tried; ++colour) {
       const auto lines = std::min(2 * *ways, std::ssize(members(colour)) / 2 * 2);
       if (lines > *ways + 1)
-        for (std::int64_t d = 8; d <= farthest_shift; d *= 2)
+        for (std::int64_t d = 8; d <= farthest; d *= 2)
           trials.push_back({{colour, lines, d, 0}, 4 * static_cast<std::size_t>(task_.ways_above)});
     }
     take(trials);
@@ -91,6 +97,7 @@ private:
       for (std::size_t other = 0; other < colours_.members.size(); ++other)
         if (static_cast<std::int64_t>(other) != trial.reading.colour && at < colours_.members[other].size())
           others.push_back(colours_.members[other][at]);
+    if (others.size() < trial.others) others.insert(others.end(), spare_.begin(), spare_.end());
     const auto chosen = spread_over_page_sets(others, trial.others, task_);
     pages.insert(pages.end(), chosen.begin(), chosen.end());
     return pages;
@@ -101,8 +108,8 @@ private:
     trial.visits = pages.size();
     const auto page = static_cast<std::uint64_t>(task_.page), line = static_cast<std::uint64_t>(task_.line);
     if (colours_.whole) {
-      trial.together =
-          std::min(trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_)));
+      trial.together = std::min(
+          trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_, trial.reading.shift)));
       trial.apart = 0;
       return;
     }
@@ -161,6 +168,7 @@ private:
   Sampler& sampler_;
   PageColours& colours_;
   const ColourTask& task_;
+  const std::vector<std::int64_t>& spare_;
   std::uint64_t random_;
   double step_ = 0;    ///< ns: what a hit in the level takes beyond one in the level above
   double penalty_ = 0; ///< ns of a miss
@@ -206,22 +214,25 @@ std::vector<std::int64_t> spread_over_page_sets(const std::vector<std::int64_t>&
 }
 
 std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
-                                                 const ColourTask& task, std::uint64_t& random) {
+                                                 const ColourTask& task, std::uint64_t& random,
+                                                 std::int64_t shift, std::int64_t wrap) {
   constexpr std::size_t at_a_time = 16; // few enough that the smallest TLB translates them
   std::vector<std::uint64_t> all;
   for (std::size_t from = 0; from < pages.size(); from += at_a_time) {
     std::vector<std::uint64_t> some;
     for (std::size_t i = from; i < std::min(from + at_a_time, pages.size()); ++i)
-      for (std::int64_t at = 0; at < task.page; at += task.line)
-        some.push_back(static_cast<std::uint64_t>(pages[i] * task.page + at));
+      for (std::int64_t line = 0; line < task.lines; ++line)
+        some.push_back(static_cast<std::uint64_t>(pages[i] * task.page + line * task.apart +
+                                                  static_cast<std::int64_t>(i) % wrap * shift));
     shuffle_places(some, random);
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
 }
 
-void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task) {
-  ColourMeasurement(sampler, colours, task).run();
+void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task,
+                             const std::vector<std::int64_t>& spare) {
+  ColourMeasurement(sampler, colours, task, spare).run();
 }
 
 ColourSets decide_colour_sets(const PageColours& colours) {
@@ -263,8 +274,9 @@ ColourSets decide_colour_sets(const PageColours& colours) {
     found.line = line->first;
     found.with_line = line->second;
   } else {
-    found.line_unknown = colours.whole ? "a hashed index hides which lines of two pages share a set"
-                                       : "lines of one page colour leave their set at no clear shift";
+    found.line_unknown = colours.whole && shifts.empty()
+                             ? "a hashed index hides which lines of two pages share a set"
+                             : "lines of one page colour leave their set at no clear shift";
   }
   return found;
 }

@@ -28,8 +28,10 @@ struct ColourSets {
 /// Adds readings to colours that were found: 1, 2 ... lines of one colour together with lines of other
 /// colours, so many that the level above holds none of them, compared with the same pages and their lines in
 /// different sets; then twice as many lines as a set holds, every second one shifted. Ends when the sampler's
-/// time is over.
-void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task);
+/// time is over. `spare`: pages that have none of these colours, for when the other colours have too few
+/// lines.
+void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task,
+                             const std::vector<std::int64_t>& spare = {});
 
 /// What the readings of the colours show. Pure.
 [[nodiscard]] ColourSets decide_colour_sets(const PageColours& colours);

@@ -15,13 +15,16 @@ struct ColourTask {
   double step = 0;      ///< additional time of a hit in the level over a hit in the first level
   double penalty = 0;   ///< additional time of a miss in the level
   std::int64_t line = 64, page = 4096; ///< bytes
-  std::int64_t pages = 0;              ///< to try: about three times the capacity of the level
+  std::int64_t pages = 0;              ///< to try: several times the capacity of the level
+  std::int64_t capacity = 0;           ///< pages that the level holds, about
+  std::int64_t sample = 0;             ///< of them: kept out of the search for colours, to count these
   std::int64_t offset = 0;             ///< in the page: of the visited line
   std::int64_t ways_above = 0;         ///< at least one more is visited at a time, so that none stays above
   std::int64_t lines_above = 0;        ///< of the first level
   std::int64_t page_sets_above = 1;    ///< sets of the first level that lines at one page offset fall into
   std::uint64_t seed = 1;
-  bool whole = false; ///< all lines of each page are visited, whatever set each one falls into
+  bool whole = false; ///< several lines of each page are visited, whatever set each one falls into:
+  std::int64_t lines = 0, apart = 0; ///< so many, and the bytes from one to the next
 };
 
 /// In random order.
@@ -31,16 +34,23 @@ void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
 /// like an overflow of the level.
 [[nodiscard]] std::vector<std::int64_t> spread_over_page_sets(const std::vector<std::int64_t>& pages,
                                                               std::size_t count, const ColourTask& task);
-/// All lines of the pages in random order, a few pages at a time.
+/// ColourTask::lines of each page in random order, a few pages at a time; those of page i (i % wrap) * shift
+/// bytes further.
 [[nodiscard]] std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
-                                                               const ColourTask& task, std::uint64_t& random);
+                                                               const ColourTask& task, std::uint64_t& random,
+                                                               std::int64_t shift = 0, std::int64_t wrap = 2);
+/// The fewest lines of a page with which pages share all of their sets or none, where the index mixes bits of
+/// the offset in the page with others: lines of which only the mixed bits differ. All lines of the page, if
+/// no fewer lines overflow the level at the same number of pages.
+[[nodiscard]] ColourTask with_fewest_lines(Sampler& sampler, ColourTask task);
 
 /// Lines at one page offset fall into as many sets of the level as there are colours of pages. Pages are
 /// added until a set overflows, taken out again while it still does, which leaves ways + 1 pages of one
-/// colour, and the other pages are tried against these; until no pages overflow any more. This is the
+/// colour, and the other pages are tried against these; until no pages overflow any more, or the share of the
+/// sample that the known colours have tells how many there are. This is the
 /// reduction of eviction sets of Vila, Koepf and Morales, "Theory and Practice of Finding Eviction Sets",
 /// IEEE Symposium on Security and Privacy 2019. Where single lines share no set, because the index mixes the
-/// offset with other address bits, the search is repeated with all lines of each page: if each set is the
+/// offset with other address bits, the search is repeated with several lines of each page: if each set is the
 /// exclusive or of address bits, pages still share all of their sets or none. PageColours::unknown when the
 /// sampler has no glance(), no set overflows, noise hides which pages it takes, or the time for it is over.
 [[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
@@ -62,6 +72,15 @@ struct PagedTask {
 
 /// Of the number of colours, if so many pages were found to be of one. Complete: no page is left over.
 [[nodiscard]] double tolerance_of_colours(bool complete, double colours, double pages);
+
+/// How many colours a level has.
+struct CountedColours {
+  double colours = 0, probability = 0, tolerance = 0;
+  bool complete = false; ///< every page was tried
+  bool stated = false;   ///< no estimate
+  bool sampled = false;  ///< from the share of a sample
+};
+[[nodiscard]] CountedColours count_colours(const PageColours& found, std::int64_t ways);
 
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);

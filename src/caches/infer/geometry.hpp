@@ -29,9 +29,7 @@ struct Geometry {
   std::optional<std::int64_t> shifted_line; ///< second route: how far lines of one set may be shifted
   std::string unknown;                      ///< why capacity and ways are not known; empty: they are
   // Of a geometry by time only.
-  double probability = 0;    ///< of the shape, given the readings of all strides; 0: not estimated
-  bool onset_agrees = false; ///< misses begin where the shape has them begin
-  std::string contradiction; ///< a sentence: the onset excludes the shape that the conflicts show
+  double probability = 0; ///< of the shape, given the readings of all strides; 0: not estimated
 };
 
 /// The levels above and below.

@@ -50,8 +50,11 @@ bool needs_more_readings(const Caches& found, Wanted wanted) {
   if (found.dead_counters) return false; // no more readings would change that
   if (found.levels.empty() || undecided(found.levels.front())) return true;
   if (wanted == Wanted::first_level) return false;
-  return found.levels.size() < 2 || undecided(found.levels[1]) ||
-         found.levels[1].capacity.confidence == Confidence::low || found.tlbs.size() < 2 ||
+  if (found.levels.size() < 2 || undecided(found.levels[1]) ||
+      found.levels[1].capacity.confidence == Confidence::low)
+    return true;
+  if (wanted == Wanted::two_levels) return false;
+  return found.tlbs.size() < 2 ||
          std::ranges::any_of(found.tlbs, [](const TlbFinding& tlb) { return !tlb.entries.value; });
 }
 

@@ -88,9 +88,9 @@ using StageCallback = std::function<void(const std::string&)>;
 /// and nothing for lack of evidence.
 [[nodiscard]] Caches infer_caches(Sampler& sampler, const StageCallback& stage = {});
 
-/// What must be known before a measurement ends: the first level, on which all others depend, or all that
-/// time can tell.
-enum class Wanted { first_level, everything };
+/// What must be known before a measurement ends: the first level, on which all others depend, the second as
+/// well, or all that time can tell.
+enum class Wanted { first_level, two_levels, everything };
 /// Whether any of it is unknown, perhaps because of noise. Pure.
 [[nodiscard]] bool needs_more_readings(const Caches& found, Wanted wanted = Wanted::first_level);
 

@@ -28,6 +28,13 @@ constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / c
 constexpr double sure = 0.999;          ///< probability of a value at high confidence
 constexpr double neighbour_rise = 1.15; ///< of the time of pairs, beyond what the line explains
 
+constexpr double least_number_probability =
+    0.99; ///< of a number of colours that is stated without an interval
+
+std::string rare_text(double probability) {
+  return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
+}
+
 std::string in_bytes(double bytes) {
   return base::format_bytes(std::round(bytes / 1024) * 1024);
 }
@@ -192,7 +199,7 @@ private:
         "of {} "
         "colours: {} ways. Probability of another number: {}.",
         found.pages, ways, level_.name, ways + 1, sets.with_ways, sets.trials.size(), ways,
-        sets.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - sets.probability)));
+        rare_text(1 - sets.probability)));
     p.evidence = fmt::format("lines of one page colour that fit: {}, in {} of {} colours", ways,
                              sets.with_ways, sets.trials.size());
   }
@@ -200,41 +207,42 @@ private:
   void fill_capacity(const PageColours& found, const ColourSets& sets) {
     const auto page = static_cast<double>(sampler_cache_.abilities().page),
                ways = static_cast<double>(*sets.ways);
-    double members = 0;
-    for (const auto& pages : found.members)
-      members += static_cast<double>(pages.size());
+    const CountedColours count = count_colours(found, *sets.ways);
     const auto groups = static_cast<double>(found.members.size());
-    // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
-    const bool all_pages = static_cast<double>(found.pages) < members * (1 + 0.5 / groups);
-    const bool complete = found.incomplete.empty() && 2 * found.left_over <= *sets.ways && all_pages;
-    // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
-    const double colours =
-        complete ? groups : std::max(groups, static_cast<double>(found.pages) * groups / members);
     Property& p = level_.capacity;
-    p.value = colours * ways * page;
-    p.tolerance = tolerance_of_colours(complete, groups, members);
+    p.value = count.colours * ways * page;
+    p.tolerance = count.tolerance;
     const bool crossing_agrees =
         crossing_ > crossing_least * *p.value && crossing_ < crossing_most * *p.value;
-    p.confidence = !complete ? Confidence::low : crossing_agrees ? level_.ways.confidence : Confidence::low;
+    const bool contradicted = crossing_ > 0 && !crossing_agrees;
+    p.confidence = !count.stated || contradicted ? Confidence::low
+                   : crossing_agrees && count.probability >= sure
+                       ? level_.ways.confidence
+                       : std::min(Confidence::medium, level_.ways.confidence);
     p.routes = {{"page colours x ways x page size", *p.value}};
     if (crossing_ > 0) p.routes.push_back({"working set with a miss rate of 54 %", crossing_});
     p.threshold = "a miss rate of 54 %";
     p.against = fmt::format("a page had no colour, or the crossing were outside {} to {} times the product",
                             crossing_least, crossing_most);
-    if (complete)
+    if (count.complete)
       p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
                                     found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
+    else if (count.sampled)
+      p.words.push_back(fmt::format(
+          "{} colours were found. Of {} other pages, which took no part in that, {} have one of these "
+          "colours: there "
+          "are {} colours (probability of another number: {}). {} colours x {} ways x {} per page = {}.",
+          groups, found.sample, found.in_sample, count.colours, rare_text(1 - count.probability),
+          count.colours, *sets.ways, in_bytes(page), in_bytes(*p.value)));
     else
-      p.words.push_back(fmt::format("{:.0f} of {} pages belong to the {} colours found, so there are about "
-                                    "{:.0f} colours: x {} ways x {} per "
-                                    "page = {}. Not all colours were found: {}.",
-                                    members, found.pages, groups, colours, *sets.ways, in_bytes(page),
-                                    in_bytes(*p.value),
-                                    found.incomplete.empty() ? "too few pages of some" : found.incomplete));
-    p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", colours,
-                             complete ? "" : " (estimated)", *sets.ways, in_bytes(page));
+      p.words.push_back(fmt::format("{} colours were found with a part of {} pages, so there are about "
+                                    "{:.0f}: x {} ways x {} per page = {}.",
+                                    groups, found.pages, count.colours, *sets.ways, in_bytes(page),
+                                    in_bytes(*p.value)));
+    p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", count.colours,
+                             count.stated ? "" : " (estimated)", *sets.ways, in_bytes(page));
     add_crossing_words(p);
-    if (crossing_ > 0 && !crossing_agrees)
+    if (contradicted)
       p.words.push_back(
           fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed "
                       "index.",

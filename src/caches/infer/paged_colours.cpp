@@ -1,4 +1,5 @@
 #include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/colour_number.hpp"
 #include "caches/infer/colours.hpp"
 
 #include <algorithm>
@@ -7,6 +8,10 @@
 namespace recount::caches {
 
 namespace {
+
+constexpr double least_number_probability =
+    0.99;                                  ///< of a number of colours that is stated without an interval
+constexpr std::int64_t least_sample = 768; ///< pages
 
 ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
   ColourTask task;
@@ -17,7 +22,9 @@ ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
   task.penalty = std::min(level.next_hit - level.hit, 6 * level.hit);
   task.line = level.line;
   task.page = sampler.abilities().page;
-  task.pages = 5 * level.around / task.page;
+  task.capacity = level.around / task.page;
+  task.sample = std::max(least_sample, 4 * task.capacity);
+  task.pages = 3 * task.capacity + task.sample;
   task.offset = 13 * level.line;
   task.ways_above = level.ways_above;
   task.lines_above = level.capacity_above / level.line;
@@ -43,6 +50,34 @@ bool usual_number(double colours) {
 double tolerance_of_colours(bool complete, double colours, double pages) {
   if (complete && usual_number(colours)) return 0;
   return sampling_bias + (complete ? 1.5 / colours : 4 / std::sqrt(pages));
+}
+
+CountedColours count_colours(const PageColours& found, std::int64_t ways) {
+  double members = 0;
+  for (const auto& pages : found.members)
+    members += static_cast<double>(pages.size());
+  const auto groups = static_cast<double>(found.members.size()), pages = static_cast<double>(found.pages);
+  // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
+  const bool all_pages = pages < members * (1 + 0.5 / groups);
+  const bool complete = found.incomplete.empty() && 2 * found.left_over <= ways && all_pages;
+  if (complete && (usual_number(groups) || found.sample == 0))
+    return {groups, 1, tolerance_of_colours(true, groups, members), true, true, false};
+  const ColourNumber number = number_of_colours(std::ssize(found.members), found.sample, found.in_sample);
+  // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
+  if (number.colours == 0)
+    return {std::max(groups, pages * groups / members),
+            0,
+            tolerance_of_colours(false, groups, members),
+            false,
+            false,
+            false};
+  const bool stated = number.probability >= least_number_probability;
+  return {static_cast<double>(number.colours),
+          number.probability,
+          stated ? 0 : number.tolerance(),
+          false,
+          stated,
+          true};
 }
 
 PageColours colours_of_level(Sampler& sampler, const PagedTask& level) {

@@ -40,7 +40,6 @@ std::vector<EvidencePoint> dense_points(const Witnessed& by, const std::vector<s
 /// By time the probability of the shape decides, and whether the onset of misses confirms it.
 Confidence of_shape(const Geometry& g, bool exact, bool routes_agree) {
   if (g.probability == 0) return two_routes(!g.outlier && routes_agree, exact);
-  if (!g.contradiction.empty()) return Confidence::low;
   return g.probability >= high_probability ? Confidence::high : Confidence::medium;
 }
 
@@ -51,7 +50,6 @@ void add_probability(Property& p, const Geometry& g) {
                     "{}.",
                     g.conflicts.size(),
                     g.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - g.probability)));
-  if (!g.contradiction.empty()) p.words.push_back(g.contradiction);
 }
 
 void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) {

@@ -16,7 +16,8 @@ constexpr const char* study_name = "caches";
 constexpr const char* colour_metric = "page_colour";
 constexpr const char* members_metric = "page_colour_members"; // of the colour before
 constexpr const char* incomplete_metric = "page_colours_complete";
-constexpr const char* share_metric = "page_colour_misses"; // per line of a colour
+constexpr const char* share_metric = "page_colour_misses";  // per line of a colour
+constexpr const char* sample_metric = "page_colour_sample"; // pages of it that have a colour
 constexpr const char* left_over_metric = "pages_without_colour";
 
 std::int64_t plan_number(const result::Run& run, const std::string& name) {
@@ -115,6 +116,13 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
     o.metric = incomplete_metric;
     o.reason = colours.incomplete;
   }
+  if (colours.sample > 0) {
+    auto& o = all.emplace_back();
+    o.kernel = "visit";
+    o.params = {{"count", colours.sample}, {"stride", page}, {"offset", colours.offset}};
+    o.metric = sample_metric;
+    o.value = colours.in_sample;
+  }
   auto& rest = all.emplace_back();
   rest.kernel = "visit";
   rest.params = {{"count", colours.pages},
@@ -160,7 +168,7 @@ void RecordSampler::take_reference(const result::Observation& o) {
 void RecordSampler::take(const result::Observation& o) {
   if (!result::is_reading(o)) return;
   if (o.metric == colour_metric || o.metric == left_over_metric || o.metric == members_metric ||
-      o.metric == incomplete_metric || o.metric == share_metric)
+      o.metric == incomplete_metric || o.metric == share_metric || o.metric == sample_metric)
     return take_colours(o);
   if (const auto pages = huge_pages_of(o)) huge_pages_ = pages;
   if (o.metric == reference_metric) return;
@@ -192,6 +200,9 @@ void RecordSampler::take_colours(const result::Observation& o) {
   } else if (o.metric == share_metric) {
     const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
     colours_->readings.push_back({number("colour"), number("count"), number("shift"), *value});
+  } else if (o.metric == sample_metric) {
+    colours_->sample = result::integer(o.params, "count").value_or(0);
+    colours_->in_sample = static_cast<std::int64_t>(*value);
   } else if (o.metric == members_metric) {
     colours_->members.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else if (o.metric == colour_metric) {

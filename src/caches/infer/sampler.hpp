@@ -53,7 +53,9 @@ struct PageColours {
   std::vector<std::vector<std::int64_t>> members;
   bool whole = false; ///< all lines of a page were visited: single lines at one offset share no set
   std::vector<ColourReading> readings;
-  std::string incomplete; ///< why there may be more colours, a clause; empty: every page was tried
+  std::string incomplete; ///< why there may be more colours, a clause; empty: nothing hindered the search
+  /// Pages that took no part in finding the colours, and how many of them have one of these colours.
+  std::int64_t sample = 0, in_sample = 0;
 };
 
 /// Large pages of the patterns that want them.

@@ -58,6 +58,10 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
     p.value.reset();
     p.unknown = fmt::format("the cost rises gradually between {} and {} pages", level.pages.fits,
                             std::max(level.half, level.pages.exceeds));
+  } else if (level.contradicted) {
+    p.value.reset();
+    p.unknown = fmt::format("readings in another order contradict a rise between {} and {} pages",
+                            level.pages.fits, level.pages.exceeds);
   } else if (level.of_lines && *level.of_lines > most_of_lines) {
     p.value.reset();
     p.unknown =

@@ -1,5 +1,7 @@
 #include "caches/infer/translation.hpp"
 
+#include "statistics/statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +16,9 @@ using kernel::Pattern;
 
 constexpr std::int64_t fewest_pages = 8, most_pages = 8192;
 constexpr double least_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
+
+/// Shares of the step of a TLB well before and well after its end, at which repeated readings contradict it.
+constexpr double most_before = 0.4, least_after = 0.1;
 
 /// Offsets repeat after an odd number of pages. After a power of two, all pages of one offset would have the
 /// same low bits where the system places pages in runs, and their lines would share few sets.
@@ -102,7 +107,7 @@ void count_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
     Boundary b = double_until_exceeds(gauge, family, 1, can.most_bytes / can.page);
     if (b.exceeds == 0) throw Unknown{fmt::format("no miss in TLB {} up to {} pages", level + 1, b.fits)};
     if (b.fits > 0) b = narrow(gauge, family, b, can.at_once);
-    found.levels.push_back({b, 0, {}, 1, {}});
+    found.levels.push_back({b, 0, {}, 1, {}, false});
   }
 }
 
@@ -114,6 +119,18 @@ std::vector<double> rising_times(CachedSampler& cached, std::span<const Pattern>
   for (std::size_t i = all.size(); i-- > 1;)
     all[i - 1] = std::min(all[i - 1], all[i]);
   return all;
+}
+
+/// More pages cost no less: a bump is one of the caches, where lines of several pages overflow a set before
+/// as many adjacent lines do.
+void flatten_bumps(std::vector<PagePoint>& curve) {
+  constexpr std::size_t ahead = 5;
+  for (std::size_t i = 0; i + ahead < curve.size(); ++i) {
+    std::vector<double> next;
+    for (std::size_t j = i + 1; j <= i + ahead; ++j)
+      next.push_back(curve[j].cost);
+    curve[i].cost = std::min(curve[i].cost, statistics::median(next));
+  }
 }
 
 std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
@@ -131,6 +148,7 @@ std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
   std::vector<PagePoint> curve;
   for (std::size_t i = 0; i < apart.size(); ++i)
     curve.push_back({patterns[i].count, apart[i] - together[i]});
+  flatten_bumps(curve);
   return curve;
 }
 
@@ -143,17 +161,40 @@ std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, st
 }
 
 /// A TLB has an end at a number of pages, a cache at a number of lines. Half as many pages again as the TLB
-/// has entries miss it; the same number of lines in half the pages do not.
+/// has entries miss it; the same number of lines in half the pages do not. The median of several such
+/// numbers.
 std::optional<double> rise_of_lines(CachedSampler& cached, std::int64_t line, double base,
                                     const TranslationLevel& level) {
-  const std::int64_t lines = std::max(level.pages.fits, level.half) * 3 / 4 * 2;
   const Abilities& can = cached.abilities();
-  const auto readings = cached.read(
-      std::vector<Pattern>{one_a_page(can, lines, line), two_a_page(can, lines, line), dense(lines, line)});
-  for (const Reading& reading : readings)
-    if (!reading.ns) return {}; // not on record
-  const double rise = *readings[0].ns - *readings[2].ns - base;
-  return rise > 0 ? (*readings[1].ns - *readings[2].ns - base) / rise : 1.0;
+  std::vector<Pattern> patterns;
+  for (const std::int64_t eighths : {12, 11, 13}) {
+    const std::int64_t lines = std::max(level.pages.fits, level.half) * eighths / 16 * 2;
+    patterns.push_back(one_a_page(can, lines, line));
+    patterns.push_back(two_a_page(can, lines, line));
+    patterns.push_back(dense(lines, line));
+  }
+  const auto readings = cached.read(patterns);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < readings.size(); i += 3) {
+    if (!readings[i].ns || !readings[i + 1].ns || !readings[i + 2].ns) continue; // not on record
+    const double rise = *readings[i].ns - *readings[i + 2].ns - base;
+    shares.push_back(rise > 0 ? (*readings[i + 1].ns - *readings[i + 2].ns - base) / rise : 1.0);
+  }
+  return shares.empty() ? std::nullopt : std::optional(statistics::median(shares));
+}
+
+/// Other orders of the pages at both sides of the boundary: whether they show it elsewhere.
+bool contradicted(CachedSampler& cached, std::int64_t line, double base, double step, const Boundary& b) {
+  std::vector<Pattern> patterns;
+  for (const std::int64_t pages : {b.fits - b.fits / 8, b.exceeds + b.exceeds / 4})
+    for (Pattern pattern : {one_a_page(cached.abilities(), pages, line), dense(pages, line)}) {
+      pattern.seed += 1;
+      patterns.push_back(pattern);
+    }
+  const auto readings = cached.read(patterns);
+  if (!std::ranges::all_of(readings, [](const Reading& r) { return r.ns.has_value(); })) return false;
+  const auto share = [&](std::size_t i) { return (*readings[i].ns - *readings[i + 1].ns - base) / step; };
+  return share(0) > most_before || share(2) < least_after;
 }
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
@@ -179,7 +220,7 @@ void time_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
     for (std::size_t i = at; i <= *flat && half == 0; ++i)
       if (found.curve[i].cost - base > 0.5 * step) half = found.curve[i].pages;
     const double at_exceeds = b.exceeds > 0 ? gauge.share(family(b.exceeds)) : 0;
-    found.levels.push_back({b, half, step, at_exceeds, {}});
+    found.levels.push_back({b, half, step, at_exceeds, {}, contradicted(cached, line, base, step, b)});
     found.levels.back().of_lines = rise_of_lines(cached, line, base, found.levels.back());
     base += step;
     at = *flat;

@@ -25,6 +25,7 @@ struct TranslationLevel {
   /// Share of the rise that as many lines in half as many pages show: what caches add, not translation.
   /// Nothing: not measured.
   std::optional<double> of_lines;
+  bool contradicted = false; ///< other readings show the rise elsewhere
 };
 
 struct Translation {

@@ -85,8 +85,8 @@ void hand_on(const std::string& lines, const std::string& run, const CachesListe
 struct TimeLimits {
   std::chrono::seconds cpu, elapsed, repeat_cpu, repeat_elapsed;
 };
-constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(25), std::chrono::seconds(5),
-                                  std::chrono::seconds(15)},
+constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(25), std::chrono::seconds(6),
+                                  std::chrono::seconds(17)},
     patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
                    std::chrono::seconds(100)};
 
@@ -94,14 +94,16 @@ constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(
 /// gives the same findings.
 Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback& stage) {
   const TimeLimits& limits = patient ? patient_limits : usual_limits;
-  const Wanted wanted = patient ? Wanted::everything : Wanted::first_level;
   auto found = caches::infer_caches(sampler, stage);
-  for (std::uint64_t before = 0; caches::needs_more_readings(found, wanted) &&
-                                 sampler.cpu_time() < limits.repeat_cpu &&
+  for (std::uint64_t before = 0; sampler.cpu_time() < limits.repeat_cpu &&
                                  sampler.elapsed() < limits.repeat_elapsed && sampler.measured() > before;) {
     before = sampler.measured();
-    sampler.repeat_measurements();
-    if (patient) sampler.search_again();
+    const bool first = !caches::needs_more_readings(found, Wanted::first_level),
+               second = !caches::needs_more_readings(found, Wanted::two_levels),
+               all = !caches::needs_more_readings(found, Wanted::everything);
+    if (all || (second && !patient)) break;
+    if (!first || patient) sampler.repeat_measurements();
+    if (!second || patient) sampler.search_again();
     found = caches::infer_caches(sampler, stage);
   }
   sampler.keep_to_record();

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 using recount::kernel::Pattern;
 
@@ -66,6 +67,23 @@ double hits_in_set(Replacement replacement, std::int64_t ways, std::int64_t line
   return at->second;
 }
 
+/// The share of hits by the lines of a set, each computed once.
+class HitsBySize {
+public:
+  HitsBySize(const TimedLevel& level, double often) : level_(level), often_(often) {}
+  double operator()(std::int64_t lines) const {
+    const auto at = static_cast<std::size_t>(lines);
+    if (at >= known_.size()) known_.resize(at + 1, -1);
+    if (known_[at] < 0) known_[at] = hits_in_set(level_.replacement, level_.ways, lines, often_);
+    return known_[at];
+  }
+
+private:
+  const TimedLevel& level_;
+  double often_;
+  mutable std::vector<double> known_;
+};
+
 std::uint64_t mixed(std::uint64_t state) {
   return recount::base::next_random(state);
 }
@@ -87,15 +105,30 @@ TimingSampler::TimingSampler(const TimedMachine& machine, std::uint64_t seed)
 
 std::uint64_t TimingSampler::physical(std::uint64_t place) {
   const std::uint64_t number = place / page, run = static_cast<std::uint64_t>(machine_.run);
-  const std::uint64_t frame =
-      (mixed(seed_ * 1'000'003 + number / run) % (std::uint64_t{1} << 22)) * run + number % run;
-  return frame * page + place % page;
+  if (number >= frames_.size()) frames_.resize(number + 1, no_frame);
+  if (frames_[number] == no_frame)
+    frames_[number] =
+        (mixed(seed_ * 1'000'003 + number / run) % (std::uint64_t{1} << 22)) * run + number % run;
+  return frames_[number] * page + place % page;
 }
 
 std::size_t TimingSampler::set_of(const TimedLevel& level, std::uint64_t address) const {
   const std::uint64_t line = address / static_cast<std::uint64_t>(level.line);
   const auto sets = static_cast<std::uint64_t>(level.sets());
-  return level.hashed ? mixed(line >> 2) * 4 % sets + line % 4 : line % sets;
+  if (level.hashed) return mixed(line >> 2) * 4 % sets + line % 4;
+  return (line % sets) ^ (address / page / 37 & level.folded);
+}
+
+std::size_t TimingSampler::different_pages(std::span<const std::uint64_t> places) {
+  ++look_;
+  std::size_t pages = 0;
+  for (const std::uint64_t place : places) {
+    const std::uint64_t number = place / page;
+    if (number >= seen_in_.size()) seen_in_.resize(number + 1, 0);
+    pages += seen_in_[number] == look_ ? 0 : 1;
+    seen_in_[number] = look_;
+  }
+  return pages;
 }
 
 /// A miss in the second level.
@@ -144,26 +177,24 @@ double TimingSampler::exact_of_places(std::span<const std::uint64_t> places, dou
                                       double second_visits, bool second_apart) {
   const TimedLevel &l1 = machine_.l1, &l2 = machine_.l2;
   std::vector<std::size_t> first, second;
-  std::vector<std::uint64_t> pages;
+  first.reserve(places.size());
+  second.reserve(places.size());
   for (const std::uint64_t place : places) {
     first.push_back(set_of(l1, place));
     second.push_back(set_of(l2, physical(place)));
     ++in_first_[first.back()];
-    if (pages.empty() || pages.back() != place / page) pages.push_back(place / page);
   }
-  std::ranges::sort(pages);
-  pages.erase(std::ranges::unique(pages).begin(), pages.end());
-  const auto misses_first = [&](std::size_t i) {
-    return 1 - hits_in_set(l1.replacement, l1.ways, in_first_[first[i]], often);
-  };
-  for (std::size_t i = 0; i < first.size(); ++i)
-    if (misses_first(i) > 0.02) ++in_second_[second[i]];
+  const HitsBySize hits_first(l1, often), hits_second(l2, often);
+  std::vector<double> missing(places.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    missing[i] = 1 - hits_first(in_first_[first[i]]);
+    if (missing[i] > 0.02) ++in_second_[second[i]];
+  }
   double ns = 0, shared = 0;
   const auto bytes = static_cast<std::int64_t>(places.size()) * line_of_survey;
   const double far = beyond(bytes);
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const double m1 = misses_first(i);
-    const double m2 = m1 > 0.02 ? 1 - hits_in_set(l2.replacement, l2.ways, in_second_[second[i]], often) : 0;
+    const double m1 = missing[i], m2 = m1 > 0.02 ? 1 - hits_second(in_second_[second[i]]) : 0;
     ns += l1.ns + m1 * (l2.ns - l1.ns);
     shared += m1 * m2 * (far - l2.ns);
     if (second_visits == 0) continue;
@@ -175,10 +206,36 @@ double TimingSampler::exact_of_places(std::span<const std::uint64_t> places, dou
   for (std::size_t i = 0; i < first.size(); ++i)
     in_first_[first[i]] = in_second_[second[i]] = 0;
   const double visits = static_cast<double>(places.size()) * (1 + second_visits);
-  const double of_page = static_cast<double>(places.size()) * often / static_cast<double>(pages.size());
   shared_ns_ = shared / visits;
-  return ns / visits + shared_ns_ +
-         translation(static_cast<double>(pages.size()), of_page) / (1 + second_visits);
+  return ns / visits + shared_ns_;
+}
+
+/// Places visited at random moments.
+double TimingSampler::exact_of_any_order(std::span<const std::uint64_t> places, double often,
+                                         double second_visits, bool second_apart) {
+  const auto pages = static_cast<double>(different_pages(places));
+  const double of_page = static_cast<double>(places.size()) * often / pages;
+  const double ns = exact_of_places(places, often, second_visits, second_apart);
+  return ns + translation(pages, of_page) / (1 + second_visits);
+}
+
+/// What translation adds per visit of places in this order: each TLB drops what came first.
+double TimingSampler::translation_in_order(std::span<const std::uint64_t> places) {
+  double ns = 0;
+  for (const auto& [entries, cost] :
+       {std::pair(machine_.tlb, machine_.tlb_ns), std::pair(machine_.tlb2, machine_.walk_ns)}) {
+    if (static_cast<std::int64_t>(different_pages(places)) <= entries) break;
+    std::vector<std::int64_t> came(seen_in_.size(), -entries - 1); // of each page: how many came before
+    std::int64_t all = 0, misses = 0;
+    for (const int pass : {0, 1})
+      for (const std::uint64_t place : places) {
+        if (came[place / page] >= all - entries) continue;
+        came[place / page] = all++;
+        misses += pass;
+      }
+    ns += cost * static_cast<double>(misses) / static_cast<double>(places.size());
+  }
+  return ns;
 }
 
 double TimingSampler::exact(const Pattern& pattern) {
@@ -196,16 +253,16 @@ double TimingSampler::exact(const Pattern& pattern) {
     last = place / static_cast<std::uint64_t>(line);
     places.push_back(place);
   }
-  if (pattern.pair == 0) return exact_of_places(places, static_cast<double>(often), 0, false);
+  if (pattern.pair == 0) return exact_of_any_order(places, static_cast<double>(often), 0, false);
   // The second access of a pair: of the same line, or a line of its own that competes for the sets too.
   const bool apart = pattern.pair >= line;
-  if (!apart) return exact_of_places(places, 1, 1, false);
+  if (!apart) return exact_of_any_order(places, 1, 1, false);
   const bool fetched = machine_.neighbours_fetched && pattern.pair < 2 * machine_.l2.line;
-  if (fetched) return exact_of_places(places, 1, 1, true);
+  if (fetched) return exact_of_any_order(places, 1, 1, true);
   std::vector<std::uint64_t> both = places;
   for (const std::uint64_t place : places)
     both.push_back(place + static_cast<std::uint64_t>(pattern.pair));
-  return exact_of_places(both, 1, 0, false);
+  return exact_of_any_order(both, 1, 0, false);
 }
 
 double TimingSampler::disturbed(double ns, bool in_burst) {
@@ -243,7 +300,7 @@ std::vector<recount::caches::Reading> TimingSampler::read(std::span<const Patter
 
 double TimingSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
   ++looks_;
-  const double ns = exact_of_places(places, 1, 0, false);
+  const double ns = exact_of_places(places, 1, 0, false) + translation_in_order(places);
   double least = disturbed(ns, chance(machine_.disturbances.burst));
   for (int slice = 1; slice < (quickly ? 1 : 3); ++slice)
     least = std::min(least, disturbed(ns, chance(machine_.disturbances.burst)));
@@ -311,6 +368,15 @@ void draw_geometry(TimedMachine& m, Draw& draw) {
   m.l2.hashed = draw.one_in(12);
 }
 
+/// As AMD Zen 4 was seen to do: pages of one colour share all of their sets, but lines at one offset do not.
+void fold_index(TimedMachine& m, Draw& draw) {
+  constexpr std::array<std::size_t, 4> folds{0b111000, 0b111000, 0b000111, 0b111111};
+  const bool zen = m.name.starts_with("Zen");
+  if (m.l2.hashed || m.l2.line != line_of_survey || (m.l2.sets() & (m.l2.sets() - 1)) != 0) return;
+  if (zen) m.l2.folded = folds[0];
+  if (!zen && draw.one_in(10)) m.l2.folded = draw.of(folds);
+}
+
 void draw_disturbances(Disturbances& d, Draw& draw) {
   d.jitter = draw.between(0.0005, 0.004);
   if (draw.one_in(3)) return; // a quiet machine
@@ -348,5 +414,6 @@ TimedMachine timed_machine(std::uint64_t seed) {
   m.run = draw.of(std::array<std::int64_t, 4>{1, 1, 1, 4});
   m.neighbours_fetched = draw.one_in(3);
   draw_disturbances(m.disturbances, draw);
+  fold_index(m, draw);
   return m;
 }

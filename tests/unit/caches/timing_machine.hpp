@@ -15,7 +15,8 @@ struct TimedLevel {
   std::int64_t size = 0, ways = 0, line = 64; ///< bytes
   double ns = 0;                              ///< a hit
   Replacement replacement = Replacement::lru;
-  bool hashed = false; ///< every address bit takes part in the choice of the set
+  bool hashed = false;    ///< every address bit takes part in the choice of the set
+  std::size_t folded = 0; ///< bits of the set in the page that are the exclusive or with bits of the frame
   [[nodiscard]] std::int64_t sets() const { return size / (ways * line); }
 };
 
@@ -59,7 +60,11 @@ private:
   double exact_of_pages(std::int64_t pages);
   double exact_of_places(std::span<const std::uint64_t> places, double visits_per_line, double second_visits,
                          bool second_apart);
+  double exact_of_any_order(std::span<const std::uint64_t> places, double visits_per_line,
+                            double second_visits, bool second_apart);
+  double translation_in_order(std::span<const std::uint64_t> places);
   std::uint64_t physical(std::uint64_t place);
+  std::size_t different_pages(std::span<const std::uint64_t> places);
   [[nodiscard]] std::size_t set_of(const TimedLevel& level, std::uint64_t address) const;
   [[nodiscard]] double beyond(std::int64_t bytes) const;
   [[nodiscard]] double translation(double pages, double visits_per_page) const;
@@ -71,6 +76,9 @@ private:
   std::uint64_t seed_;
   std::mt19937_64 random_;
   std::vector<std::int32_t> in_first_, in_second_; ///< lines by set, all 0 between readings
+  static constexpr std::uint64_t no_frame = ~std::uint64_t{0};
+  std::vector<std::uint64_t> frames_, seen_in_; ///< by page: where it lies; the last look at it
+  std::uint64_t look_ = 0;
   double shared_ns_ = 0; ///< of the last exact time: what levels shared with other cores took
   std::int64_t looks_ = 0;
 };

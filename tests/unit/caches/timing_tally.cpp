@@ -31,7 +31,10 @@ std::string described(std::uint64_t seed, const TimedMachine& m) {
   static const char* const names[] = {"LRU", "NRU", "random"};
   return fmt::format("seed {} {} L1 {}K/{} {} L2 {}K/{}{} {} line {}{}{}", seed, m.name, m.l1.size >> 10,
                      m.l1.ways, names[static_cast<int>(m.l1.replacement)], m.l2.size >> 10, m.l2.ways,
-                     m.l2.hashed ? " hashed" : "", names[static_cast<int>(m.l2.replacement)], m.l1.line,
+                     m.l2.hashed        ? " hashed"
+                     : m.l2.folded != 0 ? " folded"
+                                        : "",
+                     names[static_cast<int>(m.l2.replacement)], m.l1.line,
                      m.neighbours_fetched ? " pairs" : "", m.disturbances.shared_traffic > 0 ? " hog" : "");
 }
 

@@ -1,0 +1,69 @@
+#include "caches/infer/colour_number.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace recount::caches {
+
+namespace {
+
+constexpr std::int64_t most_colours = 1024;
+constexpr double outside = 0.005; ///< probability on either side of the interval
+constexpr double strays = 0.002;  ///< pages of other colours that noise takes for one of the known
+
+/// Share of the pages that noise hides, and how probable it is.
+struct Hidden {
+  double share, probability;
+};
+constexpr std::array<Hidden, 4> hidden{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
+
+double prior(std::int64_t colours) {
+  std::int64_t odd = colours;
+  while (odd % 2 == 0)
+    odd /= 2;
+  return odd == 1 ? 1 : odd == 3 || odd == 5 ? 0.1 : odd <= 15 ? 0.005 : 0.0002;
+}
+
+} // namespace
+
+double ColourNumber::tolerance() const {
+  const auto best = static_cast<double>(colours);
+  constexpr double rounding = 1e-9;
+  return std::max(static_cast<double>(most) / best - 1, 1 - static_cast<double>(least) / best) + rounding;
+}
+
+ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample) {
+  if (groups < 1 || sample < 1 || in_sample < 1 || in_sample > sample) return {};
+  const auto hits = static_cast<double>(in_sample), misses = static_cast<double>(sample - in_sample);
+  std::vector<double> logs;
+  double highest = -INFINITY;
+  for (std::int64_t colours = groups; colours <= std::max(groups, most_colours); ++colours)
+    for (const Hidden& of : hidden) {
+      const double part = static_cast<double>(groups) / static_cast<double>(colours);
+      const double p = std::clamp(part * (1 - of.share) + (1 - part) * strays, 1e-6, 1 - strays);
+      logs.push_back(std::log(prior(colours) * of.probability) + hits * std::log(p) +
+                     misses * std::log1p(-p));
+      highest = std::max(highest, logs.back());
+    }
+  std::vector<double> weights(logs.size() / hidden.size());
+  double all = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const double weight = std::exp(logs[i] - highest);
+    weights[i / hidden.size()] += weight;
+    all += weight;
+  }
+  const auto best = std::ranges::max_element(weights) - weights.begin();
+  ColourNumber number{groups + best, weights[static_cast<std::size_t>(best)] / all, 0, 0};
+  double below = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    below += weights[i] / all;
+    const std::int64_t colours = groups + static_cast<std::int64_t>(i);
+    if (number.least == 0 && below > outside) number.least = colours;
+    if (number.most == 0 && below >= 1 - outside) number.most = colours;
+  }
+  return number;
+}
+
+} // namespace recount::caches

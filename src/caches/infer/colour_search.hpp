@@ -1,0 +1,284 @@
+// One search for page colours.
+#pragma once
+
+#include "caches/infer/colour_looks.hpp"
+#include "caches/infer/colour_number.hpp"
+#include "caches/infer/colour_sets.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+
+namespace recount::caches {
+
+/// One search.
+class ColourSearch : ColourLooks {
+public:
+  using ColourLooks::ColourLooks;
+
+  /// What was found until time, noise or the pages ended it. Throws Unknown when that is nothing.
+  PageColours run() {
+    Pages rest(static_cast<std::size_t>(task_.pages));
+    std::iota(rest.begin(), rest.end(), std::int64_t{0});
+    map_all();
+    shuffle_pages(rest, random_);
+    sample_.assign(rest.end() - task_.sample, rest.end());
+    rest.resize(rest.size() - sample_.size());
+    std::string incomplete;
+    try {
+      set_aside(rest);
+      find_enough_groups(rest);
+      if (dropped_ > 0) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
+    } catch (const NoSharedSet&) {
+      throw;
+    } catch (const Unknown& unknown) {
+      incomplete = unknown.reason;
+      // Few groups that noise ended the search for may be noise themselves.
+      if (readings_.empty() && !sampler_.out_of_time()) throw;
+      if (readings_.empty()) read_groups();
+    }
+    if (3 * dropped_ > static_cast<int>(found_.size())) throw Unknown{"noise mixed pages of several colours"};
+    if (found_.empty())
+      throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
+    const std::int64_t tried = task_.pages - std::ssize(aside_);
+    return {task_.offset, tried,      std::ssize(rest) + std::ssize(sample_),
+            {},           found_,     members_,
+            task_.whole,  readings_,  incomplete,
+            task_.sample, in_sample()};
+  }
+
+private:
+  static constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
+  static constexpr double half_of_overflow = 0.45,
+                          most_overflow = 4;       ///< of whole pages, which are an average over sets
+  static constexpr std::size_t most_together = 12; ///< pages tried together
+  static constexpr std::size_t first_prefix = 24;
+  static constexpr std::size_t usual_group = 10; ///< pages, where none is known yet
+  static constexpr std::size_t groups_to_read =
+      6; ///< for each set of the level above that their lines fall into
+  static constexpr std::size_t least_groups = 8, more_groups = 4;
+  static constexpr double sure_of_number = 0.9995; ///< probability at which no more colours are searched for
+  /// Of the step to the level, at least and at most, where the first level holds no line.
+  static constexpr double step_seen = 0.7, step_at_most = 1.1;
+  static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
+  static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
+  static constexpr int passes_again = 4;
+
+  /// Before the first look, so that all looks have the same pages.
+  void map_all() {
+    const auto last = static_cast<std::uint64_t>((task_.pages - 1) * task_.page);
+    static_cast<void>(sampler_.glance(std::span(&last, 1), true));
+  }
+
+  /// A few groups tell the ways, and their share of the sample how many there are: their readings come first,
+  /// while there is time for them.
+  void find_enough_groups(Pages& rest) {
+    std::size_t wanted =
+        std::max(least_groups, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
+    for (bool all = false; !all; wanted = found_.size() + more_groups) {
+      all = find_groups(rest, wanted);
+      drop_odd_sizes();
+      if (readings_.empty()) read_groups();
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample()).probability >= sure_of_number)
+        return;
+    }
+    std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
+  }
+
+  [[nodiscard]] std::int64_t in_sample() const {
+    return std::accumulate(from_sample_.begin(), from_sample_.end(), std::int64_t{0});
+  }
+
+  void read_groups() {
+    PageColours some{task_.offset, task_.pages, 0, {}, found_, members_, task_.whole, {}, {}, 0, 0};
+    measure_colour_readings(sampler_, some, task_, sample_);
+    readings_ = some.readings;
+    firm_ = found_.size();
+  }
+
+  /// Whether no pages are left that overflow a set.
+  bool find_groups(Pages& rest, std::size_t most) {
+    for (int failures = 0; found_.size() < most;) {
+      if (!overflows(rest)) return true;
+      const auto smallest = reduce(shortest_prefix(rest));
+      if (smallest && take(*smallest, rest)) {
+        failures = 0;
+        continue;
+      }
+      if (++failures > failures_allowed) throw Unknown{"too much noise to tell which pages share a set"};
+      shuffle_pages(rest, random_);
+    }
+    return false;
+  }
+
+  Pages shortest_prefix(const Pages& pages) {
+    std::size_t fits = fewest - 1, over = pages.size();
+    // The first set overflows long before most do: doubling finds it with fewer visits than halving.
+    for (std::size_t size = first_prefix; size < pages.size(); size *= 2) {
+      if (overflows({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(size)})) {
+        over = size;
+        break;
+      }
+      fits = size;
+    }
+    while (over - fits > 1) {
+      const std::size_t middle = (fits + over) / 2;
+      (overflows({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(middle)}) ? over : fits) =
+          middle;
+    }
+    remember_fitting({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(fits)});
+    return {pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(over)};
+  }
+
+  /// Takes pages out, so many at a time, while the rest overflows.
+  Pages taken_out(Pages pages, std::size_t chunk) {
+    for (std::size_t i = 0; i < pages.size();) {
+      const std::size_t end = std::min(i + chunk, pages.size());
+      if (auto fewer = without(pages, i, end); overflows(fewer))
+        pages = std::move(fewer);
+      else
+        i = end;
+    }
+    return pages;
+  }
+
+  /// First many pages at a time, then one by one, until none can be taken out. Where noise made it take out a
+  /// page too many, the rest no longer overflows: it goes back to the pages before.
+  std::optional<Pages> reduce(Pages pages) {
+    int failures = 0;
+    const std::size_t group = found_.empty() ? usual_group : found_.front().size();
+    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / group / 2);;) {
+      Pages fewer = taken_out(pages, chunk);
+      if (!overflows(fewer)) {
+        if (++failures > passes_again) return {};
+        continue;
+      }
+      const bool minimal = chunk == 1 && fewer.size() == pages.size();
+      pages = std::move(fewer);
+      if (minimal) return !task_.whole || needs_each(pages) ? std::optional(pages) : std::nullopt;
+      chunk = std::max<std::size_t>(1, chunk / 2);
+    }
+  }
+
+  /// Takes a colour out of the rest and out of the sample: all pages that in the place of one of `smallest`
+  /// make it overflow, too. False if it is a colour known before, of which noise had kept pages in the rest.
+  bool take(const Pages& smallest, Pages& rest) {
+    // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
+    learn_overflow(smallest);
+    std::erase_if(rest,
+                  [&](std::int64_t page) { return std::ranges::find(smallest, page) != smallest.end(); });
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (belongs_after_all(smallest.front(), found_[i]) || belongs_after_all(found_[i].front(), smallest)) {
+        members_[i].insert(members_[i].end(), smallest.begin(), smallest.end());
+        return false;
+      }
+    Pages members = smallest;
+    rest = others_of(rest, smallest, members);
+    const std::size_t before = members.size();
+    sample_ = others_of(sample_, smallest, members);
+    found_.push_back(smallest);
+    from_sample_.push_back(std::ssize(members) - static_cast<std::ptrdiff_t>(before));
+    members_.push_back(members);
+    return true;
+  }
+
+  void learn_overflow(const Pages& smallest) {
+    const double lost = std::min({leaving(smallest), leaving(smallest), leaving(smallest)});
+    overflow_ = task_.whole ? std::clamp(half_of_overflow * lost, least_learned, most_overflow)
+                            : std::max(overflow_, typical_overflow * lost);
+  }
+
+  /// Adds the pages of the group's colour to the members, and gives the others.
+  Pages others_of(const Pages& pages, const Pages& group, Pages& members) {
+    Pages others;
+    for (std::size_t from = 0; from < pages.size(); from += most_together) {
+      const std::size_t end = std::min(from + most_together, pages.size());
+      sort_out({pages.begin() + static_cast<std::ptrdiff_t>(from),
+                pages.begin() + static_cast<std::ptrdiff_t>(end)},
+               group, most_together, members, others);
+    }
+    return others;
+  }
+
+  /// Sorts candidates into members of the group's colour and others, many at a time: a full set of the group
+  /// overflows if any candidate belongs to it. Pages known not to belong fill up, so that the first level
+  /// holds none of the lines and every look visits as many.
+  void sort_out(const Pages& candidates, const Pages& group, std::size_t chunk, Pages& members,
+                Pages& others) {
+    if (!any_belongs(candidates, group, chunk, others)) {
+      others.insert(others.end(), candidates.begin(), candidates.end());
+      return;
+    }
+    if (candidates.size() == 1) {
+      (belongs_after_all(candidates.front(), group, ahead_to_fit) ? members : others)
+          .push_back(candidates.front());
+      return;
+    }
+    const auto middle = candidates.begin() + std::ssize(candidates) / 2;
+    sort_out({candidates.begin(), middle}, group, chunk, members, others);
+    sort_out({middle, candidates.end()}, group, chunk, members, others);
+  }
+
+  /// A quick look, and a thorough one if it sees an overflow.
+  bool any_belongs(const Pages& candidates, const Pages& group, std::size_t chunk, const Pages& others) {
+    if (sampler_.out_of_time()) throw Unknown{gave_up};
+    Pages tried = without(group, group.size() - 1, group.size());
+    tried.insert(tried.end(), candidates.begin(), candidates.end());
+    for (std::size_t i = candidates.size(); i < chunk && i - candidates.size() < others.size(); ++i)
+      tried.push_back(others[others.size() - 1 - (i - candidates.size())]);
+    const auto visits = static_cast<double>(tried.size() + aside_.size());
+    if (task_.whole) return overflows(tried);
+    // Of as many pages: with more of them than a TLB has entries, every visit takes longer.
+    const double plain = plain_of(tried);
+    double& least = least_.try_emplace(tried.size(), std::numeric_limits<double>::infinity()).first->second;
+    const auto over = [&](Look look) {
+      const double ns = visit_time(tried, Lines::together, look);
+      least = std::min(least, ns);
+      const double fitting = std::clamp(least, plain + step_seen * step_, plain + step_at_most * step_);
+      return (ns - fitting) * visits >= overflow_ / 2 * penalty_;
+    };
+    return over(Look::quick) && over(Look::thorough);
+  }
+
+  /// The same without a short measurement. While another program has a line in the set, the group overflows
+  /// with any page, and without one of its own: that is no evidence on this page.
+  bool belongs_after_all(std::int64_t page, Pages group, int ahead_that_fit = ahead_to_overflow) {
+    group.back() = page;
+    return overflows(group, ahead_that_fit) && !overflows(without(group, group.size() - 1, group.size()));
+  }
+  bool belongs_after_all(std::int64_t page) {
+    return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
+  }
+
+  /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
+  void drop_odd_sizes() {
+    if (members_.empty()) return;
+    std::vector<double> sizes;
+    for (const Pages& members : members_)
+      sizes.push_back(static_cast<double>(members.size()));
+    const double usual = statistics::median(sizes), off = unlikely * std::sqrt(usual);
+    for (std::size_t i = sizes.size(); i-- > firm_;) {
+      if (std::abs(sizes[i] - usual) <= off) continue;
+      ++dropped_;
+      found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
+      members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
+      from_sample_.erase(from_sample_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  std::map<std::size_t, double> least_; ///< ns a visit when nothing leaves, by the number of pages
+  Pages sample_;                        ///< pages of it that have no known colour
+  std::vector<Pages> found_, members_;
+  std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
+  std::vector<ColourReading> readings_;
+  std::size_t firm_ = 0; ///< groups that have readings
+  int dropped_ = 0;      ///< groups that turned out to be none
+};
+
+} // namespace recount::caches
