@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -20,7 +21,8 @@ using CurvesOfPanel = std::vector<const Curve*>;
 constexpr std::size_t most_panels = 6;
 
 std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
-  if (const auto* word = std::get_if<std::string>(&setting)) return *word;
+  if (const auto* word = std::get_if<std::string>(&setting))
+    return name == "file" ? std::filesystem::path(*word).stem().string() : *word;
   const auto number = static_cast<double>(std::get<std::int64_t>(setting));
   return name == "size" || name == "stride" ? base::format_bytes(number, compact)
                                             : fmt::format("{}", std::get<std::int64_t>(setting));

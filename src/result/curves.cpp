@@ -177,9 +177,9 @@ std::vector<std::string> varying(const std::vector<Curve>& curves) {
   for (const auto& [name, settings] : seen) {
     if (settings.size() > 1 || present[name] != curves.size()) names.push_back(name);
   }
-  for (const char* how_often : {"passes", "rounds"}) {
+  for (const char* dependent : {"passes", "rounds", "digest"}) { // the last one follows the file of a nest
     std::vector<std::string> others = names;
-    if (std::erase(others, how_often) > 0 && settings_of(curves, others) == settings_of(curves, names))
+    if (std::erase(others, dependent) > 0 && settings_of(curves, others) == settings_of(curves, names))
       names = std::move(others);
   }
   return names;

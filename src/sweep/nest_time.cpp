@@ -53,7 +53,8 @@ double seconds(const nest::Point& at, const model::MachineDescription& machine) 
                       });
   const bool third = machine.levels.size() > 2;
   // What would not be faster is replayed as well, and columns hardly recur in a hashed TLB.
-  if (!model::Setwise::possible(machine) || (hashed && work.in_columns > 0) ||
+  constexpr double few = 0.05;
+  if (!model::Setwise::possible(machine) || (hashed && work.in_columns > few * work.accesses) ||
       (third && turns > most_turns_with_third_level))
     return replayed;
   return std::min(replayed, 1e-9 * time.turn * turns * (third ? factor_of_third_level : 1));

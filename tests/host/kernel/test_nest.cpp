@@ -55,23 +55,23 @@ result::ParamValue of(std::int64_t n) {
 const result::ParamValue i16 = std::string("i16"), f32 = std::string("f32"), i8 = std::string("i8"),
                          i32 = std::string("i32");
 const std::vector<Shipped> all_shipped = {
-    {"gemm-ijk", {{"n", of(12)}}},
-    {"gemm-ijk", {{"n", of(12)}, {"element", i16}}},
-    {"gemm-ijk-mem", {{"n", of(12)}}},
-    {"gemm-ijk-mem", {{"n", of(12)}, {"element", i16}}},
-    {"gemm-ikj", {{"n", of(12)}}},
-    {"gemm-ikj", {{"n", of(12)}, {"element", f32}}},
-    {"gemm-transposed", {{"n", of(12)}}},
-    {"gemm-blocked", {{"n", of(14)}, {"block", of(5)}}},
-    {"gemm-blocked", {{"n", of(14)}, {"block", of(5)}, {"element", i16}}},
-    {"gemm-tiled", {{"n", of(14)}, {"rows", of(4)}, {"columns", of(9)}, {"pad", of(3)}}},
-    {"stencil-2d", {{"n", of(20)}, {"m", of(30)}, {"steps", of(2)}}},
-    {"stencil-3d", {{"n", of(12)}}},
-    {"stencil-3d", {{"n", of(12)}, {"tile", of(6)}, {"element", f32}}},
-    {"transpose", {{"n", of(30)}}},
-    {"transpose", {{"n", of(30)}, {"block", of(8)}, {"element", i8}}},
-    {"triangular-solve", {{"n", of(40)}}},
-    {"convolution", {{"inputs", of(4)}, {"outputs", of(3)}, {"height", of(6)}, {"width", of(7)}}},
+    {"gemm-ijk", {{"n", of(8)}}},
+    {"gemm-ijk", {{"n", of(8)}, {"element", i16}}},
+    {"gemm-ijk-mem", {{"n", of(8)}}},
+    {"gemm-ijk-mem", {{"n", of(8)}, {"element", i16}}},
+    {"gemm-ikj", {{"n", of(8)}}},
+    {"gemm-ikj", {{"n", of(8)}, {"element", f32}}},
+    {"gemm-transposed", {{"n", of(8)}}},
+    {"gemm-blocked", {{"n", of(9)}, {"block", of(5)}}},
+    {"gemm-blocked", {{"n", of(9)}, {"block", of(5)}, {"element", i16}}},
+    {"gemm-tiled", {{"n", of(9)}, {"rows", of(4)}, {"columns", of(9)}, {"pad", of(3)}}},
+    {"stencil-2d", {{"n", of(9)}, {"m", of(12)}, {"steps", of(2)}}},
+    {"stencil-3d", {{"n", of(8)}}},
+    {"stencil-3d", {{"n", of(8)}, {"tile", of(4)}, {"element", f32}}},
+    {"transpose", {{"n", of(16)}}},
+    {"transpose", {{"n", of(16)}, {"block", of(8)}, {"element", i8}}},
+    {"triangular-solve", {{"n", of(20)}}},
+    {"convolution", {{"inputs", of(2)}, {"outputs", of(2)}, {"height", of(6)}, {"width", of(7)}}},
     {"convolution",
      {{"inputs", of(4)},
       {"outputs", of(3)},
@@ -83,7 +83,8 @@ const std::vector<Shipped> all_shipped = {
 template <class T>
 void check_product(const std::string& name, const std::string& element) {
   const kernel::NestKernel kernel = shipped("gemm-" + name);
-  for (const std::int64_t n : {1, 2, 13, 32}) {
+  for (const std::int64_t n : {1, 13}) {
+    if (n == 1 && element != "f64") continue; // each is compiled
     result::Params point = {{"n", n}, {"element", element}};
     if (name == "blocked") point["block"] = std::int64_t{5};
     if (name == "tiled") point.insert({{"rows", of(3)}, {"columns", of(7)}, {"pad", of(2)}});
@@ -142,7 +143,7 @@ BOOST_DATA_TEST_CASE(the_processor_executes_what_the_text_says, data::make(all_s
 BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
   if (no_compiler()) return;
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Chance chance(seed);
     const RandomWrittenNest random(chance,
                                    {nest::Type::f64, nest::Type::i64, nest::Type::i16, nest::Type::i8});
@@ -194,13 +195,13 @@ BOOST_AUTO_TEST_CASE(random_nests_compute_what_they_say) {
       }
     }
   }
-  BOOST_TEST(compared > 25);
+  BOOST_TEST(compared > 11);
 }
 
 BOOST_AUTO_TEST_CASE(no_name_of_the_file_reaches_the_compiler) {
   const auto nest =
       nest::parse("system.nest", "param evil = 3\nf64 asm_goto[evil]\nfor system in 0:evil { f64 "
-                                 "__attribute__ = 2 asm_goto[system] = __attribute__ }\n");
+                                 "__attribute__ = 2; asm_goto[system] = __attribute__ }\n");
   const std::string code = nest::generate(nest, {});
   for (const char* name : {"evil", "asm_goto", "system", "__attribute__"})
     BOOST_TEST(code.find(name) == code.npos, name);
