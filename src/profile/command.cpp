@@ -10,6 +10,7 @@
 #include "kernel/command_line.hpp"
 #include "profile/function_recording.hpp"
 #include "profile/located.hpp"
+#include "profile/modelled.hpp"
 #include "profile/report.hpp"
 #include "profile/results.hpp"
 #include "stat/command_results.hpp"
@@ -165,7 +166,8 @@ int execute_profile(const ProfileOptions& o) {
   const command::TableExport exported(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
   ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
-  Profile p{profile::record(settings), {}, subject_of(o), marks};
+  Profile p{
+      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_of(o), marks};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   write_folded(o.folded, p);

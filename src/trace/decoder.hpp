@@ -20,7 +20,8 @@ namespace recount::trace {
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
 ///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded), void
-///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink> forked() const
+///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink>
+///   forked(std::uint32_t pid) const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -70,8 +71,8 @@ public:
     return true;
   }
 
-  [[nodiscard]] std::unique_ptr<Reader> forked() const override {
-    return std::make_unique<Decoder>(blocks_, sink_->forked());
+  [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
+    return std::make_unique<Decoder>(blocks_, sink_->forked(pid));
   }
   [[nodiscard]] Sink& sink() { return *sink_; }
 

@@ -5,7 +5,7 @@
 namespace recount::trace {
 
 // The child begins with the contents of the caches, as it would on the core where its parent ran.
-std::unique_ptr<Simulated> Simulated::forked() const {
+std::unique_ptr<Simulated> Simulated::forked(std::uint32_t) const {
   auto child = std::make_unique<Simulated>(*this);
   child->caches_.reset_counters();
   child->instructions_ = child->executing_ = 0;

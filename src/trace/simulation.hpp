@@ -43,7 +43,7 @@ public:
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
   void section(std::string_view) {}
   void heap(std::span<const std::uint64_t>) {}
-  [[nodiscard]] std::unique_ptr<Simulated> forked() const;
+  [[nodiscard]] std::unique_ptr<Simulated> forked(std::uint32_t pid) const;
   /// Adds this process to the totals.
   void end();
 
@@ -52,6 +52,22 @@ private:
   Totals* totals_;
   std::int64_t instructions_ = 0, executing_ = 0;
   int threads_ = 0;
+};
+
+/// Simulates every process of a run; outlives its Session.
+class Simulation {
+public:
+  explicit Simulation(const model::MachineDescription& machine) : machine_(machine), totals_(machine) {}
+  [[nodiscard]] std::unique_ptr<Reader> begin() {
+    return std::make_unique<Decoder<Simulated>>(blocks_, std::make_unique<Simulated>(machine_, totals_));
+  }
+  static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+private:
+  model::MachineDescription machine_;
+  Totals totals_;
+  Blocks blocks_;
 };
 
 } // namespace recount::trace

@@ -2,6 +2,7 @@
 
 #include "process/child.hpp"
 #include "process/program.hpp"
+#include "trace/reader.hpp"
 
 #include <recount/error.hpp>
 
@@ -81,6 +82,15 @@ std::string untraceable() {
   if (!launcher()) return "valgrind is not installed, or not in PATH";
   if (!tool_folder()) return "this recount was built without its Valgrind tool, recount-trace";
   return {};
+}
+
+std::string unexecuted(const std::optional<Undecoded>& last) {
+  if (!last) return {};
+  constexpr unsigned char evex = 0x62; // the prefix of AVX-512 in 64-bit mode
+  const bool wide = last->code[0] == evex;
+  return fmt::format("the program executes {} instruction, at {:#x}, that Valgrind cannot execute; fix: {}",
+                     wide ? "an AVX-512" : "an", last->address,
+                     wide ? "compile it with -march=x86-64-v3" : "compile it for an older CPU");
 }
 
 ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options) {

@@ -99,6 +99,7 @@ SOURCES = {
           }
           return 0;
         }''',
+    'transpose': (pathlib.Path(__file__).resolve().parents[2] / 'examples' / 'transpose.c').read_text(),
 }
 
 

@@ -41,7 +41,9 @@ public:
     bytes_ = bytes;
   }
   void heap(std::span<const std::uint64_t>) {}
-  [[nodiscard]] std::unique_ptr<Rebased> forked() const { return std::make_unique<Rebased>(*caches_); }
+  [[nodiscard]] std::unique_ptr<Rebased> forked(std::uint32_t) const {
+    return std::make_unique<Rebased>(*caches_);
+  }
 
 private:
   model::Hierarchy* caches_;
@@ -59,7 +61,7 @@ void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& cac
   spawn.environment.emplace_back("RECOUNT_SECTIONS_FD", std::to_string(sections));
   spawn.descriptors = {{STDERR_FILENO, sections}};
   process::Child child(spawn);
-  const trace::Channel::Begin begin = [&] {
+  const trace::Channel::Begin begin = [&](std::uint32_t) {
     return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
   };
   const trace::Channel::End end = [](trace::Reader&) {};
