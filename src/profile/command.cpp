@@ -28,7 +28,7 @@ namespace {
 
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
-  std::string folded, debug_path, output, plot, export_to;
+  std::string folded, debug_path, output, plot, export_to, section;
   long cpu = -1, top = 15, frames = 0;
   bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false;
 };
@@ -75,6 +75,9 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
   settings.events =
       profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
   settings.who = target_options(o);
+  settings.section = o.section;
+  if (!o.section.empty() && !are_modelled(settings.events))
+    throw bad_input("--section " + o.section, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -192,6 +195,8 @@ command::Command profile_command() {
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .text("--section", o->section, "NAME",
+              "simulate only the program's section NAME (recount/sections.h)")
         .list("--function", o->functions, "LIST",
               "count calls of functions, and the events (page-faults, task-clock) per call")
         .flag("--calls", o->calls, "with --function: count calls only, without returns")

@@ -3,6 +3,7 @@
 #include "model/machine.hpp"
 #include "trace/decoder.hpp"
 #include "trace/miss_metric.hpp"
+#include "trace/section_gate.hpp"
 #include "trace/session.hpp"
 #include "trace/tool.hpp"
 
@@ -24,6 +25,8 @@ struct Run {
   std::vector<trace::MissMetric> metrics;
   trace::Blocks blocks = {};
   Recording made;
+  std::string section = {};
+  bool section_seen = false;
   std::optional<trace::Undecoded> undecoded = {};
 };
 
@@ -31,7 +34,7 @@ struct Run {
 class Attributed {
 public:
   Attributed(Run& run, std::uint32_t pid)
-      : run_(&run), pid_(pid), caches_(run.machine), last_(run.metrics.size()) {
+      : run_(&run), pid_(pid), caches_(run.machine), gate_(run.section), last_(run.metrics.size()) {
     watches_hits_ = !run.machine.levels.front().prefetch.empty();
   }
 
@@ -39,6 +42,7 @@ public:
   void left(unsigned) {}
   template <bool store>
   void access(std::uint64_t address, unsigned bytes, std::uint32_t number) {
+    if (!gate_.open()) return;
     if constexpr (store)
       caches_.store(address, bytes);
     else
@@ -57,7 +61,7 @@ public:
     run_->made.files.look_at(run_->made.places.spaces(), pid_);
   }
   void undecoded(const trace::Undecoded& instruction) { run_->undecoded = instruction; }
-  void section(std::string_view) {}
+  void section(std::string_view text) { gate_.take(text); }
   void heap(std::span<const std::uint64_t>) {}
 
   [[nodiscard]] std::unique_ptr<Attributed> forked(std::uint32_t pid) const {
@@ -74,6 +78,7 @@ public:
   /// Hands the counts on, by the mappings of this process.
   void end() {
     const std::size_t events = last_.size();
+    run_->section_seen = run_->section_seen || gate_.seen();
     for (std::size_t i = 0; i < counts_.size(); ++i)
       if (counts_[i] > 0)
         run_->made.places.count(pid_,
@@ -96,6 +101,7 @@ private:
   Run* run_;
   std::uint32_t pid_;
   model::Hierarchy caches_;
+  trace::SectionGate gate_;
   bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
   std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last
   std::vector<std::int64_t> last_;   ///< values of the metrics then
@@ -173,6 +179,7 @@ Recording record_modelled(const RecordSettings& settings) {
                     "recount profile -e model:PAPI_L1_DCM -- COMMAND");
   static_cast<void>(trace::tool_command(settings.who.command, {})); // refused before anything is executed
   Run run = run_of(settings);
+  run.section = settings.section;
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     Name exec;
     exec.pid = exec.tid = pid;
@@ -184,8 +191,10 @@ Recording record_modelled(const RecordSettings& settings) {
   const auto started = std::chrono::steady_clock::now();
   const process::HeldSignals signals; // also of the session's thread
   trace::Session session(begin, end);
-  const auto tool = trace::tool_command(settings.who.command, {session.channel(), {}});
+  const auto tool = trace::tool_command(settings.who.command, {session.channel(), !run.section.empty()});
+  const process::Fd nowhere = trace::message_sink();
   TargetOptions who = settings.who;
+  who.descriptors = trace::descriptors(nowhere, !run.section.empty());
   who.command = tool.argv;
   who.environment = tool.environment;
   Target target(who, false);
@@ -194,6 +203,8 @@ Recording record_modelled(const RecordSettings& settings) {
   session.finish();
   run.made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (run.made.status != 0) run.made.not_counted = trace::unexecuted(run.undecoded);
+  if (!run.section.empty() && !run.section_seen)
+    run.made.not_counted = "the program never began the section " + run.section;
   fill_report(run.made, session);
   return std::move(run.made);
 }

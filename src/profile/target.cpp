@@ -32,6 +32,7 @@ void Target::start(bool held, bool traced) {
   process::Spawn spawn;
   spawn.argv = options_.command;
   spawn.environment = options_.environment;
+  spawn.descriptors = options_.descriptors;
   spawn.in = STDIN_FILENO;
   spawn.own_group = false;
   spawn.die_with_parent = false;

@@ -18,6 +18,7 @@ struct TargetOptions {
   std::vector<pid_t> pids;
   std::optional<int> cpu;                                            ///< the command runs on this one only
   std::vector<std::pair<std::string, std::string>> environment = {}; ///< of the command, beside the inherited
+  std::vector<std::pair<int, int>> descriptors = {};                 ///< as process::Spawn
 };
 
 /// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals

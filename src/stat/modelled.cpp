@@ -67,10 +67,12 @@ public:
   process::Exit execute(int repetition, int& signal) {
     model::MachineDescription machine = of_.machine;
     if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
-    trace::Simulation simulation(machine);
+    trace::Simulation simulation(machine, request_.section);
     trace::Session session([&](std::uint32_t) { return simulation.begin(); }, trace::Simulation::end);
-    const auto tool = trace::tool_command(request_.command, {session.channel(), {}});
-    process::Child child = start(tool.argv, false, tool.environment);
+    const bool sections = !request_.section.empty();
+    const auto tool = trace::tool_command(request_.command, {session.channel(), sections});
+    const process::Fd nowhere = trace::message_sink();
+    process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
     Ticks none;
     const process::Exit exit = attend(child, signals_, signal, none);
     session.finish();
@@ -78,6 +80,8 @@ public:
     values_ = model::metrics(totals.caches);
     values_[instructions] = totals.instructions;
     if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
+    if (sections && !totals.section_seen)
+      missing_ = "the program never began the section " + request_.section;
     flag_ = session.incomplete();
     return exit;
   }

@@ -17,6 +17,7 @@ void Simulated::end() {
   totals_->caches.add(caches_.counts(), model::Hierarchy(caches_.machine()).counts(), 1);
   totals_->instructions += instructions_;
   totals_->threads += threads_;
+  totals_->section_seen = totals_->section_seen || gate_.seen();
   ++totals_->processes;
 }
 

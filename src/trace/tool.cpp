@@ -3,6 +3,7 @@
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "trace/reader.hpp"
+#include "trace/section_gate.hpp"
 
 #include <recount/error.hpp>
 
@@ -113,9 +114,10 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                "--command-line-only=yes", "-q",
                "--log-file=/dev/null",    "--vgdb=no",
                "--trace-children=yes",    "--channel=" + options.channel};
-  if (options.sections) made.argv.push_back(fmt::format("--sections={}", *options.sections));
+  if (options.sections) made.argv.push_back(fmt::format("--sections={}", sections_descriptor));
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
+  if (options.sections) made.environment.emplace_back(sections_variable, std::to_string(sections_descriptor));
   return made;
 }
 

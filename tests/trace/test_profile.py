@@ -21,7 +21,7 @@ class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
-        programs.build(cls.folder, 'transpose', 'fork')
+        programs.build(cls.folder, 'transpose', 'fork', 'section')
 
     @classmethod
     def tearDownClass(cls):
@@ -105,6 +105,13 @@ class Profiled(unittest.TestCase):
         name = f'model:{MACHINE}:PAPI_L1_DCM'
         misses = next(row['events'][name]['weight'] for row in told['by_function'] if row['function'] == 'main')
         self.assertAlmostEqual(misses / (3 * 65536), 1, delta=0.01)
+
+    def test_section(self):
+        told, done = self.profile('./section', options=['--by', 'function', '--section', 'work'])
+        name = f'model:{MACHINE}:PAPI_L1_DCM'
+        misses = {row['function']: row['events'][name]['weight'] for row in told['by_function']}
+        self.assertAlmostEqual(misses['store'] / (2 * 16384), 1, delta=0.01)
+        self.assertLess(told['events'][0]['counted'], 1.02 * 2 * 16384)
 
     def test_refused(self):
         for events, why in (('PAPI_LD_INS', 'changes with accesses that hit'), ('PAPI_L7_DCM', 'has no such metric')):
