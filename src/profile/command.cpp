@@ -30,7 +30,7 @@ struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
   std::string folded, debug_path, output, plot, export_to, section;
   long cpu = -1, top = 15, frames = 0;
-  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false;
+  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
 void write_folded(const std::string& path, const Profile& p) {
@@ -74,6 +74,12 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
   settings.events =
       profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  if (o.kinds) {
+    if (!are_modelled(settings.events) || settings.events.size() > 1)
+      throw bad_input("--kinds", "needs one modelled event",
+                      "recount profile --kinds -e model:PAPI_L1_DCM -- COMMAND");
+    settings.events = with_kinds(settings.events.front());
+  }
   settings.who = target_options(o);
   settings.section = o.section;
   if (!o.section.empty() && !are_modelled(settings.events))
@@ -197,6 +203,8 @@ command::Command profile_command() {
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
+        .flag("--kinds", o->kinds,
+              "with one modelled event: also compulsory, capacity and conflict misses of the first level")
         .list("--function", o->functions, "LIST",
               "count calls of functions, and the events (page-faults, task-clock) per call")
         .flag("--calls", o->calls, "with --function: count calls only, without returns")

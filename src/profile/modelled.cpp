@@ -2,6 +2,7 @@
 
 #include "model/machine.hpp"
 #include "trace/decoder.hpp"
+#include "trace/miss_kinds.hpp"
 #include "trace/miss_metric.hpp"
 #include "trace/section_gate.hpp"
 #include "trace/session.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <variant>
 
 namespace recount::profile {
 namespace {
@@ -22,7 +24,8 @@ constexpr std::string_view model_prefix = "model:";
 /// What the processes of a run share.
 struct Run {
   model::MachineDescription machine;
-  std::vector<trace::MissMetric> metrics;
+  std::vector<std::variant<trace::MissMetric, std::size_t>> metrics; ///< of the machine, or of MissKinds
+  bool kinds = false;                                                ///< some are of MissKinds
   trace::Blocks blocks = {};
   Recording made;
   std::string section = {};
@@ -35,6 +38,7 @@ class Attributed {
 public:
   Attributed(Run& run, std::uint32_t pid)
       : run_(&run), pid_(pid), caches_(run.machine), gate_(run.section), last_(run.metrics.size()) {
+    if (run.kinds) kinds_.emplace(run.machine);
     watches_hits_ = !run.machine.levels.front().prefetch.empty();
   }
 
@@ -47,6 +51,7 @@ public:
       caches_.store(address, bytes);
     else
       caches_.load(address, bytes);
+    if (kinds_) classify<store>(address, bytes);
     if (caches_.first_misses() != misses_ || watches_hits_) attribute(number);
   }
   void thread(std::uint64_t) {}
@@ -87,14 +92,26 @@ public:
   }
 
 private:
+  template <bool store>
+  void classify(std::uint64_t address, unsigned bytes) {
+    const model::LevelCounts& first = caches_.level(0).counts;
+    const std::int64_t now = first.missed(model::Cause::load) + first.missed(model::Cause::store);
+    kinds_->access<store>(address, bytes, now - first_level_);
+    first_level_ = now;
+  }
+  [[nodiscard]] std::int64_t value(std::size_t event) const {
+    const auto& metric = run_->metrics[event];
+    if (const auto* const kind = std::get_if<std::size_t>(&metric)) return kinds_->count(*kind);
+    return std::get<trace::MissMetric>(metric).value(caches_);
+  }
   [[gnu::noinline]] void attribute(std::uint32_t number) {
     const std::size_t events = last_.size(), at = run_->blocks.instruction_of(number) * events;
     misses_ = caches_.first_misses();
     if (at >= counts_.size()) counts_.resize(run_->blocks.instruction_count() * events);
     for (std::size_t e = 0; e < events; ++e) {
-      const std::int64_t value = run_->metrics[e].value(caches_);
-      counts_[at + e] += value - last_[e];
-      last_[e] = value;
+      const std::int64_t now = value(e);
+      counts_[at + e] += now - last_[e];
+      last_[e] = now;
     }
   }
 
@@ -102,6 +119,8 @@ private:
   std::uint32_t pid_;
   model::Hierarchy caches_;
   trace::SectionGate gate_;
+  std::optional<trace::MissKinds> kinds_;
+  std::int64_t first_level_ = 0;     ///< misses of loads and stores in the first level
   bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
   std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last
   std::vector<std::int64_t> last_;   ///< values of the metrics then
@@ -128,8 +147,16 @@ Run run_of(const RecordSettings& settings) {
   if (run.machine.sampled || !run.machine.family.empty())
     throw bad_input("-e " + settings.events.front().name, "~sample and ~l1= are for kernels",
                     "omit them; a program is simulated completely, on one machine");
-  for (const EventRequest& asked : settings.events)
-    run.metrics.emplace_back(modelled_event(asked.name)->metric, run.machine);
+  for (const EventRequest& asked : settings.events) {
+    const std::string metric = modelled_event(asked.name)->metric;
+    const auto& kinds = trace::MissKinds::names;
+    const auto kind = std::ranges::find(kinds, metric);
+    if (kind == kinds.end())
+      run.metrics.emplace_back(trace::MissMetric(metric, run.machine));
+    else
+      run.metrics.emplace_back(static_cast<std::size_t>(kind - kinds.begin()));
+    run.kinds = run.kinds || kind != kinds.end();
+  }
   return run;
 }
 
@@ -146,6 +173,15 @@ void fill_report(Recording& made, const trace::Session& session) {
 }
 
 } // namespace
+
+std::vector<EventRequest> with_kinds(const EventRequest& first) {
+  std::vector<EventRequest> events{first};
+  const auto event = modelled_event(first.name);
+  for (const std::string_view kind : trace::MissKinds::names)
+    events.push_back(
+        {first.name.substr(0, first.name.size() - event->metric.size()) + std::string(kind), 0, 0});
+  return events;
+}
 
 std::optional<ModelledEvent> modelled_event(const std::string& event) {
   if (!event.starts_with(model_prefix)) return {};

@@ -20,6 +20,9 @@ struct ModelledEvent {
 /// Whether these are events of a model. Throws Error (bad_input) for both kinds, and for several machines.
 [[nodiscard]] bool are_modelled(const std::vector<EventRequest>& events);
 
+/// A modelled event, and the kinds of miss of its machine's first level: see trace::MissKinds.
+[[nodiscard]] std::vector<EventRequest> with_kinds(const EventRequest& first);
+
 /// Simulates the command: every occurrence is one sample of the instruction that causes it. Throws Error as
 /// model::machine() and trace::tool_command() do.
 [[nodiscard]] Recording record_modelled(const RecordSettings& settings);

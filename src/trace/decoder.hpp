@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace recount::trace {
 
@@ -81,7 +82,10 @@ private:
     const auto* const begin = reinterpret_cast<const char*>(words.data());
     return {begin, ::strnlen(begin, words.size() * sizeof words[0])};
   }
-  bool record(std::uint64_t kind, std::span<const std::uint64_t> words) {
+  /// The words are copied first: the program can change them at any time.
+  bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {
+    copy_.assign(shared.begin(), shared.end());
+    const std::span<const std::uint64_t> words = copy_;
     if (kind == RT_DEFINE) return blocks_.define(words);
     if (kind == RT_MODULE && words.size() > 3)
       sink_->module({words[0], words[1], words[2], std::string(text(words.subspan(3)))});
@@ -98,6 +102,7 @@ private:
 
   Blocks& blocks_;
   std::unique_ptr<Sink> sink_;
+  std::vector<std::uint64_t> copy_;
 };
 
 } // namespace recount::trace

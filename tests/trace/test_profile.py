@@ -106,6 +106,24 @@ class Profiled(unittest.TestCase):
         misses = next(row['events'][name]['weight'] for row in told['by_function'] if row['function'] == 'main')
         self.assertAlmostEqual(misses / (3 * 65536), 1, delta=0.01)
 
+    def test_kinds(self):
+        told, _ = self.profile('./transpose', 'slow', options=['--by', 'function', '--kinds'])
+        row = next(row for row in told['by_function'] if row['function'] == 'slow')
+        kinds = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
+        lines = SIZE * SIZE / 4
+        self.near(kinds['MODEL_L1_COMPULSORY'], lines)
+        self.near(kinds['MODEL_L1_CONFLICT'], 3.5 * lines)
+        self.assertLess(kinds['MODEL_L1_CAPACITY'], 100)
+        self.assertEqual(kinds.pop('PAPI_L1_DCM'), sum(kinds.values()))
+        whole = [event['counted'] for event in told['events']]
+        self.assertEqual(whole[0], sum(whole[1:]))
+        # A second pass over 1 MiB misses by capacity alone.
+        told, _ = self.profile('./section', options=['--by', 'function', '--kinds', '--section', 'work'])
+        row = next(row for row in told['by_function'] if row['function'] == 'store')
+        kinds = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
+        self.near(kinds['MODEL_L1_COMPULSORY'], 16384)
+        self.near(kinds['MODEL_L1_CAPACITY'], 16384)
+
     def test_section(self):
         told, done = self.profile('./section', options=['--by', 'function', '--section', 'work'])
         name = f'model:{MACHINE}:PAPI_L1_DCM'
