@@ -69,6 +69,8 @@ public:
     const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
     return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
   }
+  /// Misses and evictions so far in a TLB level; its accesses are not complete here.
+  [[nodiscard]] const LevelCounts& tlb_counts(std::size_t at) const { return tlb_->levels[at].counts; }
   /// Page walks so far.
   [[nodiscard]] std::int64_t walks() const { return levels_.front().counts.accessed(Cause::walk); }
   /// Counts accesses that are not counted otherwise: those of enter() and enter_wide(), and those known to

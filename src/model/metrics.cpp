@@ -115,6 +115,10 @@ Metrics metrics(const Hierarchy& hierarchy, const FamilyMember& member) {
   return all;
 }
 
+Metrics metrics(const Counts& counts, const MachineDescription& machine) {
+  return of(counts, machine);
+}
+
 Metrics metrics(const Hierarchy& hierarchy) {
   return of(hierarchy.counts(), hierarchy.machine());
 }

@@ -14,6 +14,10 @@ namespace recount::model {
 /// ... and MODEL_... names for events without a preset. Each is defined in recount-machines(5).
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy);
 
+/// The same of given counts of such a machine. Linear in them.
+[[nodiscard]] std::map<std::string, std::int64_t> metrics(const Counts& counts,
+                                                          const MachineDescription& machine);
+
 /// Half-widths of the intervals of these values, if they were sampled: the 95 % interval of the mean of the
 /// samples, and the misses of this and of the upper levels that a longer warm-up might have made hits.
 [[nodiscard]] std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy);

@@ -10,6 +10,7 @@
 #include "kernel/command_line.hpp"
 #include "profile/function_recording.hpp"
 #include "profile/located.hpp"
+#include "profile/modelled.hpp"
 #include "profile/report.hpp"
 #include "profile/results.hpp"
 #include "stat/command_results.hpp"
@@ -27,9 +28,9 @@ namespace {
 
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
-  std::string folded, debug_path, output, plot, export_to;
+  std::string folded, debug_path, output, plot, export_to, section;
   long cpu = -1, top = 15, frames = 0;
-  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false;
+  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
 void write_folded(const std::string& path, const Profile& p) {
@@ -73,7 +74,16 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
   profile::RecordSettings settings;
   settings.events =
       profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  if (o.kinds) {
+    if (!are_modelled(settings.events) || settings.events.size() > 1)
+      throw bad_input("--kinds", "needs one modelled event",
+                      "recount profile --kinds -e model:PAPI_L1_DCM -- COMMAND");
+    settings.events = with_kinds(settings.events.front());
+  }
   settings.who = target_options(o);
+  settings.section = o.section;
+  if (!o.section.empty() && !are_modelled(settings.events))
+    throw bad_input("--section " + o.section, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -165,7 +175,8 @@ int execute_profile(const ProfileOptions& o) {
   const command::TableExport exported(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
   ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
-  Profile p{profile::record(settings), {}, subject_of(o), marks};
+  Profile p{
+      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_of(o), marks};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   write_folded(o.folded, p);
@@ -190,6 +201,10 @@ command::Command profile_command() {
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .text("--section", o->section, "NAME",
+              "simulate only the program's section NAME (recount/sections.h)")
+        .flag("--kinds", o->kinds,
+              "with one modelled event: also compulsory, capacity and conflict misses of the first level")
         .list("--function", o->functions, "LIST",
               "count calls of functions, and the events (page-faults, task-clock) per call")
         .flag("--calls", o->calls, "with --function: count calls only, without returns")

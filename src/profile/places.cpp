@@ -70,6 +70,19 @@ void Places::add_sample(const Sample& s) {
   if (with_chains_) add_chain(s, innermost);
 }
 
+void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences) {
+  const std::uint32_t at = place(pid, Mode::user, address);
+  const std::uint32_t chain = with_chains_ ? child(0, at) : 0;
+  const auto add = [&](Tally& tally) {
+    tally.samples += occurrences;
+    tally.weight += occurrences;
+  };
+  add(tallies_[at * events() + event]);
+  add(totals_[event]);
+  if (chain != 0) add(chain_tallies_[chain * events() + event]);
+  squares_[event] += static_cast<double>(occurrences);
+}
+
 std::uint32_t Places::child(std::uint32_t caller, std::uint32_t place) {
   const std::uint64_t key = std::uint64_t{caller} << 32U | place;
   const auto known = known_chains_.find(key);

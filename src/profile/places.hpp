@@ -44,6 +44,10 @@ public:
   /// Any record of a Sampling; mappings are followed.
   void add(const Record& record);
 
+  /// So many occurrences of an event, each one sample, at an instruction in user mode; no call chain is
+  /// known.
+  void count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences);
+
   [[nodiscard]] std::size_t events() const noexcept { return after_.size(); }
   [[nodiscard]] const std::vector<Place>& places() const noexcept { return places_; }
   [[nodiscard]] std::span<const Tally> tally(std::size_t place) const {

@@ -3,6 +3,7 @@
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
 #include "profile/figure.hpp"
+#include "profile/modelled.hpp"
 #include "result/read.hpp"
 #include "result/write.hpp"
 #include "witness/header.hpp"
@@ -29,6 +30,10 @@ result::Observation observation(const Profile& p, std::size_t event, const std::
   o.params["command"] = p.subject;
   o.witness = "perf";
   o.metric = p.recording.events[event].event.name;
+  if (const auto modelled = modelled_event(o.metric)) {
+    o.witness = modelled->machine == "host" ? "model" : "model:" + modelled->machine;
+    o.metric = modelled->metric;
+  }
   o.reason = p.recording.not_counted;
   if (o.reason.empty()) o.value = static_cast<std::int64_t>(weight);
   if (profile::is_clock(p.recording.events[event].event)) o.unit = "ns";

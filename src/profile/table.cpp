@@ -1,6 +1,7 @@
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "command/verdicts.hpp"
+#include "profile/modelled.hpp"
 #include "profile/report.hpp"
 
 #include <fmt/format.h>
@@ -93,6 +94,8 @@ std::string event_line(const Profile& p, std::size_t e) {
            command::wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110,
                          4) +
            "\n";
+  if (modelled_event(event.event.name))
+    return fmt::format("  {}: {} occurrences, modelled", event.event.name, count.occurrences);
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
     text += fmt::format(" (about {} per second)", event.frequency);
@@ -107,6 +110,24 @@ std::string event_line(const Profile& p, std::size_t e) {
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * on);
   if (const std::string mark = mark_of(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
   return text;
+}
+/// What sampling cost.
+std::string cost_text(const Profile& p, std::size_t columns) {
+  const auto& report = p.recording.report;
+  const double cost = static_cast<double>(report.reader_ns) / 1e9;
+  std::uint64_t samples = 0;
+  for (const auto& count : report.events)
+    samples += count.samples + count.lost.value_or(0);
+  return command::fit(
+             fmt::format(
+                 "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
+                 cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
+                 base::format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+             columns, 4) +
+         "\n" +
+         command::fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns,
+                      4) +
+         "\n";
 }
 } // namespace
 
@@ -139,20 +160,7 @@ std::string profile_summary(const Profile& p) {
       "\n";
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
     text += command::fit(event_line(p, e), columns, 4) + "\n";
-  const double cost = static_cast<double>(report.reader_ns) / 1e9;
-  std::uint64_t samples = 0;
-  for (const auto& count : report.events)
-    samples += count.samples + count.lost.value_or(0);
-  text +=
-      command::fit(
-          fmt::format(
-              "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
-              cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
-              base::format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
-          columns, 4) +
-      "\n" +
-      command::fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns, 4) +
-      "\n";
+  if (report.rings > 0) text += cost_text(p, columns);
   if (!report.complete())
     text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
                         report.full > 0 ? fmt::format(", a ring buffer was full {} times", report.full) : "",
@@ -170,7 +178,7 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
   for (const auto& event : p.recording.events) {
     columns.push_back(
         {p.recording.events.size() > 1 ? event.event.name : "share", command::Table::Align::right});
-    columns.push_back({"samples", command::Table::Align::right});
+    columns.push_back({modelled_event(event.event.name) ? "count" : "samples", command::Table::Align::right});
   }
   for (const auto& head : heads(by))
     columns.push_back({head});

@@ -31,6 +31,8 @@ Target::Target(const TargetOptions& options, bool stopped)
 void Target::start(bool held, bool traced) {
   process::Spawn spawn;
   spawn.argv = options_.command;
+  spawn.environment = options_.environment;
+  spawn.descriptors = options_.descriptors;
   spawn.in = STDIN_FILENO;
   spawn.own_group = false;
   spawn.die_with_parent = false;

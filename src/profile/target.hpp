@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace recount::profile {
@@ -15,7 +16,9 @@ namespace recount::profile {
 struct TargetOptions {
   std::vector<std::string> command;
   std::vector<pid_t> pids;
-  std::optional<int> cpu; ///< the command runs on this one only
+  std::optional<int> cpu;                                            ///< the command runs on this one only
+  std::vector<std::pair<std::string, std::string>> environment = {}; ///< of the command, beside the inherited
+  std::vector<std::pair<int, int>> descriptors = {};                 ///< as process::Spawn
 };
 
 /// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals

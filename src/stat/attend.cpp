@@ -5,9 +5,11 @@
 namespace recount::stat {
 
 process::Child start(const std::vector<std::string>& command, bool held,
-                     const std::vector<std::pair<std::string, std::string>>& environment) {
+                     const std::vector<std::pair<std::string, std::string>>& environment,
+                     const std::vector<std::pair<int, int>>& descriptors) {
   process::Spawn spawn{command};
   spawn.environment = environment;
+  spawn.descriptors = descriptors;
   spawn.in = STDIN_FILENO;
   spawn.own_group = false;
   spawn.die_with_parent = false;

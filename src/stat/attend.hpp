@@ -27,7 +27,8 @@ public:
 /// Standard input and the process group are this process's; `held`: see process::Spawn. Throws as
 /// process::Child.
 [[nodiscard]] process::Child start(const std::vector<std::string>& command, bool held,
-                                   const std::vector<std::pair<std::string, std::string>>& environment = {});
+                                   const std::vector<std::pair<std::string, std::string>>& environment = {},
+                                   const std::vector<std::pair<int, int>>& descriptors = {});
 
 /// Waits for the command and hands signals on to it; the last one is left in `signal`. Exceptions of `ticks`
 /// are rethrown after its end.

@@ -24,7 +24,7 @@ namespace {
 
 struct StatOptions {
   std::vector<std::string> events, metrics, pids, cpus, witnesses, command;
-  std::string output, domain, export_to;
+  std::string output, domain, export_to, section;
   long repeat = 0, interval = 0; ///< repeat 0: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
 };
@@ -47,6 +47,7 @@ stat::Request request_of(const StatOptions& o) {
     throw bad_input(fmt::format("--repeat {}", o.repeat), "needs a command to repeat");
   request.repeat = static_cast<int>(o.repeat > 0 ? o.repeat : 1);
   request.interval = std::chrono::milliseconds(o.interval);
+  request.section = o.section;
   return request;
 }
 
@@ -108,7 +109,10 @@ void check_modelled(const StatOptions& o) {
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const Witnesses witnesses = parse_witnesses(o.witnesses);
-  if (!witnesses.models.empty()) check_modelled(o);
+  if (!witnesses.models.empty())
+    check_modelled(o);
+  else if (!o.section.empty())
+    throw bad_input("--section " + o.section, "limits what a model simulates", "add --witness model");
   if (o.compare) return execute_compare(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
@@ -164,6 +168,8 @@ command::Command stat_command() {
         .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
         .list("--witness", o->witnesses, "LIST",
               "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: perf)")
+        .text("--section", o->section, "NAME",
+              "simulate only the program's section NAME (recount/sections.h)")
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

@@ -6,6 +6,7 @@
 #include "process/waiter.hpp"
 #include "stat/attend.hpp"
 #include "trace/session.hpp"
+#include "trace/simulation.hpp"
 #include "trace/tool.hpp"
 #include "witness/known.hpp"
 #include "witness/witness.hpp"
@@ -58,16 +59,6 @@ model::MachineDescription machine_of(const std::string& witness) {
   return machine;
 }
 
-/// Why a command that ended so has no values; empty: it has.
-std::string unexecuted(const process::Exit& exit, const trace::Totals& totals) {
-  if (exit.ok() || !totals.undecoded) return {};
-  constexpr unsigned char evex = 0x62; // the prefix of AVX-512 in 64-bit mode
-  const bool wide = totals.undecoded->code[0] == evex;
-  return fmt::format("the program executes {} instruction, at {:#x}, that Valgrind cannot execute; fix: {}",
-                     wide ? "an AVX-512" : "an", totals.undecoded->address,
-                     wide ? "compile it with -march=x86-64-v3" : "compile it for an older CPU");
-}
-
 class ModelledRun {
 public:
   ModelledRun(const ModelledRows& of, const Request& request, const process::HeldSignals& signals)
@@ -76,15 +67,21 @@ public:
   process::Exit execute(int repetition, int& signal) {
     model::MachineDescription machine = of_.machine;
     if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
-    trace::Session session(machine);
-    const auto tool = trace::tool_command(request_.command, {session.channel(), {}});
-    process::Child child = start(tool.argv, false, tool.environment);
+    trace::Simulation simulation(machine, request_.section);
+    trace::Session session([&](std::uint32_t) { return simulation.begin(); }, trace::Simulation::end);
+    const bool sections = !request_.section.empty();
+    const auto tool = trace::tool_command(request_.command, {session.channel(), sections});
+    const process::Fd nowhere = trace::message_sink();
+    process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
     Ticks none;
     const process::Exit exit = attend(child, signals_, signal, none);
-    const trace::Totals& totals = session.finish();
+    session.finish();
+    const trace::Totals& totals = simulation.totals();
     values_ = model::metrics(totals.caches);
     values_[instructions] = totals.instructions;
-    missing_ = unexecuted(exit, totals);
+    if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
+    if (sections && !totals.section_seen)
+      missing_ = "the program never began the section " + request_.section;
     flag_ = session.incomplete();
     return exit;
   }

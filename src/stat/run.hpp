@@ -21,6 +21,7 @@ struct Request {
   std::vector<pid_t> pids; ///< empty: the command is counted, or the plan's CPUs
   int repeat = 1;
   std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
+  std::string section = {};              ///< a model simulates only this one; empty: everything
 };
 
 /// A time interval and its counts.

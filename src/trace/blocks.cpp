@@ -2,13 +2,19 @@
 
 #include "trace/protocol.h"
 
+#include <algorithm>
+
 namespace recount::trace {
 
+// Nothing is taken over from damaged words: other processes execute blocks, too.
 bool Blocks::define(std::span<const std::uint64_t> words) {
-  constexpr std::uint64_t most_blocks = 1 << 26;
+  constexpr std::uint64_t most_blocks = 1 << 24;
   if (words.size() < 2 || words[0] >= most_blocks) return false;
   const std::uint64_t instructions = words[1] & 0xffffffff, accesses = words[1] >> 32;
   if (instructions == 0 || instructions + accesses + 2 != words.size()) return false;
+  const auto its_accesses = words.subspan(2 + instructions);
+  const auto wrong = [&](std::uint64_t word) { return word >> 32 >= instructions || (word & bytes) == 0; };
+  if (std::ranges::any_of(its_accesses, wrong)) return false;
   if (words[0] >= blocks_.size()) blocks_.resize(words[0] + 1);
   Block& block = blocks_[words[0]];
   block.instruction = static_cast<std::uint32_t>(instructions_.size());
@@ -17,11 +23,9 @@ bool Blocks::define(std::span<const std::uint64_t> words) {
   block.accesses = static_cast<std::uint32_t>(accesses);
   for (const std::uint64_t word : words.subspan(2, instructions))
     instructions_.push_back({RT_PAYLOAD(word), static_cast<unsigned>(word >> 56)});
-  for (const std::uint64_t word : words.subspan(2 + instructions)) {
-    const std::uint64_t owner = word >> 32;
-    if (owner >= instructions || (word & bytes) == 0) return false;
+  for (const std::uint64_t word : its_accesses) {
     accesses_.push_back(static_cast<Access>(word & (store | bytes)));
-    owners_.push_back(block.instruction + static_cast<std::uint32_t>(owner));
+    owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
   }
   accesses_.push_back(0);
   owners_.push_back(block.instruction);

@@ -135,9 +135,9 @@ void Channel::begin_process(std::uint32_t number, const Begin& begin, const End&
   if (parent > 0 && parent <= RT_SLOTS && processes_[parent - 1].reader) {
     const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
     if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
-    processes_[number].reader = processes_[parent - 1].reader->forked();
+    processes_[number].reader = processes_[parent - 1].reader->forked(pid);
   } else {
-    processes_[number].reader = begin();
+    processes_[number].reader = begin(pid);
   }
   processes_[number].pid = pid;
 }

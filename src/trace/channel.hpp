@@ -26,7 +26,7 @@ public:
   [[nodiscard]] std::string name() const;
 
   /// Makes the reader of a process that was not forked by a traced one.
-  using Begin = std::function<std::unique_ptr<Reader>()>;
+  using Begin = std::function<std::unique_ptr<Reader>(std::uint32_t pid)>;
   /// Called with each reader once its process has ended.
   using End = std::function<void(Reader&)>;
 

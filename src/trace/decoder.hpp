@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace recount::trace {
 
@@ -20,7 +21,8 @@ namespace recount::trace {
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
 ///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded), void
-///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink> forked() const
+///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink>
+///   forked(std::uint32_t pid) const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -70,8 +72,8 @@ public:
     return true;
   }
 
-  [[nodiscard]] std::unique_ptr<Reader> forked() const override {
-    return std::make_unique<Decoder>(blocks_, sink_->forked());
+  [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
+    return std::make_unique<Decoder>(blocks_, sink_->forked(pid));
   }
   [[nodiscard]] Sink& sink() { return *sink_; }
 
@@ -80,7 +82,10 @@ private:
     const auto* const begin = reinterpret_cast<const char*>(words.data());
     return {begin, ::strnlen(begin, words.size() * sizeof words[0])};
   }
-  bool record(std::uint64_t kind, std::span<const std::uint64_t> words) {
+  /// The words are copied first: the program can change them at any time.
+  bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {
+    copy_.assign(shared.begin(), shared.end());
+    const std::span<const std::uint64_t> words = copy_;
     if (kind == RT_DEFINE) return blocks_.define(words);
     if (kind == RT_MODULE && words.size() > 3)
       sink_->module({words[0], words[1], words[2], std::string(text(words.subspan(3)))});
@@ -97,6 +102,7 @@ private:
 
   Blocks& blocks_;
   std::unique_ptr<Sink> sink_;
+  std::vector<std::uint64_t> copy_;
 };
 
 } // namespace recount::trace

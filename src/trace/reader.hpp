@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,6 +28,9 @@ struct Undecoded {
   std::array<unsigned char, 16> code{};
 };
 
+/// Why a command that failed has no values: it executed such an instruction; empty: it did not.
+[[nodiscard]] std::string unexecuted(const std::optional<Undecoded>& last);
+
 /// Of one process.
 class Reader {
 public:
@@ -37,7 +41,7 @@ public:
   /// A chunk of words, which begins with no execution under way. False: damaged.
   [[nodiscard]] virtual bool take(std::span<const std::uint64_t> words) = 0;
   /// That of a process which this one has just forked.
-  [[nodiscard]] virtual std::unique_ptr<Reader> forked() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Reader> forked(std::uint32_t pid) const = 0;
 };
 
 } // namespace recount::trace

@@ -1,11 +1,12 @@
 #include "trace/session.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace recount::trace {
 
-Session::Session(const model::MachineDescription& machine)
-    : machine_(machine), totals_(machine), thread_([this] { simulate(); }) {}
+Session::Session(Channel::Begin begin, Channel::End end)
+    : begin_(std::move(begin)), end_(std::move(end)), thread_([this] { read(); }) {}
 
 Session::~Session() {
   join();
@@ -16,27 +17,21 @@ void Session::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Session::simulate() {
+void Session::read() {
   constexpr int patience_ms = 50;
-  using Process = Decoder<Simulated>;
-  const Channel::Begin begin = [this] {
-    return std::make_unique<Process>(blocks_, std::make_unique<Simulated>(machine_, totals_));
-  };
-  const Channel::End end = [](Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
   try {
     while (!ended_)
-      channel_.read(begin, end, patience_ms);
-    outlived_ = channel_.finish(begin, end);
+      channel_.read(begin_, end_, patience_ms);
+    outlived_ = channel_.finish(begin_, end_);
   } catch (...) {
     failed_ = std::current_exception();
     channel_.close(); // the program runs on
   }
 }
 
-const Totals& Session::finish() {
+void Session::finish() {
   join();
   if (failed_) std::rethrow_exception(failed_);
-  return totals_;
 }
 
 std::string Session::incomplete() const {

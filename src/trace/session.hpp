@@ -1,39 +1,37 @@
-// A traced run: its memory, and the thread that simulates while the program executes.
+// A traced run: its memory, and the thread that reads it while the program executes.
 #pragma once
 
 #include "trace/channel.hpp"
-#include "trace/simulation.hpp"
 
 #include <atomic>
 #include <exception>
-#include <memory>
+#include <string>
 #include <thread>
 
 namespace recount::trace {
 
-/// Simulates every process of one command. The thread begins at construction; it receives no signals if the
-/// constructing thread blocks them.
+/// Reads what every process of one command does. The thread begins at construction; it receives no signals if
+/// the constructing thread blocks them.
 class Session {
 public:
   /// Throws recount::Error (unavailable).
-  explicit Session(const model::MachineDescription& machine);
+  Session(Channel::Begin begin, Channel::End end);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
 
   [[nodiscard]] std::string channel() const { return channel_.name(); }
-  /// After the command has ended, once: simulates the rest. Rethrows what the simulation threw.
-  [[nodiscard]] const Totals& finish();
-  /// After finish(): what is missing from the totals; empty: nothing known.
+  /// After the command has ended, once: reads the rest. Rethrows what the readers threw.
+  void finish();
+  /// After finish(): what is missing; empty: nothing known.
   [[nodiscard]] std::string incomplete() const;
 
 private:
-  void simulate();
+  void read();
   void join();
 
-  model::MachineDescription machine_;
-  Totals totals_;
-  Blocks blocks_;
+  Channel::Begin begin_;
+  Channel::End end_;
   Channel channel_;
   std::atomic<bool> ended_ = false;
   int outlived_ = 0;

@@ -3,6 +3,7 @@
 
 #include "model/hierarchy.hpp"
 #include "trace/decoder.hpp"
+#include "trace/section_gate.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,21 +19,27 @@ struct Totals {
   model::Hierarchy caches; ///< nothing is simulated in it: the sum of counts
   std::int64_t instructions = 0;
   int processes = 0, threads = 0;
+  bool section_seen = false;
   std::optional<Undecoded> undecoded; ///< the last instruction that Valgrind could not execute
 };
 
 /// One process: it has the machine for itself, cold when its program begins.
 class Simulated {
 public:
-  Simulated(const model::MachineDescription& machine, Totals& totals) : caches_(machine), totals_(&totals) {}
+  /// `section`: the only one that is simulated; empty: everything.
+  Simulated(const model::MachineDescription& machine, const std::string& section, Totals& totals)
+      : caches_(machine), gate_(section), totals_(&totals) {}
 
   void block(const Blocks::Block& block) {
-    executing_ = block.instructions;
+    executing_ = gate_.open() ? block.instructions : 0;
     instructions_ += executing_;
   }
-  void left(unsigned instructions) { instructions_ += std::int64_t{instructions} - executing_; }
+  void left(unsigned instructions) {
+    if (gate_.open()) instructions_ += std::int64_t{instructions} - executing_;
+  }
   template <bool store>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
+    if (!gate_.open()) return;
     if constexpr (store)
       caches_.store(address, bytes);
     else
@@ -41,17 +48,37 @@ public:
   void thread(std::uint64_t number) { threads_ = std::max(threads_, static_cast<int>(number & 0xffff)); }
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
-  void section(std::string_view) {}
+  void section(std::string_view text) { gate_.take(text); }
   void heap(std::span<const std::uint64_t>) {}
-  [[nodiscard]] std::unique_ptr<Simulated> forked() const;
+  [[nodiscard]] std::unique_ptr<Simulated> forked(std::uint32_t pid) const;
   /// Adds this process to the totals.
   void end();
 
 private:
   model::Hierarchy caches_;
+  SectionGate gate_;
   Totals* totals_;
   std::int64_t instructions_ = 0, executing_ = 0;
   int threads_ = 0;
+};
+
+/// Simulates every process of a run; outlives its Session.
+class Simulation {
+public:
+  Simulation(const model::MachineDescription& machine, std::string section)
+      : machine_(machine), section_(std::move(section)), totals_(machine) {}
+  [[nodiscard]] std::unique_ptr<Reader> begin() {
+    return std::make_unique<Decoder<Simulated>>(blocks_,
+                                                std::make_unique<Simulated>(machine_, section_, totals_));
+  }
+  static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+private:
+  model::MachineDescription machine_;
+  std::string section_;
+  Totals totals_;
+  Blocks blocks_;
 };
 
 } // namespace recount::trace

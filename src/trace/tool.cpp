@@ -2,6 +2,8 @@
 
 #include "process/child.hpp"
 #include "process/program.hpp"
+#include "trace/reader.hpp"
+#include "trace/section_gate.hpp"
 
 #include <recount/error.hpp>
 
@@ -83,6 +85,15 @@ std::string untraceable() {
   return {};
 }
 
+std::string unexecuted(const std::optional<Undecoded>& last) {
+  if (!last) return {};
+  constexpr unsigned char evex = 0x62; // the prefix of AVX-512 in 64-bit mode
+  const bool wide = last->code[0] == evex;
+  return fmt::format("the program executes {} instruction, at {:#x}, that Valgrind cannot execute; fix: {}",
+                     wide ? "an AVX-512" : "an", last->address,
+                     wide ? "compile it with -march=x86-64-v3" : "compile it for an older CPU");
+}
+
 ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options) {
   if (const std::string why = untraceable(); !why.empty())
     throw unavailable("--witness model", "a program is simulated with Valgrind's help: " + why, {},
@@ -103,9 +114,10 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                "--command-line-only=yes", "-q",
                "--log-file=/dev/null",    "--vgdb=no",
                "--trace-children=yes",    "--channel=" + options.channel};
-  if (options.sections) made.argv.push_back(fmt::format("--sections={}", *options.sections));
+  if (options.sections) made.argv.push_back(fmt::format("--sections={}", sections_descriptor));
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
+  if (options.sections) made.environment.emplace_back(sections_variable, std::to_string(sections_descriptor));
   return made;
 }
 

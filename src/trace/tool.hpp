@@ -1,7 +1,6 @@
 // The Valgrind tool that hands recount the accesses of a program.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +15,8 @@ struct ToolCommand {
 
 /// What every traced run is told.
 struct ToolOptions {
-  std::string channel;         ///< Channel::name()
-  std::optional<int> sections; ///< descriptor of the program's section messages
+  std::string channel;   ///< Channel::name()
+  bool sections = false; ///< the program's section messages are wanted: it has sections_descriptor
 };
 
 /// Why nothing can be traced here; empty: it can.

@@ -2,6 +2,7 @@
 import pathlib
 import subprocess
 
+INCLUDE = pathlib.Path(__file__).resolve().parents[2] / 'include'
 SOURCES = {
     # The product of doubles of the laboratory; with a second argument, only the matrices are made.
     'product': '''
@@ -72,6 +73,25 @@ SOURCES = {
         }''',
     'avx512': '''
         int main(void) { __asm__ volatile("vpaddq %zmm0, %zmm1, %zmm2"); return 0; }''',
+    # Lines of 1 MiB within a section, and others before, between and after two such.
+    'section': '''
+        #include <recount/sections.h>
+        static char lines[1 << 20], others[1 << 20];
+        static void store(char* all) {
+          for (int i = 0; i < 1 << 20; i += 64) ((volatile char*)all)[i] = 1;
+        }
+        int main(void) {
+          store(others);
+          for (int i = 0; i < 2; i++) {
+            recount_section_begin("work");
+            store(lines);
+            recount_section_end("work");
+            recount_section_begin("other");
+            store(others);
+            recount_section_end("other");
+          }
+          return 0;
+        }''',
     # A file, mapped and read.
     'map': '''
         #include <fcntl.h>
@@ -99,6 +119,7 @@ SOURCES = {
           }
           return 0;
         }''',
+    'transpose': (pathlib.Path(__file__).resolve().parents[2] / 'examples' / 'transpose.c').read_text(),
 }
 
 
@@ -107,4 +128,4 @@ def build(folder, *names, flags=()):
     for name in names:
         source = pathlib.Path(folder) / f'{name}.c'
         source.write_text(SOURCES[name])
-        subprocess.run(['gcc', '-O2', '-g', '-pthread', *flags, '-o', source.with_suffix(''), source], check=True)
+        subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', INCLUDE, *flags, '-o', source.with_suffix(''), source], check=True)

@@ -96,6 +96,15 @@ class Traced(unittest.TestCase):
         lines = more['MODEL_L1_DEMAND_ACCESSES'] - more['PAPI_LD_INS'] - more['PAPI_SR_INS']
         self.assertTrue(990 <= lines <= 1010, more)  # the vector has two lines
 
+    def test_section(self):
+        whole, _, _ = self.values('./section', events='PAPI_SR_INS')
+        work, _, _ = self.values('./section', events='PAPI_SR_INS', options=['--section', 'work'])
+        self.assertGreaterEqual(whole['PAPI_SR_INS'], 5 * 16384)
+        self.assertTrue(2 * 16384 <= work['PAPI_SR_INS'] <= 2 * 16384 + 2000, work)
+        none, told, _ = self.values('./section', options=['--section', 'nowhere'])
+        self.assertIsNone(none['PAPI_L1_DCM'])
+        self.assertIn('never began', told['metrics'][0]['reason'])
+
     # Behaviour.
 
     def test_status_streams_and_exec(self):

@@ -5,6 +5,7 @@
 #include "skip.hpp"
 #include "trace/channel.hpp"
 #include "trace/decoder.hpp"
+#include "trace/section_gate.hpp"
 #include "trace/simulation.hpp"
 #include "trace/tool.hpp"
 
@@ -41,7 +42,9 @@ public:
     bytes_ = bytes;
   }
   void heap(std::span<const std::uint64_t>) {}
-  [[nodiscard]] std::unique_ptr<Rebased> forked() const { return std::make_unique<Rebased>(*caches_); }
+  [[nodiscard]] std::unique_ptr<Rebased> forked(std::uint32_t) const {
+    return std::make_unique<Rebased>(*caches_);
+  }
 
 private:
   model::Hierarchy* caches_;
@@ -52,14 +55,13 @@ private:
 void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& caches) {
   trace::Channel channel;
   trace::Blocks blocks;
-  constexpr int sections = 3;
-  const auto tool = trace::tool_command(command, {channel.name(), sections});
+  const auto tool = trace::tool_command(command, {channel.name(), true});
+  const process::Fd nowhere = trace::message_sink();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
-  spawn.environment.emplace_back("RECOUNT_SECTIONS_FD", std::to_string(sections));
-  spawn.descriptors = {{STDERR_FILENO, sections}};
+  spawn.descriptors = trace::descriptors(nowhere, true);
   process::Child child(spawn);
-  const trace::Channel::Begin begin = [&] {
+  const trace::Channel::Begin begin = [&](std::uint32_t) {
     return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
   };
   const trace::Channel::End end = [](trace::Reader&) {};

@@ -1,0 +1,51 @@
+// The words that a traced program writes: it can overwrite the memory that it shares with recount.
+#include "trace/decoder.hpp"
+#include "trace/section_gate.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+using namespace recount::trace;
+
+class Sink {
+public:
+  explicit Sink(const Blocks& blocks) : blocks_(&blocks) {}
+  void block(const Blocks::Block& block) {
+    if (block.instructions == 0) std::abort();
+  }
+  void left(unsigned) {}
+  template <bool store>
+  void access(std::uint64_t address, unsigned bytes, std::uint32_t number) {
+    if (address >= RT_CONTROL || bytes == 0 ||
+        blocks_->instruction_of(number) >= blocks_->instruction_count())
+      std::abort();
+  }
+  void thread(std::uint64_t) {}
+  void module(const Module& module) { gate_.take(module.file); }
+  void undecoded(const Undecoded&) {}
+  void section(std::string_view text) { gate_.take(text); }
+  void heap(std::span<const std::uint64_t>) {}
+  [[nodiscard]] std::unique_ptr<Sink> forked(std::uint32_t) const { return std::make_unique<Sink>(*this); }
+
+private:
+  const Blocks* blocks_;
+  SectionGate gate_{"name"};
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  std::vector<std::uint64_t> words(size / sizeof(std::uint64_t));
+  if (words.empty()) return 0;
+  std::memcpy(words.data(), data, words.size() * sizeof(std::uint64_t));
+  Blocks blocks;
+  Decoder<Sink> process(blocks, std::make_unique<Sink>(blocks));
+  const std::size_t half = words.size() / 2; // two chunks, the second by a child as well
+  if (!process.take({words.data(), half})) return 0;
+  const auto child = process.forked(1);
+  static_cast<void>(process.take({words.data() + half, words.size() - half}));
+  static_cast<void>(child->take({words.data() + half, words.size() - half}));
+  return 0;
+}
