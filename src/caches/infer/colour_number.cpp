@@ -17,7 +17,7 @@ constexpr double strays = 0.002;  ///< pages of other colours that noise takes f
 struct Hidden {
   double share, probability;
 };
-constexpr std::array<Hidden, 4> hidden{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
+constexpr std::array<Hidden, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
 
 double prior(std::int64_t colours) {
   std::int64_t odd = colours;
@@ -40,22 +40,26 @@ ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::in
   std::vector<double> logs;
   double highest = -INFINITY;
   for (std::int64_t colours = groups; colours <= std::max(groups, most_colours); ++colours)
-    for (const Hidden& of : hidden) {
+    for (const Hidden& of : hidden_shares) {
       const double part = static_cast<double>(groups) / static_cast<double>(colours);
       const double p = std::clamp(part * (1 - of.share) + (1 - part) * strays, 1e-6, 1 - strays);
       logs.push_back(std::log(prior(colours) * of.probability) + hits * std::log(p) +
                      misses * std::log1p(-p));
       highest = std::max(highest, logs.back());
     }
-  std::vector<double> weights(logs.size() / hidden.size());
-  double all = 0;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    const double weight = std::exp(logs[i] - highest);
-    weights[i / hidden.size()] += weight;
+  std::vector<double> weights;
+  double all = 0, most = 0;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < logs.size(); i += hidden_shares.size()) {
+    double weight = 0;
+    for (std::size_t j = 0; j < hidden_shares.size(); ++j)
+      weight += std::exp(logs[i + j] - highest);
+    if (weight > most) best = weights.size();
+    most = std::max(most, weight);
     all += weight;
+    weights.push_back(weight);
   }
-  const auto best = std::ranges::max_element(weights) - weights.begin();
-  ColourNumber number{groups + best, weights[static_cast<std::size_t>(best)] / all, 0, 0};
+  ColourNumber number{groups + static_cast<std::int64_t>(best), most / all, 0, 0};
   double below = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     below += weights[i] / all;

@@ -1,7 +1,7 @@
 // One search for page colours.
 #pragma once
 
-#include "caches/infer/colour_looks.hpp"
+#include "caches/infer/colour_members.hpp"
 #include "caches/infer/colour_number.hpp"
 #include "caches/infer/colour_sets.hpp"
 #include "statistics/statistics.hpp"
@@ -11,16 +11,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 
 namespace recount::caches {
 
 /// One search.
-class ColourSearch : ColourLooks {
+class ColourSearch : ColourMembers {
 public:
-  using ColourLooks::ColourLooks;
+  using ColourMembers::ColourMembers;
 
   /// What was found until time, noise or the pages ended it. Throws Unknown when that is nothing.
   PageColours run() {
@@ -56,16 +55,13 @@ public:
 private:
   static constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
   static constexpr double half_of_overflow = 0.45,
-                          most_overflow = 4;       ///< of whole pages, which are an average over sets
-  static constexpr std::size_t most_together = 12; ///< pages tried together
+                          most_overflow = 4; ///< of whole pages, which are an average over sets
   static constexpr std::size_t first_prefix = 24;
   static constexpr std::size_t usual_group = 10; ///< pages, where none is known yet
   static constexpr std::size_t groups_to_read =
       6; ///< for each set of the level above that their lines fall into
   static constexpr std::size_t least_groups = 8, more_groups = 4;
   static constexpr double sure_of_number = 0.9995; ///< probability at which no more colours are searched for
-  /// Of the step to the level, at least and at most, where the first level holds no line.
-  static constexpr double step_seen = 0.7, step_at_most = 1.1;
   static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
   static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
   static constexpr int passes_again = 4;
@@ -83,12 +79,13 @@ private:
         std::max(least_groups, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
     for (bool all = false; !all; wanted = found_.size() + more_groups) {
       all = find_groups(rest, wanted);
+      join_twins();
       drop_odd_sizes();
       if (readings_.empty()) read_groups();
       if (number_of_colours(std::ssize(found_), task_.sample, in_sample()).probability >= sure_of_number)
         return;
     }
-    std::erase_if(rest, [&](std::int64_t page) { return belongs_after_all(page); });
+    std::erase_if(rest, [&](std::int64_t page) { return belongs_to_any(page); });
   }
 
   [[nodiscard]] std::int64_t in_sample() const {
@@ -174,7 +171,7 @@ private:
     std::erase_if(rest,
                   [&](std::int64_t page) { return std::ranges::find(smallest, page) != smallest.end(); });
     for (std::size_t i = 0; i < found_.size(); ++i)
-      if (belongs_after_all(smallest.front(), found_[i]) || belongs_after_all(found_[i].front(), smallest)) {
+      if (one_colour(smallest, found_[i])) {
         members_[i].insert(members_[i].end(), smallest.begin(), smallest.end());
         return false;
       }
@@ -194,66 +191,34 @@ private:
                             : std::max(overflow_, typical_overflow * lost);
   }
 
-  /// Adds the pages of the group's colour to the members, and gives the others.
-  Pages others_of(const Pages& pages, const Pages& group, Pages& members) {
-    Pages others;
-    for (std::size_t from = 0; from < pages.size(); from += most_together) {
-      const std::size_t end = std::min(from + most_together, pages.size());
-      sort_out({pages.begin() + static_cast<std::ptrdiff_t>(from),
-                pages.begin() + static_cast<std::ptrdiff_t>(end)},
-               group, most_together, members, others);
-    }
-    return others;
-  }
-
-  /// Sorts candidates into members of the group's colour and others, many at a time: a full set of the group
-  /// overflows if any candidate belongs to it. Pages known not to belong fill up, so that the first level
-  /// holds none of the lines and every look visits as many.
-  void sort_out(const Pages& candidates, const Pages& group, std::size_t chunk, Pages& members,
-                Pages& others) {
-    if (!any_belongs(candidates, group, chunk, others)) {
-      others.insert(others.end(), candidates.begin(), candidates.end());
-      return;
-    }
-    if (candidates.size() == 1) {
-      (belongs_after_all(candidates.front(), group, ahead_to_fit) ? members : others)
-          .push_back(candidates.front());
-      return;
-    }
-    const auto middle = candidates.begin() + std::ssize(candidates) / 2;
-    sort_out({candidates.begin(), middle}, group, chunk, members, others);
-    sort_out({middle, candidates.end()}, group, chunk, members, others);
-  }
-
-  /// A quick look, and a thorough one if it sees an overflow.
-  bool any_belongs(const Pages& candidates, const Pages& group, std::size_t chunk, const Pages& others) {
-    if (sampler_.out_of_time()) throw Unknown{gave_up};
-    Pages tried = without(group, group.size() - 1, group.size());
-    tried.insert(tried.end(), candidates.begin(), candidates.end());
-    for (std::size_t i = candidates.size(); i < chunk && i - candidates.size() < others.size(); ++i)
-      tried.push_back(others[others.size() - 1 - (i - candidates.size())]);
-    const auto visits = static_cast<double>(tried.size() + aside_.size());
-    if (task_.whole) return overflows(tried);
-    // Of as many pages: with more of them than a TLB has entries, every visit takes longer.
-    const double plain = plain_of(tried);
-    double& least = least_.try_emplace(tried.size(), std::numeric_limits<double>::infinity()).first->second;
-    const auto over = [&](Look look) {
-      const double ns = visit_time(tried, Lines::together, look);
-      least = std::min(least, ns);
-      const double fitting = std::clamp(least, plain + step_seen * step_, plain + step_at_most * step_);
-      return (ns - fitting) * visits >= overflow_ / 2 * penalty_;
-    };
-    return over(Look::quick) && over(Look::thorough);
-  }
-
-  /// The same without a short measurement. While another program has a line in the set, the group overflows
-  /// with any page, and without one of its own: that is no evidence on this page.
-  bool belongs_after_all(std::int64_t page, Pages group, int ahead_that_fit = ahead_to_overflow) {
-    group.back() = page;
-    return overflows(group, ahead_that_fit) && !overflows(without(group, group.size() - 1, group.size()));
-  }
-  bool belongs_after_all(std::int64_t page) {
+  bool belongs_to_any(std::int64_t page) {
     return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
+  }
+
+  void drop(std::size_t i) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    found_.erase(found_.begin() + at);
+    members_.erase(members_.begin() + at);
+    from_sample_.erase(from_sample_.begin() + at);
+  }
+
+  /// Pages of a colour found before that noise had kept out of it are no new colour; a group that no longer
+  /// overflows is none.
+  void join_twins() {
+    for (std::size_t i = found_.size(); i-- > firm_;) {
+      if (!overflows(found_[i])) {
+        ++dropped_;
+        drop(i);
+        continue;
+      }
+      std::size_t twin = 0;
+      while (twin < i && !one_colour(found_[i], found_[twin]))
+        ++twin;
+      if (twin == i) continue;
+      members_[twin].insert(members_[twin].end(), members_[i].begin(), members_[i].end());
+      from_sample_[twin] += from_sample_[i];
+      drop(i);
+    }
   }
 
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
@@ -266,14 +231,11 @@ private:
     for (std::size_t i = sizes.size(); i-- > firm_;) {
       if (std::abs(sizes[i] - usual) <= off) continue;
       ++dropped_;
-      found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
-      members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
-      from_sample_.erase(from_sample_.begin() + static_cast<std::ptrdiff_t>(i));
+      drop(i);
     }
   }
 
-  std::map<std::size_t, double> least_; ///< ns a visit when nothing leaves, by the number of pages
-  Pages sample_;                        ///< pages of it that have no known colour
+  Pages sample_; ///< pages of it that have no known colour
   std::vector<Pages> found_, members_;
   std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
   std::vector<ColourReading> readings_;

@@ -14,9 +14,8 @@ namespace {
 constexpr std::size_t enough_groups = 3; ///< fewer may be noise
 constexpr std::uint64_t most_searches = 3;
 constexpr int looks_at_lines = 5;
-/// Of the time that all lines of pages show, a little beyond the capacity: lines that share a part of their
-/// sets only show less of it. Other users of the next level make that time longer than the penalty.
-constexpr double same_rise = 0.5, most_of_penalty = 1.5;
+constexpr double some_sets = 0.35; ///< of the penalty, that pages show of which a part overflows
+constexpr double same_rise = 0.6;  ///< of the time that all lines of these pages show
 
 /// Several searches, until one finds something.
 PageColours searched(Sampler& sampler, const ColourTask& task) {
@@ -42,12 +41,13 @@ PageColours searched(Sampler& sampler, const ColourTask& task) {
 
 ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
   const std::int64_t few = 2 * task.ways_above + 2, all_lines = task.page / task.line;
-  const std::int64_t many = std::max(2 * few, std::min(task.pages, task.capacity * 5 / 4));
   std::uint64_t random = task.seed;
-  const auto rise_with = [&](std::int64_t lines, std::int64_t apart) {
+  const auto choose = [&](std::int64_t lines, std::int64_t apart) {
     task.whole = true;
     task.lines = lines;
     task.apart = apart;
+  };
+  const auto rise_at = [&](std::int64_t many) {
     const auto time_of_pages = [&](std::int64_t count) {
       Pages pages(static_cast<std::size_t>(count));
       std::iota(pages.begin(), pages.end(), std::int64_t{0});
@@ -58,12 +58,20 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     };
     return time_of_pages(many) - time_of_pages(few);
   };
-  const double of_all = std::min(rise_with(all_lines, task.line), most_of_penalty * task.penalty);
+  choose(all_lines, task.line);
+  // So many pages that some sets overflow and others do not: with half as many, nearly none would.
+  std::int64_t many = std::max(2 * few, task.capacity / 2);
+  double of_all = rise_at(many);
+  while (of_all < some_sets * task.penalty && many < task.pages / 2 && !sampler.out_of_time()) {
+    many += std::max<std::int64_t>(1, task.capacity / 8);
+    of_all = rise_at(many);
+  }
   for (std::int64_t lines = 2; lines < all_lines && !sampler.out_of_time(); lines *= 2)
-    for (const std::int64_t apart : {task.page / lines, task.line})
-      if (rise_with(lines, apart) > same_rise * of_all) return task;
-  task.lines = all_lines;
-  task.apart = task.line;
+    for (const std::int64_t apart : {task.page / lines, task.line}) {
+      choose(lines, apart);
+      if (rise_at(many) > same_rise * of_all) return task;
+    }
+  choose(all_lines, task.line);
   return task;
 }
 

@@ -24,16 +24,11 @@ constexpr double share_at_capacity = 0.54;
 /// that others use as well was seen at 0.89 of it: the middle of both.
 constexpr double crossing_of_some_policy = 0.88;
 constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / capacity that is believed
+constexpr double excluded_below = 0.62,
+                 excluded_above = 2; ///< no user of the cache or replacement explains these
 
 constexpr double sure = 0.999;          ///< probability of a value at high confidence
 constexpr double neighbour_rise = 1.15; ///< of the time of pairs, beyond what the line explains
-
-constexpr double least_number_probability =
-    0.99; ///< of a number of colours that is stated without an interval
-
-std::string rare_text(double probability) {
-  return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
-}
 
 std::string in_bytes(double bytes) {
   return base::format_bytes(std::round(bytes / 1024) * 1024);
@@ -228,12 +223,13 @@ private:
       p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
                                     found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
     else if (count.sampled)
-      p.words.push_back(fmt::format(
-          "{} colours were found. Of {} other pages, which took no part in that, {} have one of these "
-          "colours: there "
-          "are {} colours (probability of another number: {}). {} colours x {} ways x {} per page = {}.",
-          groups, found.sample, found.in_sample, count.colours, rare_text(1 - count.probability),
-          count.colours, *sets.ways, in_bytes(page), in_bytes(*p.value)));
+      p.words.push_back(fmt::format("{} colours were found. Of {} other pages, which took no part in that, "
+                                    "{} have one of these colours: "
+                                    "there are {} colours (probability of another number: {}). {} colours x "
+                                    "{} ways x {} per page = {}.",
+                                    groups, found.sample, found.in_sample, count.colours,
+                                    rare_text(1 - count.probability), count.colours, *sets.ways,
+                                    in_bytes(page), in_bytes(*p.value)));
     else
       p.words.push_back(fmt::format("{} colours were found with a part of {} pages, so there are about "
                                     "{:.0f}: x {} ways x {} per page = {}.",
@@ -242,10 +238,14 @@ private:
     p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", count.colours,
                              count.stated ? "" : " (estimated)", *sets.ways, in_bytes(page));
     add_crossing_words(p);
-    if (contradicted)
+    if (crossing_ > 0 && (crossing_ < excluded_below * *p.value || crossing_ > excluded_above * *p.value)) {
+      p.unknown =
+          fmt::format("{} page colours x {} ways x {} per page are {}, but misses begin around {}",
+                      count.colours, *sets.ways, in_bytes(page), in_bytes(*p.value), in_bytes(crossing_));
+      p.value.reset();
+    } else if (contradicted)
       p.words.push_back(
-          fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed "
-                      "index.",
+          fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed index.",
                       in_bytes(crossing_)));
   }
 

@@ -10,7 +10,9 @@ namespace recount::caches {
 namespace {
 
 constexpr double least_number_probability =
-    0.99;                                  ///< of a number of colours that is stated without an interval
+    0.99; ///< of a number of colours that is stated without an interval
+constexpr double least_tolerance =
+    0.34; ///< of an estimated number: the next usual ones are 3/4 and 4/3 of it
 constexpr std::int64_t least_sample = 768; ///< pages
 
 ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
@@ -74,7 +76,7 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   const bool stated = number.probability >= least_number_probability;
   return {static_cast<double>(number.colours),
           number.probability,
-          stated ? 0 : number.tolerance(),
+          stated ? 0 : std::max(number.tolerance(), least_tolerance),
           false,
           stated,
           true};

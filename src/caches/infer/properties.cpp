@@ -48,8 +48,7 @@ void add_probability(Property& p, const Geometry& g) {
     p.words.push_back(
         fmt::format("Probability of any other ways or way size, given the readings of {} strides: "
                     "{}.",
-                    g.conflicts.size(),
-                    g.probability > 0.9999 ? "below 0.0001" : fmt::format("{:.4f}", 1 - g.probability)));
+                    g.conflicts.size(), rare_text(1 - g.probability)));
 }
 
 void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) {
@@ -149,6 +148,10 @@ void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
 }
 
 } // namespace
+
+std::string rare_text(double probability) {
+  return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
+}
 
 std::string working_set_text(std::int64_t bytes, std::int64_t line) {
   return fmt::format("{} ({} lines)", base::format_bytes(bytes), bytes / line);

@@ -54,6 +54,9 @@ void fill_from_geometry(LevelFinding& level, const Witnessed& by);
 [[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
                                      std::vector<std::string> words);
 
+/// A probability that may be too small to be told: "0.0012", "below 0.0001".
+[[nodiscard]] std::string rare_text(double probability);
+
 /// "48 KiB (768 lines)".
 [[nodiscard]] std::string working_set_text(std::int64_t bytes, std::int64_t line);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace recount::caches {
 
@@ -18,7 +19,7 @@ constexpr std::int64_t fewest_pages = 8, most_pages = 8192;
 constexpr double least_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
 
 /// Shares of the step of a TLB well before and well after its end, at which repeated readings contradict it.
-constexpr double most_before = 0.4, least_after = 0.1;
+constexpr double most_before = 0.4, least_after = 0.3;
 
 /// Offsets repeat after an odd number of pages. After a power of two, all pages of one offset would have the
 /// same low bits where the system places pages in runs, and their lines would share few sets.
@@ -121,18 +122,6 @@ std::vector<double> rising_times(CachedSampler& cached, std::span<const Pattern>
   return all;
 }
 
-/// More pages cost no less: a bump is one of the caches, where lines of several pages overflow a set before
-/// as many adjacent lines do.
-void flatten_bumps(std::vector<PagePoint>& curve) {
-  constexpr std::size_t ahead = 5;
-  for (std::size_t i = 0; i + ahead < curve.size(); ++i) {
-    std::vector<double> next;
-    for (std::size_t j = i + 1; j <= i + ahead; ++j)
-      next.push_back(curve[j].cost);
-    curve[i].cost = std::min(curve[i].cost, statistics::median(next));
-  }
-}
-
 std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
   const Abilities& can = cached.abilities();
   std::vector<Pattern> patterns;
@@ -148,15 +137,17 @@ std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
   std::vector<PagePoint> curve;
   for (std::size_t i = 0; i < apart.size(); ++i)
     curve.push_back({patterns[i].count, apart[i] - together[i]});
-  flatten_bumps(curve);
   return curve;
 }
 
-/// The stretch of four points from `first` on over which the cost hardly rises, as its least cost and place.
+/// The stretch of four points from `first` on over which the cost hardly changes. Where it falls, it was a
+/// bump of the caches: lines of several pages overflow a set before as many adjacent lines do.
 std::optional<std::size_t> level_stretch(const std::vector<PagePoint>& curve, std::size_t first,
                                          double base) {
-  for (std::size_t i = first; i + 3 < curve.size(); ++i)
-    if (curve[i].cost > base && curve[i + 3].cost - curve[i].cost < 0.12 * curve[i].cost) return i;
+  for (std::size_t i = first; i + 3 < curve.size(); ++i) {
+    const auto [least, most] = std::ranges::minmax(std::span(curve).subspan(i, 4), {}, &PagePoint::cost);
+    if (curve[i].cost > base && most.cost - least.cost < 0.12 * curve[i].cost) return i;
+  }
   return {};
 }
 
@@ -185,16 +176,21 @@ std::optional<double> rise_of_lines(CachedSampler& cached, std::int64_t line, do
 
 /// Other orders of the pages at both sides of the boundary: whether they show it elsewhere.
 bool contradicted(CachedSampler& cached, std::int64_t line, double base, double step, const Boundary& b) {
-  std::vector<Pattern> patterns;
-  for (const std::int64_t pages : {b.fits - b.fits / 8, b.exceeds + b.exceeds / 4})
-    for (Pattern pattern : {one_a_page(cached.abilities(), pages, line), dense(pages, line)}) {
-      pattern.seed += 1;
-      patterns.push_back(pattern);
-    }
-  const auto readings = cached.read(patterns);
-  if (!std::ranges::all_of(readings, [](const Reading& r) { return r.ns.has_value(); })) return false;
-  const auto share = [&](std::size_t i) { return (*readings[i].ns - *readings[i + 1].ns - base) / step; };
-  return share(0) > most_before || share(2) < least_after;
+  const auto share = [&](std::int64_t pages) -> std::optional<double> {
+    std::vector<Pattern> patterns;
+    for (const std::int64_t order : {1, 2})
+      for (Pattern pattern : {one_a_page(cached.abilities(), pages, line), dense(pages, line)}) {
+        pattern.seed += order;
+        patterns.push_back(pattern);
+      }
+    const auto readings = cached.read(patterns);
+    if (!std::ranges::all_of(readings, [](const Reading& r) { return r.ns.has_value(); })) return {};
+    const double apart = std::min(*readings[0].ns, *readings[2].ns),
+                 together = std::min(*readings[1].ns, *readings[3].ns);
+    return (apart - together - base) / step;
+  };
+  return share(b.fits - b.fits / 8).value_or(0) > most_before ||
+         share(b.exceeds + b.exceeds / 4).value_or(1) < least_after;
 }
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.

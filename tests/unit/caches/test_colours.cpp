@@ -1,4 +1,5 @@
 // Pages are sorted into colours by time alone: rightly in spite of noise, or not at all.
+#include "caches/infer/colour_number.hpp"
 #include "caches/infer/colours.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -143,6 +144,35 @@ BOOST_AUTO_TEST_CASE(the_search_ends_with_its_time) {
   // What was found by then is kept, and called incomplete.
   BOOST_TEST((found.unknown.empty() ? found.incomplete : found.unknown) == recount::caches::gave_up);
   if (found.unknown.empty()) check_true(sampler, found);
+}
+
+/// Colours drawn at random, not by the formula under test: stated numbers are right.
+BOOST_AUTO_TEST_CASE(a_sample_tells_the_number_of_colours) {
+  std::mt19937_64 random(3);
+  int stated = 0, wrong = 0, outside = 0, all = 0;
+  for (const std::int64_t truth : {8, 16, 24, 32, 40, 64, 128})
+    for (const std::int64_t groups : {8, 12, 20})
+      for (int repetition = 0; repetition < 20 && groups <= truth; ++repetition) {
+        const std::int64_t sample = 24 * truth;
+        std::int64_t hits = 0;
+        for (std::int64_t page = 0; page < sample; ++page)
+          hits += std::uniform_int_distribution<std::int64_t>(1, truth)(random) <= groups ? 1 : 0;
+        const auto number = recount::caches::number_of_colours(groups, sample, hits);
+        ++all;
+        stated += number.probability > 0.99 ? 1 : 0;
+        wrong += number.probability > 0.99 && number.colours != truth ? 1 : 0;
+        outside += truth < number.least || truth > number.most ? 1 : 0;
+      }
+  BOOST_TEST(wrong == 0, wrong << " of " << stated);
+  BOOST_TEST(3 * stated > all, stated << " of " << all << " stated");
+  BOOST_TEST(50 * outside <= all, outside << " of " << all << " outside their interval");
+}
+
+BOOST_AUTO_TEST_CASE(no_sample_tells_nothing) {
+  for (const auto& number :
+       {recount::caches::number_of_colours(0, 100, 10), recount::caches::number_of_colours(8, 0, 0),
+        recount::caches::number_of_colours(8, 5, 9)})
+    BOOST_TEST(number.colours == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

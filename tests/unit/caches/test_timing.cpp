@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(an_estimate_is_near_and_does_not_agree) {
 /// of one page colour also share a set of the first level.
 BOOST_AUTO_TEST_CASE(page_colours_below_a_first_level_with_large_ways) {
   TimedMachine m = timed_machine(1);
-  m.l1 = {64 << 10, 4, 64, 1.8, Replacement::lru, false};
-  m.l2 = {1 << 20, 8, 64, 5, Replacement::lru, false};
+  m.l1 = {64 << 10, 4, 64, 1.8, Replacement::lru, false, 0};
+  m.l2 = {1 << 20, 8, 64, 5, Replacement::lru, false, 0};
   m.l3_size = 22 << 20;
   m.l3_ns = 15;
   m.memory_ns = 72;
@@ -114,6 +114,65 @@ BOOST_AUTO_TEST_CASE(page_colours_below_a_first_level_with_large_ways) {
   }
 }
 
+/// The index mixes three bits of the offset in the page with bits of the frame: lines at one offset share no
+/// set, pages do, and eight of their lines are enough.
+BOOST_AUTO_TEST_CASE(page_colours_behind_a_folded_index) {
+  for (const Replacement replacement : {Replacement::lru, Replacement::nru, Replacement::random})
+    for (const std::size_t folded : {0b111000U, 0b000111U}) {
+      TimedMachine m = timed_machine(1);
+      m.l1 = {32 << 10, 8, 64, 1.1, Replacement::lru, false, 0};
+      m.l2 = {1 << 20, 8, 64, 4, replacement, false, folded};
+      m.l3_size = 12 << 20;
+      m.l3_ns = 14;
+      m.memory_ns = 90;
+      m.run = 1;
+      m.neighbours_fetched = false;
+      m.disturbances = {};
+      BOOST_TEST_CONTEXT("folded " << folded << ", replacement " << static_cast<int>(replacement)) {
+        TimingSampler sampler(m, 5);
+        const caches::Caches found = caches::infer_caches(sampler);
+        BOOST_TEST_REQUIRE(found.levels.size() >= 2u);
+        BOOST_TEST(found.levels[1].ways.value.value_or(0) == 8);
+        BOOST_TEST(found.levels[1].capacity.value.value_or(0) == 1 << 20);
+        // Shifted by a line, lines of low mixed bits take the place of others.
+        if (folded == 0b111000U) BOOST_TEST(found.levels[1].line.value.value_or(0) == 64);
+      }
+    }
+}
+
+/// Of an L1 of 8 ways, others use one all the time: 7 ways hold what lies at conflicting strides, but working
+/// sets up to the whole capacity seem to fit.
+BOOST_AUTO_TEST_CASE(an_onset_beyond_an_odd_number_of_ways_leaves_it_unknown) {
+  class Contradictory : public TimingSampler {
+  public:
+    Contradictory(const TimedMachine& conflicts, const TimedMachine& sizes)
+        : TimingSampler(conflicts, 1), sizes_(sizes, 1) {}
+    std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
+      auto readings = TimingSampler::read(patterns);
+      const auto of_sizes = sizes_.read(patterns);
+      for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (patterns[i].stride == 64 && kernel::is_dense(patterns[i])) readings[i] = of_sizes[i];
+      return readings;
+    }
+
+  private:
+    TimingSampler sizes_;
+  };
+  TimedMachine m = timed_machine(1);
+  m.disturbances = {};
+  TimedMachine whole = m;
+  whole.l1 = {32 << 10, 8, 64, 1.1, Replacement::lru, false, 0};
+  m.l1 = {28 << 10, 7, 64, 1.1, Replacement::lru, false, 0};
+  Contradictory sampler(m, whole);
+  const caches::Caches found = caches::infer_caches(sampler);
+  BOOST_TEST_REQUIRE(!found.levels.empty());
+  BOOST_TEST(!found.levels[0].ways.value.has_value());
+  BOOST_TEST(
+      found.levels[0].capacity.unknown.find("conflict misses show 28 KiB in 7 ways, but misses begin") == 0u,
+      found.levels[0].capacity.unknown);
+  BOOST_TEST(caches::needs_more_readings(found));
+}
+
 /// Lines of pages in runs, at offsets that repeat with a power of two, would overflow sets of this second
 /// level at fewer pages than its TLB has entries.
 BOOST_AUTO_TEST_CASE(conflicts_of_lines_are_no_tlb) {
@@ -121,8 +180,8 @@ BOOST_AUTO_TEST_CASE(conflicts_of_lines_are_no_tlb) {
   for (const std::int64_t entries : {512, 1024, 1536, 3072})
     for (const std::int64_t ways : {4, 8}) {
       TimedMachine m = timed_machine(1);
-      m.l1 = {32 << 10, 8, 64, 1.7, Replacement::lru, false};
-      m.l2 = {ways << 16, ways, 64, 6, Replacement::lru, false};
+      m.l1 = {32 << 10, 8, 64, 1.7, Replacement::lru, false, 0};
+      m.l2 = {ways << 16, ways, 64, 6, Replacement::lru, false, 0};
       m.l3_size = 0;
       m.memory_ns = 83;
       m.tlb = 72;
@@ -198,12 +257,12 @@ BOOST_AUTO_TEST_CASE(simulated_machines_are_told_rightly) {
   const auto within = [&](const char* property) {
     return share(all.at(property).exact + all.at(property).within, all.at(property).all());
   };
-  BOOST_TEST(within("L2 capacity") >= 0.85, log.str());
+  BOOST_TEST(within("L2 capacity") >= 0.9, log.str());
   for (const char* property : {"L1 DTLB entries", "L2 DTLB entries"})
     BOOST_TEST(share(all.at(property).wrong, all.at(property).all()) <= 0.05, property << "\n" << log.str());
   const TimingTally& capacity = all.at("L2 capacity");
   BOOST_TEST(share(capacity.wrong, capacity.all()) <= 0.03, log.str());
-  BOOST_TEST(within("L2 ways") >= 0.8, log.str());
+  BOOST_TEST(within("L2 ways") >= 0.85, log.str());
   for (const auto& [property, t] : all)
     BOOST_TEST(t.wrong_at_high == 0, property << "\n" << log.str());
 }

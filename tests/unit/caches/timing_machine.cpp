@@ -125,7 +125,7 @@ std::size_t TimingSampler::different_pages(std::span<const std::uint64_t> places
   for (const std::uint64_t place : places) {
     const std::uint64_t number = place / page;
     if (number >= seen_in_.size()) seen_in_.resize(number + 1, 0);
-    pages += seen_in_[number] == look_ ? 0 : 1;
+    if (seen_in_[number] != look_) ++pages;
     seen_in_[number] = look_;
   }
   return pages;
