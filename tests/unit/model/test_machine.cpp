@@ -391,6 +391,7 @@ bool evicted(const OneSet& set, std::uint64_t line) {
 
 BOOST_DATA_TEST_CASE(a_set_holds_its_ways_and_replaces_as_described, data::make(sets), set) {
   BOOST_TEST(again(set, set.stride, set.ways) == 0);
+  BOOST_TEST(again(set, 2 * set.stride, set.ways) == 0); // not fewer ways of more sets
   BOOST_TEST(again(set, set.stride, set.ways + 1) > 0);
   const MachineDescription m = alone(set);
   const auto all = m.tlb ? static_cast<std::uint64_t>(m.tlb->levels[0].sets())
