@@ -1,7 +1,9 @@
 // What this machine is: the facts that stand beside every result.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +69,23 @@ struct Machine {
 /// number of ids reserved for threads that share the cache. Empty where nothing is stated.
 [[nodiscard]] std::vector<Cache> caches_in_sysfs(int cpu);
 [[nodiscard]] std::vector<Cache> caches_by_cpuid(int cpu);
+
+/// Entries of one level of the data TLB for pages of one size.
+struct Tlb {
+  int level = 0;                      ///< 1, 2
+  std::int64_t page = 0;              ///< bytes: 4096 or 2 MiB
+  std::int64_t entries = 0, ways = 0; ///< fully associative: as many ways as entries
+  bool operator==(const Tlb&) const = default;
+};
+
+/// EAX, EBX, ECX and EDX of a CPUID leaf and its index (ECX); none: the CPU does not have the leaf.
+using CpuidReader =
+    std::function<std::optional<std::array<std::uint32_t, 4>>(std::uint32_t leaf, std::uint32_t index)>;
+
+/// The data TLBs that CPUID states, by page size and level. Levels of a page size are only returned if all of
+/// them can be told. Entries for stores alone are left out. Pure.
+[[nodiscard]] std::vector<Tlb> decode_tlbs(const CpuidReader& read);
+[[nodiscard]] std::vector<Tlb> tlbs_by_cpuid(int cpu);
 
 /// The other hardware threads of this CPU's core.
 [[nodiscard]] std::vector<int> smt_siblings(int cpu);

@@ -1,4 +1,5 @@
-// Caches as sysfs and as the CPU's own CPUID leaves state them: hwloc's view is usually one of the two.
+// Caches as sysfs and as the CPU's own CPUID leaves state them: hwloc's view is usually one of the two. TLBs
+// as CPUID states them.
 #include "host/machine.hpp"
 
 #include "base/text.hpp"
@@ -48,11 +49,32 @@ std::vector<Cache> read_cpuid() {
     caches = read_leaf(0x8000001d);
   return caches;
 }
+
+std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t leaf, std::uint32_t index) {
+  std::array<std::uint32_t, 4> r{};
+  if (__get_cpuid_count(leaf, index, &r[0], &r[1], &r[2], &r[3]) == 0) return {};
+  return r;
+}
 #else
 std::vector<Cache> read_cpuid() {
   return {};
 }
+
+std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t, std::uint32_t) {
+  return {};
+}
 #endif
+
+// Each kind of core states its own: ask on the CPU itself, in a thread whose affinity nobody misses.
+void on_cpu(int cpu, const std::function<void()>& ask) {
+  std::thread asking([&] {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<std::size_t>(cpu), &only);
+    if (cpu >= 0 && cpu < CPU_SETSIZE && ::sched_setaffinity(0, sizeof only, &only) == 0) ask();
+  });
+  asking.join();
+}
 
 } // namespace
 
@@ -80,16 +102,14 @@ std::vector<Cache> caches_in_sysfs(int cpu) {
 
 std::vector<Cache> caches_by_cpuid(int cpu) {
   std::vector<Cache> caches;
-  // Each kind of core states its own: ask on the CPU itself, in a thread whose affinity nobody misses.
-  std::thread asking([&] {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(static_cast<std::size_t>(cpu), &only);
-    if (cpu >= 0 && cpu < CPU_SETSIZE && ::sched_setaffinity(0, sizeof only, &only) == 0)
-      caches = read_cpuid();
-  });
-  asking.join();
+  on_cpu(cpu, [&] { caches = read_cpuid(); });
   return caches;
+}
+
+std::vector<Tlb> tlbs_by_cpuid(int cpu) {
+  std::vector<Tlb> tlbs;
+  on_cpu(cpu, [&] { tlbs = decode_tlbs(read_registers); });
+  return tlbs;
 }
 
 } // namespace recount::host

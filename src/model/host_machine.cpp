@@ -1,4 +1,4 @@
-// This machine as a description: its data caches according to hwloc.
+// This machine as a description: its data caches according to hwloc, its TLBs according to CPUID.
 #include "host/machine.hpp"
 
 #include "model/machine.hpp"
@@ -6,12 +6,22 @@
 
 namespace recount::model {
 
-MachineDescription host_machine() {
-  const host::Machine& here = host::this_machine();
+namespace {
+
+std::optional<TlbDescription> describe(const std::vector<host::Tlb>& tlbs) {
+  TlbDescription tlb;
+  for (const host::Tlb& stated : tlbs) {
+    auto& levels = stated.page == tlb.page ? tlb.levels : tlb.huge;
+    levels.push_back({.entries = stated.entries, .ways = stated.ways});
+  }
+  return tlb.levels.empty() ? std::nullopt : std::optional(tlb);
+}
+
+} // namespace
+
+MachineDescription host_machine(const host::Machine& here, const std::vector<host::Tlb>& tlbs) {
   MachineDescription machine;
   machine.name = "host";
-  machine.source = "hwloc on " + (here.cpu.name.empty() ? here.architecture : here.cpu.name) +
-                   "; LRU and write-back assumed, other users of shared levels ignored";
   for (const host::Cache& cache : here.caches) {
     if (cache.type == 'i') continue;
     LevelDescription level;
@@ -25,8 +35,20 @@ MachineDescription host_machine() {
     throw unavailable("host", "no data cache is stated for this machine",
                       "hwloc: no L1 cache in the topology",
                       "describe it in a file (recount-machines(5)) or name a shipped machine");
+  if (!here.virtualised()) machine.tlb = describe(tlbs);
+  machine.source = "hwloc on " + (here.cpu.name.empty() ? here.architecture : here.cpu.name) +
+                   (machine.tlb          ? "; TLBs as CPUID states them, those of loads also for stores"
+                    : here.virtualised() ? "; no TLBs: a virtual machine"
+                                         : "; no TLBs: CPUID states none") +
+                   "; LRU and write-back assumed, other users of shared levels ignored";
   check(machine, "host");
   return machine;
+}
+
+MachineDescription host_machine() {
+  const host::Machine& here = host::this_machine();
+  const int cpu = here.allowed_cpus.empty() ? 0 : here.allowed_cpus.front();
+  return host_machine(here, host::tlbs_by_cpuid(cpu));
 }
 
 } // namespace recount::model

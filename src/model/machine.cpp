@@ -33,6 +33,7 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     if (!machine.placement)
       throw bad_input(machine.name, "unknown placement of pages",
                       "one of any, contiguous, random, huge, or a power of two from 1 to 512");
+    if (machine.tlb) machine.placement->page = std::max(machine.placement->page, machine.tlb->page);
   } else if (part == "no-tlb") {
     machine.tlb.reset();
   } else if (part == "full") {

@@ -11,6 +11,11 @@
 #include <string_view>
 #include <vector>
 
+namespace recount::host {
+struct Machine;
+struct Tlb;
+} // namespace recount::host
+
 namespace recount::model {
 
 /// How a level relates to the levels above it (nearer the core). Non-inclusive: neither is enforced.
@@ -129,7 +134,12 @@ struct MachineDescription {
 /// Throws recount::Error (bad_input) naming the field.
 void check(const MachineDescription& machine, const std::string& file);
 
-/// This machine, from hwloc. Throws recount::Error (unavailable) when no data cache is stated.
+/// This machine: its caches from hwloc, its TLBs from CPUID. Throws recount::Error (unavailable) when no data
+/// cache is stated.
 [[nodiscard]] MachineDescription host_machine();
+
+/// The same of a machine with these caches and TLBs. The TLBs are left out of virtual machines, whose CPUID
+/// need not be that of the CPU, and whose walks read two page tables.
+[[nodiscard]] MachineDescription host_machine(const host::Machine& here, const std::vector<host::Tlb>& tlbs);
 
 } // namespace recount::model

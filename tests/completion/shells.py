@@ -29,7 +29,7 @@ CASES = [
     ('recount sweep str', 'stride'),
     ('recount sweep stride --wi', '--witness'),
     ('recount sweep stride --strid', '--stride'),
-    ('recount sweep --witness model:neo', 'model:neoverse-n1'),
+    ('recount sweep --witness model:cort', 'model:cortex-a57'),
     ('recount caches --machine i5', 'i5-1035g1'),
     ('recount plot --figure matmul-roofl', 'matmul-roofline'),
     ('recount plot resul', 'results.jsonl'),
