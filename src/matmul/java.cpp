@@ -7,13 +7,11 @@
 #include <recount/error.hpp>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace recount::matmul {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr auto longest_compilation = std::chrono::seconds(60);
 constexpr const char* package = " (Debian: default-jdk-headless)";
 
@@ -40,30 +38,18 @@ Java::Java() {
     build();
   } catch (const Error& error) {
     missing_ = error.problem().subject + ": " + error.problem().cause;
-  } catch (const fs::filesystem_error& error) {
-    missing_ = error.what();
   }
 }
 
 void Java::build() {
-  std::string pattern = (fs::temp_directory_path() / "recount-java-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) {
-    missing_ = "cannot create a folder in " + fs::temp_directory_path().string();
-    return;
-  }
-  folder_ = pattern;
-  const std::string source = folder_ + "/MatMul.java";
+  const std::string& folder = folder_.emplace("recount-java").path();
+  const std::string source = folder + "/MatMul.java";
   std::ofstream(source) << java_data;
   const auto version = javac({"-version"});
   version_ = first_line(version.out.empty() ? version.err : version.out);
-  const auto built = javac({"-d", folder_, source});
+  const auto built = javac({"-d", folder, source});
   if (!built.exit.ok()) missing_ = "javac failed: " + describe(built.exit) + "; " + first_line(built.err);
-  if (missing_.empty()) ::setenv("CLASSPATH", folder_.c_str(), 1);
-}
-
-Java::~Java() {
-  std::error_code none;
-  if (!folder_.empty()) fs::remove_all(folder_, none);
+  if (missing_.empty()) ::setenv("CLASSPATH", folder.c_str(), 1);
 }
 
 } // namespace recount::matmul

@@ -1,6 +1,9 @@
 // The Java version of the products simple and line: built when a JDK is there.
 #pragma once
 
+#include "process/temporary_folder.hpp"
+
+#include <optional>
 #include <string>
 
 namespace recount::matmul {
@@ -13,7 +16,7 @@ public:
   Java();
   Java(const Java&) = delete;
   Java& operator=(const Java&) = delete;
-  ~Java();
+  ~Java() = default;
 
   [[nodiscard]] const std::string& missing() const {
     return missing_;
@@ -25,7 +28,8 @@ public:
 private:
   void build();
 
-  std::string folder_, missing_, version_;
+  std::optional<process::TemporaryFolder> folder_;
+  std::string missing_, version_;
 };
 
 } // namespace recount::matmul
