@@ -20,6 +20,8 @@ DEB_CXXFLAGS_STRIP ?= -g
 DEB_BUILD_OPTIONS ?= noautodbgsym
 
 RECOUNT = $(BUILD)/src/cli/recount
+# The Valgrind tool, where valgrind is installed.
+TRACE_TOOL = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | sed -n 's,^\(src/trace/recount-trace-[a-z0-9]*-linux\):.*,\1,p')
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
@@ -27,7 +29,7 @@ GUEST ?= build-guest
 
 # The program, and the library that `make install` installs beside it.
 all: configure
-	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1
+	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1 $(TRACE_TOOL)
 
 help:
 	@echo 'make            build the program and the library'
