@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t most_colours = 1024;
 constexpr double outside = 0.005; ///< probability on either side of the interval
-constexpr double strays = 0.002;  ///< pages of other colours that noise takes for one of the known
+constexpr double impossible = 1e-30;
+constexpr double strays = 0.002; ///< pages of other colours that noise takes for one of the known
 
 /// Share of the pages that noise hides, and how probable it is.
 struct Hidden {
@@ -19,10 +20,11 @@ struct Hidden {
 };
 constexpr std::array<Hidden, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
 
-double prior(std::int64_t colours) {
+double prior(std::int64_t colours, bool of_address_bits) {
   std::int64_t odd = colours;
   while (odd % 2 == 0)
     odd /= 2;
+  if (of_address_bits) return odd == 1 ? 1 : impossible;
   return odd == 1 ? 1 : odd == 3 || odd == 5 ? 0.1 : odd <= 15 ? 0.005 : 0.0002;
 }
 
@@ -34,7 +36,8 @@ double ColourNumber::tolerance() const {
   return std::max(static_cast<double>(most) / best - 1, 1 - static_cast<double>(least) / best) + rounding;
 }
 
-ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample) {
+ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
+                               bool of_address_bits) {
   if (groups < 1 || sample < 1 || in_sample < 1 || in_sample > sample) return {};
   const auto hits = static_cast<double>(in_sample), misses = static_cast<double>(sample - in_sample);
   std::vector<double> logs;
@@ -43,7 +46,7 @@ ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::in
     for (const Hidden& of : hidden_shares) {
       const double part = static_cast<double>(groups) / static_cast<double>(colours);
       const double p = std::clamp(part * (1 - of.share) + (1 - part) * strays, 1e-6, 1 - strays);
-      logs.push_back(std::log(prior(colours) * of.probability) + hits * std::log(p) +
+      logs.push_back(std::log(prior(colours, of_address_bits) * of.probability) + hits * std::log(p) +
                      misses * std::log1p(-p));
       highest = std::max(highest, logs.back());
     }

@@ -82,7 +82,8 @@ private:
       join_twins();
       drop_odd_sizes();
       if (readings_.empty()) read_groups();
-      if (number_of_colours(std::ssize(found_), task_.sample, in_sample()).probability >= sure_of_number)
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.whole).probability >=
+          sure_of_number)
         return;
     }
     std::erase_if(rest, [&](std::int64_t page) { return belongs_to_any(page); });
@@ -104,7 +105,8 @@ private:
     for (int failures = 0; found_.size() < most;) {
       if (!overflows(rest)) return true;
       const auto smallest = reduce(shortest_prefix(rest));
-      if (smallest && take(*smallest, rest)) {
+      if (smallest) {
+        take(*smallest, rest);
         failures = 0;
         continue;
       }
@@ -164,17 +166,12 @@ private:
   }
 
   /// Takes a colour out of the rest and out of the sample: all pages that in the place of one of `smallest`
-  /// make it overflow, too. False if it is a colour known before, of which noise had kept pages in the rest.
-  bool take(const Pages& smallest, Pages& rest) {
+  /// make it overflow, too.
+  void take(const Pages& smallest, Pages& rest) {
     // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
     learn_overflow(smallest);
     std::erase_if(rest,
                   [&](std::int64_t page) { return std::ranges::find(smallest, page) != smallest.end(); });
-    for (std::size_t i = 0; i < found_.size(); ++i)
-      if (one_colour(smallest, found_[i])) {
-        members_[i].insert(members_[i].end(), smallest.begin(), smallest.end());
-        return false;
-      }
     Pages members = smallest;
     rest = others_of(rest, smallest, members);
     const std::size_t before = members.size();
@@ -182,7 +179,6 @@ private:
     found_.push_back(smallest);
     from_sample_.push_back(std::ssize(members) - static_cast<std::ptrdiff_t>(before));
     members_.push_back(members);
-    return true;
   }
 
   void learn_overflow(const Pages& smallest) {
@@ -200,12 +196,13 @@ private:
     found_.erase(found_.begin() + at);
     members_.erase(members_.begin() + at);
     from_sample_.erase(from_sample_.begin() + at);
+    joined_ = std::min(joined_, found_.size());
   }
 
   /// Pages of a colour found before that noise had kept out of it are no new colour; a group that no longer
   /// overflows is none.
   void join_twins() {
-    for (std::size_t i = found_.size(); i-- > firm_;) {
+    for (std::size_t i = found_.size(); i-- > joined_;) {
       if (!overflows(found_[i])) {
         ++dropped_;
         drop(i);
@@ -219,6 +216,7 @@ private:
       from_sample_[twin] += from_sample_[i];
       drop(i);
     }
+    joined_ = found_.size();
   }
 
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
@@ -239,8 +237,8 @@ private:
   std::vector<Pages> found_, members_;
   std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
   std::vector<ColourReading> readings_;
-  std::size_t firm_ = 0; ///< groups that have readings
-  int dropped_ = 0;      ///< groups that turned out to be none
+  std::size_t firm_ = 0, joined_ = 0; ///< groups that have readings; those that are known to differ
+  int dropped_ = 0;                   ///< groups that turned out to be none
 };
 
 } // namespace recount::caches

@@ -3,6 +3,7 @@
 #include "caches/infer/colours.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace recount::caches {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr double least_number_probability =
     0.99; ///< of a number of colours that is stated without an interval
-constexpr double least_tolerance =
+constexpr double least_of_estimate =
     0.34; ///< of an estimated number: the next usual ones are 3/4 and 4/3 of it
 constexpr std::int64_t least_sample = 768; ///< pages
 
@@ -62,9 +63,11 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
   const bool all_pages = pages < members * (1 + 0.5 / groups);
   const bool complete = found.incomplete.empty() && 2 * found.left_over <= ways && all_pages;
-  if (complete && (usual_number(groups) || found.sample == 0))
+  const bool usual = found.whole ? std::has_single_bit(found.members.size()) : usual_number(groups);
+  if (complete && (usual || found.sample == 0))
     return {groups, 1, tolerance_of_colours(true, groups, members), true, true, false};
-  const ColourNumber number = number_of_colours(std::ssize(found.members), found.sample, found.in_sample);
+  const ColourNumber number =
+      number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.whole);
   // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
   if (number.colours == 0)
     return {std::max(groups, pages * groups / members),
@@ -76,7 +79,7 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   const bool stated = number.probability >= least_number_probability;
   return {static_cast<double>(number.colours),
           number.probability,
-          stated ? 0 : std::max(number.tolerance(), least_tolerance),
+          stated ? 0 : std::max(number.tolerance(), least_of_estimate),
           false,
           stated,
           true};

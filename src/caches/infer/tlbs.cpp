@@ -10,6 +10,7 @@ namespace recount::caches {
 
 namespace {
 
+constexpr double beyond_first = 0.12; ///< least tolerance of a TLB whose end lines that leave L2 obscure
 constexpr double most_of_lines = 0.3; ///< of the rise, that as many lines in half as many pages may show
 constexpr double least_tolerance = 0.06, widest_tolerance = 0.4;
 
@@ -30,7 +31,8 @@ TlbEnd end_of(const TranslationLevel& level) {
 
 Property entries_of(const Translation& translation, std::size_t i, bool exact) {
   const TranslationLevel& level = translation.levels[i];
-  const TlbEnd end = end_of(level);
+  TlbEnd end = end_of(level);
+  if (i > 0) end.tolerance = std::max(end.tolerance, beyond_first);
   Property p = unknown_property("entries", "pages", {});
   p.value = exact ? static_cast<double>(level.pages.fits) : end.entries;
   p.tolerance = exact ? 0 : end.tolerance;

@@ -71,7 +71,10 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
   };
   std::string machine = plot::machine_name(run);
   if (f.cpu) machine += fmt::format(", CPU {}", *f.cpu);
-  add(f.found.modelled ? "dashed: modelled, not measured" : machine);
+  const bool measured = std::ranges::any_of(sheet.panels, [](const plot::Panel& p) {
+    return std::ranges::any_of(p.series, [](const plot::Series& s) { return !s.modelled; });
+  });
+  add(f.found.modelled ? plot::modelled_text(sheet, measured) : machine);
   if (!f.found.modelled) add("minimum over rounds");
   for (const auto& line : lines)
     add(line);
