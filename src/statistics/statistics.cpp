@@ -44,8 +44,8 @@ std::size_t lower_rank(std::size_t n) {
   thread_local std::size_t last_n = 0, last_rank = 0; // points have equally many repetitions
   if (n == last_n) return last_rank;
   const std::size_t half = (n + 1) / 2;
-  const double share =
-      boost::math::ibeta_inv(static_cast<double>(half), static_cast<double>(n - half + 1), interval_tail, Double());
+  const double share = boost::math::ibeta_inv(static_cast<double>(half), static_cast<double>(n - half + 1),
+                                              interval_tail, Double());
   last_n = n;
   last_rank = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(share * static_cast<double>(n))));
   return last_rank;

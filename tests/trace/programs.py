@@ -1,6 +1,8 @@
 """The traced programs of the tests, in C: each is compiled by gcc -O2, without changes for the model."""
 import pathlib
+import shutil
 import subprocess
+import sys
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / 'include'
 SOURCES = {
@@ -129,3 +131,14 @@ def build(folder, *names, flags=()):
         source = pathlib.Path(folder) / f'{name}.c'
         source.write_text(SOURCES[name])
         subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', INCLUDE, *flags, '-o', source.with_suffix(''), source], check=True)
+
+
+def skip_untraceable(recount):
+    """Exits with 77 where no program can be compiled or traced."""
+    if not shutil.which('gcc'):
+        print('no gcc')
+        sys.exit(77)
+    probe = subprocess.run([recount, 'stat', '--witness', 'model:i7-9700', '--', 'true'], capture_output=True, text=True)
+    if probe.returncode == 125:
+        print(probe.stderr)
+        sys.exit(77)

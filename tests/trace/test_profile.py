@@ -142,11 +142,5 @@ class Profiled(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if not shutil.which('gcc'):
-        print('no gcc')
-        sys.exit(77)
-    probe = subprocess.run([RECOUNT, 'stat', '--witness', 'model:i7-9700', '--', 'true'], capture_output=True, text=True)
-    if probe.returncode == 125:
-        print(probe.stderr)
-        sys.exit(77)
+    programs.skip_untraceable(RECOUNT)
     unittest.main(verbosity=2)
