@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most_colours = 1024;
 constexpr double outside = 0.005; ///< probability on either side of the interval
-constexpr double impossible = 1e-30;
+constexpr double impossible = 1e-300;
 constexpr double strays = 0.002; ///< pages of other colours that noise takes for one of the known
 
 /// Share of the pages that noise hides, and how probable it is.

@@ -10,7 +10,7 @@ namespace recount::caches {
 
 namespace {
 
-constexpr double beyond_first = 0.12; ///< least tolerance of a TLB whose end lines that leave L2 obscure
+constexpr double beyond_first = 0.2;  ///< least tolerance of a TLB whose end lines that leave L2 obscure
 constexpr double most_of_lines = 0.3; ///< of the rise, that as many lines in half as many pages may show
 constexpr double least_tolerance = 0.06, widest_tolerance = 0.4;
 
