@@ -37,6 +37,12 @@ kernel::Pattern of_any_round(kernel::Pattern pattern) {
   return pattern;
 }
 
+/// A recorded number of pages; 0 where it is none.
+std::int64_t pages_of(double value) {
+  constexpr double most = 1e15;
+  return value >= 0 && value <= most ? static_cast<std::int64_t>(value) : 0;
+}
+
 void add(std::vector<std::vector<double>>& all, std::size_t at, double value) {
   if (all.size() <= at) all.resize(at + 1);
   all[at].push_back(value);
@@ -202,13 +208,13 @@ void RecordSampler::take_colours(const result::Observation& o) {
     colours_->readings.push_back({number("colour"), number("count"), number("shift"), *value});
   } else if (o.metric == sample_metric) {
     colours_->sample = result::integer(o.params, "count").value_or(0);
-    colours_->in_sample = static_cast<std::int64_t>(*value);
+    colours_->in_sample = pages_of(*value);
   } else if (o.metric == members_metric) {
     colours_->members.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else if (o.metric == colour_metric) {
     colours_->smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   } else {
-    colours_->left_over = static_cast<std::int64_t>(*value);
+    colours_->left_over = pages_of(*value);
     colours_->pages = result::integer(o.params, "count").value_or(0);
     colours_->offset = result::integer(o.params, "offset").value_or(0);
     colours_->whole = result::integer(o.params, "whole").value_or(0) != 0;
