@@ -67,7 +67,6 @@ public:
   }
   void undecoded(const trace::Undecoded& instruction) { run_->undecoded = instruction; }
   void section(std::string_view text) { gate_.take(text); }
-  void heap(std::span<const std::uint64_t>) {}
 
   [[nodiscard]] std::unique_ptr<Attributed> forked(std::uint32_t pid) const {
     auto child = std::make_unique<Attributed>(*this);

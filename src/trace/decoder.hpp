@@ -20,9 +20,9 @@ namespace recount::trace {
 ///   void block(const Blocks::Block&)   an execution of a block begins
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
-///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded), void
-///   section(std::string_view) void heap(std::span<const std::uint64_t>) std::unique_ptr<Sink>
-///   forked(std::uint32_t pid) const
+///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
+///   void section(std::string_view)
+///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -93,8 +93,6 @@ private:
       sink_->undecoded(Undecoded(words));
     else if (kind == RT_SECTION && !words.empty())
       sink_->section(text(words));
-    else if (kind == RT_HEAP && words.size() >= 3)
-      sink_->heap(words);
     else
       return false;
     return true;

@@ -38,8 +38,7 @@ enum { /* bits 56 to 63 */
                           RT_INSTRUCTION; each access, see RT_ACCESS */
   RT_MODULE = 0x85,    /* record: start, end, offset in the file, its name in bytes that end with 0 */
   RT_UNDECODED = 0x86, /* record: address, 16 bytes of the instruction there */
-  RT_SECTION = 0x87,   /* record: the program's message in bytes that end with 0 */
-  RT_HEAP = 0x88       /* record: address, bytes, kind of call, frames of the call chain */
+  RT_SECTION = 0x87    /* record: the program's message in bytes that end with 0 */
 };
 /* Its address, which has at most 56 bits, and its length. */
 #define RT_INSTRUCTION(address, length) (UINT64_C(1) * (length) << 56 | (address))

@@ -49,7 +49,6 @@ public:
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
   void section(std::string_view text) { gate_.take(text); }
-  void heap(std::span<const std::uint64_t>) {}
   [[nodiscard]] std::unique_ptr<Simulated> forked(std::uint32_t pid) const;
   /// Adds this process to the totals.
   void end();

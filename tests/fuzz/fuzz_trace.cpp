@@ -26,7 +26,6 @@ public:
   void module(const Module& module) { gate_.take(module.file); }
   void undecoded(const Undecoded&) {}
   void section(std::string_view text) { gate_.take(text); }
-  void heap(std::span<const std::uint64_t>) {}
   [[nodiscard]] std::unique_ptr<Sink> forked(std::uint32_t) const { return std::make_unique<Sink>(*this); }
 
 private:

@@ -41,7 +41,6 @@ public:
     base_ = base;
     bytes_ = bytes;
   }
-  void heap(std::span<const std::uint64_t>) {}
   [[nodiscard]] std::unique_ptr<Rebased> forked(std::uint32_t) const {
     return std::make_unique<Rebased>(*caches_);
   }

@@ -451,7 +451,7 @@ BOOST_AUTO_TEST_CASE(the_third_level_of_a_zen_3_is_filled_by_what_leaves_the_sec
     for (std::uint64_t i = 0; i <= ways; ++i)
       caches.load(i * stride, 8);
     caches.load(0, 8);
-    const auto& third = caches.counts().levels[2];
+    const auto third = caches.counts().levels.at(2);
     BOOST_TEST(third.missed(Cause::load) == static_cast<std::int64_t>(ways) + 1, name);
     BOOST_TEST(third.missed(Cause::victim) == 2, name);
   }
