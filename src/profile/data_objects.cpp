@@ -14,11 +14,14 @@ constexpr std::size_t most_objects = 1'000'000;
 constexpr std::size_t most_variables = 1'000'000; ///< of a process
 
 /// Whether a function only passes an allocation on for its caller.
-bool passes_on(const symbol::Frame& frame) {
+bool passes_on(const Located& at, const symbol::Frame& frame) {
   const std::string name = frame.function.substr(0, frame.function.find('('));
+  const std::string module = short_path(at.module);
   const auto holds = [&](std::string_view part) { return name.find(part) != name.npos; };
+  const auto is_of = [&](std::string_view library) { return module.starts_with(library); };
   return frame.file.starts_with("/usr/include/") || name.starts_with("operator new") || holds("std::") ||
-         holds("__gnu_cxx::");
+         holds("__gnu_cxx::") || name == "malloc" || name == "calloc" || name == "realloc" ||
+         is_of("libc.so") || is_of("libc-") || is_of("libstdc++");
 }
 
 std::string label_of(const Located& at, const symbol::Frame& frame) {
@@ -36,10 +39,8 @@ Labels labels_of(const DataObject& object, const Naming& naming) {
   for (const std::uint32_t place : object.calls)
     for (const auto& frame : naming.places.at(place).frames)
       calls.push_back({&naming.places[place], &frame});
-  auto first = std::ranges::find_if(
-      calls, [](const Call& call) { return call.frame->line > 0 && !passes_on(*call.frame); });
-  if (first == calls.end())
-    first = std::ranges::find_if(calls, [](const Call& call) { return !passes_on(*call.frame); });
+  auto first =
+      std::ranges::find_if(calls, [](const Call& call) { return !passes_on(*call.at, *call.frame); });
   if (first == calls.end()) first = calls.begin();
   Labels labels;
   for (; first != calls.end(); ++first)
@@ -104,8 +105,8 @@ void DataObjects::count_block(std::uint32_t number, std::uint64_t bytes) {
 }
 
 void DataObjects::count_access(std::uint32_t number, std::uint64_t offset) {
-  if (number == 0) return;
   DataObject& object = all_[number];
+  if (number == 0 || object.kind == ObjectKind::stack) return; // no beginning that means anything
   object.low = std::min(object.low, offset);
   object.high = std::max(object.high, offset);
 }
@@ -115,14 +116,17 @@ void ProcessData::module(const trace::Module& module) {
   if (!place) return;
   map_.map(module.start, module.end, place->file);
   constexpr std::size_t most_pending = 4096;
-  if (pending_.size() < most_pending) pending_.push_back({place->file, module.start, module.offset});
+  // Its beginning tells where it is; the offset of a later part may belong to two segments.
+  if (module.offset == 0 && pending_.size() < most_pending) pending_.push_back({place->file, module.start});
 }
 
 /// Its variables, wherever it was loaded to; once, as it may be mapped in several parts.
 void ProcessData::load(const Loaded& loaded) {
   const symbol::Module* const module = objects_->module(loaded.file, *files_, *places_);
-  const auto stated = module ? module->address(loaded.offset) : std::nullopt;
-  if (!stated || !loaded_.emplace(loaded.file, loaded.start - *stated).second) return;
+  const auto stated = module ? module->address(0) : std::nullopt;
+  if (!stated || !loaded_.insert(loaded).second) return;
+  const std::uint64_t moved = loaded.start - *stated;
+  modules_[loaded.start] = {module->end() + moved, loaded.file};
   for (const symbol::Named& variable : module->variables("*")) {
     if (variable.end <= variable.start || variables_.size() >= most_variables) continue;
     DataObject object;
@@ -131,8 +135,8 @@ void ProcessData::load(const Loaded& loaded) {
     object.file = loaded.file;
     object.number = variable.start;
     object.bytes = variable.end - variable.start;
-    const std::uint64_t moved = loaded.start - *stated;
-    variables_[variable.start + moved] = {variable.end + moved, objects_->number_of(std::move(object))};
+    const std::uint32_t number = objects_->number_of(std::move(object));
+    variables_[variable.start + moved] = {variable.end + moved, number};
   }
 }
 
@@ -152,8 +156,15 @@ bool ProcessData::memory(std::uint64_t kind, std::span<const std::uint64_t> word
     objects_->count_block(block_of(block->number), block->end - block->start);
   const auto [start, end] = map_.gone();
   variables_.erase(variables_.lower_bound(start), variables_.lower_bound(end));
+  modules_.erase(modules_.lower_bound(start), modules_.lower_bound(end));
   if (start != end) loaded_.clear(); // what is loaded there next is looked up again
   return true;
+}
+
+ProcessData::Found ProcessData::at(const Bounds& all, std::uint64_t address) {
+  auto next = all.upper_bound(address);
+  if (next == all.begin() || address >= (--next)->second.end) return {};
+  return {next->first, next->second.end, next->second.number};
 }
 
 ProcessData::Found ProcessData::find(std::uint64_t address) {
@@ -170,21 +181,23 @@ ProcessData::Found ProcessData::find(std::uint64_t address) {
   for (const Loaded& module : pending_)
     load(module);
   pending_.clear();
-  auto variable = variables_.upper_bound(address);
-  if (variable != variables_.begin() && address < (--variable)->second.end)
-    return {variable->first, variable->second.end, variable->second.object};
-  if (!region) return {};
+  if (const Found variable = at(variables_, address); variable.end != 0) return variable;
+  Found found = at(modules_, address); // also its memory that is not in the file
+  if (region) found = {region->start, region->end, region->number};
+  if (found.end == 0) return {};
   object.kind = ObjectKind::file;
-  object.name = places_->spaces().files()[region->number].path;
-  return {region->start, region->end, objects_->number_of(object)};
+  object.name = places_->spaces().files()[found.number].path;
+  found.number = objects_->number_of(object);
+  return found;
 }
 
 std::uint32_t ProcessData::access(std::uint64_t address) {
   const bool same = last_changes_ == map_.changes() && address >= last_.start && address < last_.end;
   if (!same) last_ = find(address);
-  last_changes_ = map_.changes();
-  objects_->count_access(last_.object, address - last_.start);
-  return last_.object;
+  const bool whole = objects_->all()[last_.number].kind != ObjectKind::file; // a file has variables within
+  last_changes_ = whole ? map_.changes() : ~std::uint64_t{0};
+  objects_->count_access(last_.number, address - last_.start);
+  return last_.number;
 }
 
 std::vector<NamedObject> name_objects(const DataObjects& objects, const Places& places,

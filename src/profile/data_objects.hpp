@@ -64,19 +64,21 @@ public:
   [[nodiscard]] const std::optional<trace::MemoryMap::Region>& made() const { return map_.made(); }
 
 private:
-  struct Variable {
+  struct Bound {
     std::uint64_t end = 0;
-    std::uint32_t object = 0;
+    std::uint32_t number = 0;
   };
+  using Bounds = std::map<std::uint64_t, Bound>; ///< by start
   struct Loaded {
     std::uint32_t file = 0;
-    std::uint64_t start = 0, offset = 0;
+    std::uint64_t start = 0;
     auto operator<=>(const Loaded&) const = default;
   };
   struct Found {
-    std::uint64_t start = 0, end = 0;
-    std::uint32_t object = 0;
+    std::uint64_t start = 0, end = 0; ///< end 0: nothing
+    std::uint32_t number = 0;
   };
+  [[nodiscard]] static Found at(const Bounds& all, std::uint64_t address);
   [[nodiscard]] Found find(std::uint64_t address);
   [[nodiscard]] std::uint32_t block_of(std::uint32_t site);
   void load(const Loaded& module);
@@ -86,10 +88,10 @@ private:
   Files* files_;
   std::uint32_t pid_;
   trace::MemoryMap map_;
-  std::map<std::uint64_t, Variable> variables_; ///< by address
-  std::vector<Loaded> pending_;                 ///< modules whose variables were not looked up yet
-  std::set<std::pair<std::uint32_t, std::uint64_t>> loaded_; ///< files, and by how much they were moved
-  std::map<std::uint32_t, std::uint32_t> sites_;             ///< objects
+  Bounds variables_, modules_;  ///< numbers: of objects; of files
+  std::vector<Loaded> pending_; ///< modules whose variables were not looked up yet
+  std::set<Loaded> loaded_;
+  std::map<std::uint32_t, std::uint32_t> sites_; ///< objects
   Found last_;
   std::uint64_t last_changes_ = 0;
 };
