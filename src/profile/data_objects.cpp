@@ -52,9 +52,9 @@ Labels beginning(const Labels& labels, std::size_t count) {
   return {labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(std::min(count, labels.size()))};
 }
 
-std::string block_name(const Labels& labels) {
-  if (labels.empty()) return "heap block from [unknown]";
-  return fmt::format("heap block from {}", fmt::join(labels, ", called by "));
+std::string block_name(const NamedObject& object, const Labels& labels) {
+  return fmt::format("{} {}", object.kind == "heap" ? "heap block from" : "memory mapped by",
+                     labels.empty() ? "[unknown]" : fmt::format("{}", fmt::join(labels, ", called by ")));
 }
 
 /// Names heap blocks by as few calls as tell them apart.
@@ -65,17 +65,17 @@ void name_blocks(std::vector<NamedObject>& named, const std::vector<Labels>& lab
     for (const Labels& all : labels)
       meant[calls][beginning(all, calls + 1)].insert(beginning(all, most_calls));
   for (std::size_t i = 0; i < named.size(); ++i) {
-    if (named[i].kind != "heap") continue;
+    if (named[i].kind != "heap" && named[i].kind != "mapped") continue;
     std::size_t calls = 1;
     while (calls < most_calls && meant[calls - 1][beginning(labels[i], calls)].size() > 1)
       ++calls;
-    named[i].name = block_name(beginning(labels[i], calls));
+    named[i].name = block_name(named[i], beginning(labels[i], calls));
     named[i].calls = labels[i];
   }
 }
 
 std::string kind_name(ObjectKind kind) {
-  constexpr const char* names[] = {"unknown", "heap", "stack", "variable", "file"};
+  constexpr const char* names[] = {"unknown", "heap", "mapped", "stack", "variable", "file"};
   return names[static_cast<std::size_t>(kind)];
 }
 } // namespace
@@ -140,24 +140,24 @@ void ProcessData::load(const Loaded& loaded) {
   }
 }
 
-std::uint32_t ProcessData::block_of(std::uint32_t site) {
-  const auto known = sites_.find(site);
+std::uint32_t ProcessData::object_of(DataObject::Kind kind, std::uint32_t site) {
+  const auto known = sites_.find({kind, site});
   if (known != sites_.end()) return known->second;
   DataObject object;
-  object.kind = ObjectKind::block;
+  object.kind = kind;
   for (const std::uint64_t call : map_.site(site))
     object.calls.push_back(places_->place_of(pid_, call));
-  return sites_[site] = objects_->number_of(std::move(object));
+  return sites_[{kind, site}] = objects_->number_of(std::move(object));
 }
 
 bool ProcessData::memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
   if (!map_.take(kind, words)) return false;
   if (const auto& block = map_.made())
-    objects_->count_block(block_of(block->number), block->end - block->start);
+    objects_->count_block(object_of(ObjectKind::block, block->number), block->end - block->start);
   const auto [start, end] = map_.gone();
   variables_.erase(variables_.lower_bound(start), variables_.lower_bound(end));
   modules_.erase(modules_.lower_bound(start), modules_.lower_bound(end));
-  if (start != end) loaded_.clear(); // what is loaded there next is looked up again
+  if (start < end) loaded_.clear(); // what is loaded there next is looked up again
   return true;
 }
 
@@ -171,7 +171,7 @@ ProcessData::Found ProcessData::find(std::uint64_t address) {
   using Region = trace::MemoryMap::Region;
   const auto region = map_.find(address);
   if (region && region->kind == Region::Kind::block)
-    return {region->start, region->end, block_of(region->number)};
+    return {region->start, region->end, object_of(ObjectKind::block, region->number)};
   DataObject object;
   if (region && region->kind == Region::Kind::stack) {
     object.kind = ObjectKind::stack;
@@ -183,7 +183,9 @@ ProcessData::Found ProcessData::find(std::uint64_t address) {
   pending_.clear();
   if (const Found variable = at(variables_, address); variable.end != 0) return variable;
   Found found = at(modules_, address); // also its memory that is not in the file
-  if (region) found = {region->start, region->end, region->number};
+  if (region && region->kind == Region::Kind::file) found = {region->start, region->end, region->number};
+  if (found.end == 0 && region && region->number != 0)
+    return {region->start, region->end, object_of(ObjectKind::mapped, region->number)};
   if (found.end == 0) return {};
   object.kind = ObjectKind::file;
   object.name = places_->spaces().files()[found.number].path;
@@ -194,7 +196,8 @@ ProcessData::Found ProcessData::find(std::uint64_t address) {
 std::uint32_t ProcessData::access(std::uint64_t address) {
   const bool same = last_changes_ == map_.changes() && address >= last_.start && address < last_.end;
   if (!same) last_ = find(address);
-  const bool whole = objects_->all()[last_.number].kind != ObjectKind::file; // a file has variables within
+  const ObjectKind kind = objects_->all()[last_.number].kind; // a mapping may hold others
+  const bool whole = kind == ObjectKind::block || kind == ObjectKind::stack || kind == ObjectKind::variable;
   last_changes_ = whole ? map_.changes() : ~std::uint64_t{0};
   objects_->count_access(last_.number, address - last_.start);
   return last_.number;
@@ -223,7 +226,8 @@ std::vector<NamedObject> name_objects(const DataObjects& objects, const Places& 
       if (object.low <= object.high) ++variables[{object.name, object.file}];
       one.module = places.spaces().files()[object.file].path;
       break;
-    case ObjectKind::block: its = labels_of(object, naming); break;
+    case ObjectKind::block:
+    case ObjectKind::mapped: its = labels_of(object, naming); break;
     }
   }
   for (std::size_t i = 0; i < named.size(); ++i) {

@@ -16,14 +16,14 @@
 namespace recount::profile {
 
 struct DataObject {
-  enum class Kind : std::uint8_t { unknown, block, stack, variable, file };
+  enum class Kind : std::uint8_t { unknown, block, mapped, stack, variable, file };
   Kind kind = Kind::unknown;
-  std::string name;                    ///< of a variable, or a path
-  std::uint32_t file = 0;              ///< of a variable: which of Spaces::files()
-  std::vector<std::uint32_t> calls;    ///< of heap blocks: places of the calls, the innermost first
-  std::uint64_t number = 0;            ///< thread of a stack; address in the file of a variable
-  std::uint64_t bytes = 0;             ///< of the variable, or of all blocks; 0: not stated
-  std::uint64_t blocks = 0;            ///< allocated by the site
+  std::string name;                 ///< of a variable, or a path
+  std::uint32_t file = 0;           ///< of a variable: which of Spaces::files()
+  std::vector<std::uint32_t> calls; ///< of heap blocks and anonymous memory: places, the innermost call first
+  std::uint64_t number = 0;         ///< thread of a stack; address in the file of a variable
+  std::uint64_t bytes = 0;          ///< of the variable, or of all blocks; 0: not stated
+  std::uint64_t blocks = 0;         ///< allocated by the site
   std::uint64_t low = ~0ULL, high = 0; ///< offsets of the first and the last access that was attributed
 };
 
@@ -80,7 +80,7 @@ private:
   };
   [[nodiscard]] static Found at(const Bounds& all, std::uint64_t address);
   [[nodiscard]] Found find(std::uint64_t address);
-  [[nodiscard]] std::uint32_t block_of(std::uint32_t site);
+  [[nodiscard]] std::uint32_t object_of(DataObject::Kind kind, std::uint32_t site);
   void load(const Loaded& module);
 
   DataObjects* objects_;
@@ -91,7 +91,7 @@ private:
   Bounds variables_, modules_;  ///< numbers: of objects; of files
   std::vector<Loaded> pending_; ///< modules whose variables were not looked up yet
   std::set<Loaded> loaded_;
-  std::map<std::uint32_t, std::uint32_t> sites_; ///< objects
+  std::map<std::pair<DataObject::Kind, std::uint32_t>, std::uint32_t> sites_; ///< objects
   Found last_;
   std::uint64_t last_changes_ = 0;
 };

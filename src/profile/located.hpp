@@ -28,7 +28,7 @@ struct Located {
 /// Data that instructions access.
 struct NamedObject {
   std::string name;                    ///< "b", "heap block from main (product.c:7)", "unknown memory"
-  std::string kind;                    ///< variable, heap, stack, file, unknown
+  std::string kind;                    ///< variable, heap, mapped, stack, file, unknown
   std::string module;                  ///< of a variable
   std::uint64_t bytes = 0;             ///< of a variable, or of all blocks
   std::uint64_t blocks = 0;            ///< allocated

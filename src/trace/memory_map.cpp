@@ -24,7 +24,7 @@ void MemoryMap::set(Regions& regions, const Region& region) {
 
 void MemoryMap::map(std::uint64_t start, std::uint64_t end, std::uint32_t file) {
   ++changes_;
-  set(files_, {Region::Kind::file, file, start, end});
+  set(mapped_, {Region::Kind::file, file, start, end});
 }
 
 bool MemoryMap::heap(std::span<const std::uint64_t> words) {
@@ -48,10 +48,16 @@ bool MemoryMap::take(std::uint64_t kind, std::span<const std::uint64_t> words) {
   gone_ = {};
   ++changes_;
   if (kind == RT_HEAP) return heap(words);
-  if (words.size() < 2) return false;
+  if (words.empty()) return false;
   if (kind == RT_SITE) {
     if (sites_.size() < most_sites)
       sites_[static_cast<std::uint32_t>(words[0])] = {words.begin() + 1, words.end()};
+    return true;
+  }
+  if (kind == RT_UNMAPPED) {
+    if (words.size() != 2) return false;
+    gone_ = {words[0], std::max(words[0], words[1])};
+    mapped_.erase(interval(gone_.first, gone_.second));
     return true;
   }
   if (words.size() != 3) return false;
@@ -60,18 +66,16 @@ bool MemoryMap::take(std::uint64_t kind, std::span<const std::uint64_t> words) {
     if (stacks_.size() < most_stacks) stacks_[thread] = {Region::Kind::stack, thread, words[1], words[2]};
     return true;
   }
-  if (kind != RT_UNMAPPED) return false;
-  if (words[0] >= words[1]) return true;
-  files_.erase(interval(words[0], words[1]));
-  if (words[2] != 0) gone_ = {words[0], words[1]};
-  return true;
+  if (kind == RT_ANONYMOUS)
+    set(mapped_, {Region::Kind::anonymous, static_cast<std::uint32_t>(words[2]), words[0], words[1]});
+  return kind == RT_ANONYMOUS;
 }
 
 std::optional<MemoryMap::Region> MemoryMap::find(std::uint64_t address) const {
   if (const auto block = blocks_.find(address); block != blocks_.end()) return block->second;
   for (const auto& [thread, stack] : stacks_)
     if (address >= stack.start && address < stack.end) return stack;
-  if (const auto file = files_.find(address); file != files_.end()) return file->second;
+  if (const auto file = mapped_.find(address); file != mapped_.end()) return file->second;
   return {};
 }
 

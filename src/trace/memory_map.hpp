@@ -11,15 +11,15 @@
 
 namespace recount::trace {
 
-/// Follows RT_HEAP, RT_SITE, RT_STACK and RT_UNMAPPED, which are not trusted, and mappings of files. Memory
-/// is bounded: blocks and mappings beyond four million, and sites beyond a million, are left out. Copied by a
-/// fork.
+/// Follows RT_HEAP, RT_SITE, RT_STACK, RT_UNMAPPED and RT_ANONYMOUS, which are not trusted, and mappings of
+/// files. Memory is bounded: blocks and mappings beyond four million, and sites beyond a million, are left
+/// out. Copied by a fork.
 class MemoryMap {
 public:
   struct Region {
-    enum class Kind : std::uint8_t { block, stack, file };
+    enum class Kind : std::uint8_t { block, stack, file, anonymous };
     Kind kind = Kind::block;
-    std::uint32_t number = 0;         ///< of the site, the thread or the file
+    std::uint32_t number = 0;         ///< of the site, the thread, the file, or the site
     std::uint64_t start = 0, end = 0; ///< as it was made
     bool operator==(const Region&) const = default;
   };
@@ -28,7 +28,7 @@ public:
   /// A mapping of a file, by a number that the caller chose.
   void map(std::uint64_t start, std::uint64_t end, std::uint32_t file);
 
-  /// A live heap block, else a stack, else a mapped file; nothing for other memory.
+  /// A live heap block, else a stack, else what is mapped; nothing for other memory.
   [[nodiscard]] std::optional<Region> find(std::uint64_t address) const;
   /// Code addresses of a site's calls, the innermost first; empty: unknown.
   [[nodiscard]] std::span<const std::uint64_t> site(std::uint32_t number) const;
@@ -44,7 +44,7 @@ private:
   void set(Regions& regions, const Region& region);
   bool heap(std::span<const std::uint64_t> words);
 
-  Regions blocks_, files_;
+  Regions blocks_, mapped_;
   std::map<std::uint32_t, Region> stacks_; ///< by thread
   std::map<std::uint32_t, std::vector<std::uint64_t>> sites_;
   std::optional<Region> made_;

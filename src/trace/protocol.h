@@ -43,7 +43,8 @@ enum { /* bits 56 to 63 */
   RT_HEAP = 0x90,      /* record: address of a heap block, bytes, site of its allocation; the address alone: freed */
   RT_SITE = 0x91,      /* record: number of a site, code addresses of its calls, the innermost first */
   RT_STACK = 0x92,     /* record: thread, start, end */
-  RT_UNMAPPED = 0x93   /* record: start, end; 1 if nothing is there any more, 0 if anonymous memory is */
+  RT_UNMAPPED = 0x93,  /* record: start, end of what is there no more */
+  RT_ANONYMOUS = 0x94  /* record: start, end of memory that is mapped without a file; site of the call, 0: unknown */
 };
 /* Its address, which has at most 56 bits, and its length. */
 #define RT_INSTRUCTION(address, length) (UINT64_C(1) * (length) << 56 | (address))

@@ -102,6 +102,11 @@ static UInt site_of(ThreadId thread) {
   return number;
 }
 
+UInt rt_site(void) {
+  const ThreadId thread = VG_(get_running_tid)();
+  return calls && thread != VG_INVALID_THREADID && calls[thread].call == NOTHING ? site_of(thread) : 0;
+}
+
 static void released(Addr address) {
   const ULong word = address;
   if (address != 0) rt_record(RT_HEAP, &word, 1);

@@ -10,6 +10,8 @@
 
 /* Once, before anything is translated. */
 void rt_watch_heap(void);
+/* The site of what the running thread does; 0: nothing the program has asked for itself. */
+UInt rt_site(void);
 /* When a thread begins or continues to run. */
 void rt_heap_of(ThreadId thread);
 /* At the beginning of the block of code at this address, before it has changed the registers; nothing unless the heap is

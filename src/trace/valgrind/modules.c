@@ -6,6 +6,7 @@
 #include "pub_tool_machine.h"
 
 #include "channel.h"
+#include "heap.h"
 
 enum { KNOWN = 64, LONGEST_NAME = 4096 };
 
@@ -43,18 +44,23 @@ void rt_module_of(Addr code) {
   module(segment->start, segment->end + 1, (ULong)segment->offset, name);
 }
 
+static void anonymous(Addr start, SizeT bytes) {
+  const ULong words[3] = {start, start + bytes, rt_site()};
+  rt_record(RT_ANONYMOUS, words, 3);
+}
+
 void rt_mapped(Addr start, SizeT bytes) {
   const NSegment* const segment = VG_(am_find_nsegment)(start);
   const HChar* const name = file_of(segment);
   if (name)
     module(start, start + bytes, (ULong)segment->offset + (start - segment->start), name);
   else
-    rt_unmapped(start, bytes, False);
+    anonymous(start, bytes);
 }
 
-void rt_unmapped(Addr start, SizeT bytes, Bool gone) {
-  const ULong words[3] = {start, start + bytes, gone};
-  rt_record(RT_UNMAPPED, words, 3);
+void rt_unmapped(Addr start, SizeT bytes) {
+  const ULong words[2] = {start, start + bytes};
+  rt_record(RT_UNMAPPED, words, 2);
 }
 
 void rt_stack_of(ThreadId thread) {

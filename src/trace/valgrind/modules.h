@@ -9,7 +9,7 @@
 void rt_module_of(Addr code);
 /* Records what is mapped there from now on: a file, or anonymous memory; and that nothing is. */
 void rt_mapped(Addr start, SizeT bytes);
-void rt_unmapped(Addr start, SizeT bytes, Bool gone);
+void rt_unmapped(Addr start, SizeT bytes);
 /* Records where the stack of a thread is. */
 void rt_stack_of(ThreadId thread);
 

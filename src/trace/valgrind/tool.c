@@ -84,7 +84,7 @@ static void mapped(Addr start, SizeT bytes, Bool r, Bool w, Bool x, ULong debug_
   if (objects) rt_mapped(start, bytes);
 }
 static void unmapped(Addr start, SizeT bytes) {
-  if (objects) rt_unmapped(start, bytes, True);
+  if (objects) rt_unmapped(start, bytes);
 }
 static void thread_begins(ThreadId thread) {
   if (objects) rt_stack_of(thread);
