@@ -14,6 +14,7 @@ import object_programs
 import programs
 
 RECOUNT = os.path.abspath(sys.argv.pop(1))
+os.environ['COLUMNS'] = '200'  # also seen by the simulated programs
 EVENT = 'model:i7-9700~no-tlb:PAPI_L1_DCM'
 KB = 16  # lines
 
@@ -30,7 +31,7 @@ class Objects(unittest.TestCase):
 
     def run_profile(self, *command, options=('--by', 'object')):
         return subprocess.run([RECOUNT, 'profile', '-e', EVENT, *options, '--', *command], cwd=self.folder, capture_output=True,
-                              text=True, timeout=240, env={**os.environ, 'COLUMNS': '200'})
+                              text=True, timeout=240)
 
     def told(self, *command, by='object'):
         done = self.run_profile(*command, options=['--json', '--by', by])
@@ -84,7 +85,7 @@ class Objects(unittest.TestCase):
                 name = f"heap block from wrapped (heap.c:{line}), called by {function} (heap.c:{object_programs.line_of('heap.c', text)})"
                 self.near(rows[name], lines)
             self.near(self.from_line(rows, 'heap.c', 'posix_memalign'), 48 * KB)
-            # Of the memory of 4 KiB that each block takes again, no line misses a second time, beside what is below it.
+            # Each block takes the memory of the one before it.
             loop = self.from_line(rows, 'heap.c', 'loop = aligned_alloc')
             self.assertEqual((loop['blocks'], loop['bytes']), (100, 100 * 4096))
             grown = self.from_line(rows, 'heap.c', 'realloc(grown, i')
