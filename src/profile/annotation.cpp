@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <map>
 #include <optional>
@@ -13,7 +14,11 @@
 
 namespace recount::profile {
 namespace {
-using LineTallies = std::map<int, std::vector<Tally>>;
+struct LineSamples {
+  std::vector<Tally> tallies;
+  std::map<std::uint32_t, std::uint64_t> objects; ///< samples of the first event
+};
+using LineTallies = std::map<int, LineSamples>;
 
 constexpr int around = 3; ///< lines shown before and after one with samples
 
@@ -35,7 +40,28 @@ std::optional<std::string> source_text(const std::string& path) {
   return base::read_all(file.get(), largest);
 }
 
-Annotation annotate_file(const std::string& file, const LineTallies& lines) {
+/// Those with at least a twentieth of the line's samples, most first: "b (98 %), a (2 %)".
+std::string objects_of(const LineSamples& line, const Naming& naming) {
+  constexpr std::size_t most = 3;
+  constexpr double least = 0.05;
+  std::map<std::string, double> by_name;
+  double all = 0;
+  for (const auto& [object, samples] : line.objects) {
+    by_name[naming.objects.at(object - 1).name] += static_cast<double>(samples);
+    all += static_cast<double>(samples);
+  }
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, samples] : by_name)
+    if (samples > 0 && samples >= least * all) sorted.emplace_back(-samples, name);
+  std::ranges::sort(sorted);
+  sorted.resize(std::min(sorted.size(), most));
+  std::string text;
+  for (const auto& [samples, name] : sorted)
+    text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : ", ", name, -100 * samples / all);
+  return text;
+}
+
+Annotation annotate_file(const std::string& file, const LineTallies& lines, const Naming& naming) {
   Annotation made{file, {}, {}};
   const auto source = source_text(file);
   if (!source) made.trouble = std::strerror(errno);
@@ -43,12 +69,15 @@ Annotation annotate_file(const std::string& file, const LineTallies& lines) {
   for (const auto line : base::split(source ? *source : std::string_view(), '\n')) {
     if (!shown(lines, ++number)) continue;
     const auto at = lines.find(number);
-    made.lines.push_back({number, std::string(line), at != lines.end() ? at->second : std::vector<Tally>()});
+    AnnotatedLine& one = made.lines.emplace_back(number, std::string(line), std::vector<Tally>(), "");
+    if (at == lines.end()) continue;
+    one.tallies = at->second.tallies;
+    one.objects = objects_of(at->second, naming);
   }
   // Samples of lines beyond the text, or without a text.
   const int last = made.lines.empty() ? 0 : made.lines.back().number;
   for (auto at = lines.upper_bound(last); at != lines.end(); ++at)
-    made.lines.push_back({at->first, "", at->second});
+    made.lines.push_back({at->first, "", at->second.tallies, objects_of(at->second, naming)});
   return made;
 }
 } // namespace
@@ -63,7 +92,10 @@ std::vector<Annotation> annotate(const Places& places, const Naming& naming, con
     if (!asked || at.frames.front().line == 0 ||
         std::ranges::all_of(tally, [](const Tally& t) { return t.samples == 0; }))
       continue;
-    auto& sum = files[at.frames.front().file][at.frames.front().line];
+    auto& line = files[at.frames.front().file][at.frames.front().line];
+    if (const std::uint32_t object = places.places()[i].object; object > 0)
+      line.objects[object] += tally[0].samples;
+    auto& sum = line.tallies;
     sum.resize(tally.size());
     for (std::size_t e = 0; e < tally.size(); ++e) {
       sum[e].samples += tally[e].samples;
@@ -72,7 +104,7 @@ std::vector<Annotation> annotate(const Places& places, const Naming& naming, con
   }
   std::vector<Annotation> all;
   for (const auto& [file, lines] : files)
-    all.push_back(annotate_file(file, lines));
+    all.push_back(annotate_file(file, lines, naming));
   return all;
 }
 

@@ -70,7 +70,19 @@ std::FILE* stream_of(const ProfileOptions& o) {
   return o.command.empty() ? stdout : stderr;
 }
 
-profile::RecordSettings settings_of(const ProfileOptions& o) {
+bool objects_wanted(const ProfileOptions& o, const std::vector<profile::By>& ways,
+                    const std::vector<profile::EventRequest>& events) {
+  const auto way = std::ranges::find_if(ways, profile::by_object);
+  if (!are_modelled(events)) {
+    if (way != ways.end())
+      throw bad_input("--by " + profile::name_of(*way), "needs a modelled event: a sample names no data",
+                      "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
+    return false;
+  }
+  return way != ways.end() || !o.annotate.empty();
+}
+
+profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<profile::By>& ways) {
   profile::RecordSettings settings;
   settings.events =
       profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
@@ -82,6 +94,7 @@ profile::RecordSettings settings_of(const ProfileOptions& o) {
   }
   settings.who = target_options(o);
   settings.section = o.section;
+  settings.objects = objects_wanted(o, ways, settings.events);
   if (!o.section.empty() && !are_modelled(settings.events))
     throw bad_input("--section " + o.section, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
@@ -171,7 +184,7 @@ int execute_profile(const ProfileOptions& o) {
   check(o);
   if (!o.functions.empty()) return execute_functions(o);
   const auto ways = ways_of(o);
-  const auto settings = settings_of(o);
+  const auto settings = settings_of(o, ways);
   const command::TableExport exported(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
   ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
@@ -179,6 +192,8 @@ int execute_profile(const ProfileOptions& o) {
       are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_of(o), marks};
   const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
+  if (settings.objects)
+    p.naming.objects = profile::name_objects(p.recording.objects, p.recording.places, p.naming);
   write_folded(o.folded, p);
   results.finish(p);
   print(p, o, ways);
@@ -210,8 +225,8 @@ command::Command profile_command() {
         .flag("--calls", o->calls, "with --function: count calls only, without returns")
         .flag("--uretprobe", o->uretprobe, "with --function: trace returns by uretprobes, at half the cost")
         .list("--by", o->by, "LIST",
-              "attribute to module, symbol, function (inlined ones apart), line, address; default: "
-              "module,symbol,line")
+              "attribute to module, symbol, function (inlined ones apart), line, address, and with modelled "
+              "events object, line+object; default: module,symbol,line")
         .number("--top", o->top, "N", "rows per table (default 15)", {1, 1'000'000})
         .flag("--chains", o->chains, "record and show call chains (by frame pointers)")
         .number("--frames", o->frames, "N", "maximum frames per call chain", {1, 1024})

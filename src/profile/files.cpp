@@ -57,7 +57,8 @@ Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, con
       found.module = symbol::vdso(debug_path);
       return found;
     }
-    process::Fd fd = file < open_.size() ? std::move(open_[file]) : process::Fd();
+    process::Fd fd;
+    if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
     if (!fd) fd = open_regular(mapped.path);
     if (!fd) {
       found.trouble = std::strerror(errno);

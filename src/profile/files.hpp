@@ -24,7 +24,7 @@ public:
   void look_at(const symbol::Spaces& spaces, std::uint32_t pid);
 
   /// A file to look names up in; none, with the reason, when it is gone, is not what was mapped, or is no
-  /// program. Once for each file.
+  /// program.
   struct Found {
     std::optional<symbol::Module> module;
     std::string trouble; ///< also beside a module: what it lacks

@@ -29,14 +29,31 @@ Json event_json(const Profile& p, std::size_t e) {
   return json;
 }
 
+Json object_json(const NamedObject& object, profile::By by) {
+  Json json{{"name", object.name}, {"kind", object.kind}};
+  if (!object.module.empty()) json["module"] = object.module;
+  if (object.bytes > 0) json["bytes"] = object.bytes;
+  if (object.blocks > 0) json["blocks"] = object.blocks;
+  if (!object.calls.empty()) json["calls"] = object.calls;
+  // Those of all lines.
+  if (by == profile::By::object && object.low <= object.high)
+    json["offset_low"] = object.low, json["offset_high"] = object.high;
+  return json;
+}
+
+std::string key_of(profile::By by) {
+  return by == profile::By::line_object ? "line_object" : profile::name_of(by);
+}
+
 Json row_json(const Profile& p, const profile::ProfileRow& row, profile::By by) {
-  Json json{{"module", row.module}};
-  if (by != profile::By::module) {
+  Json json = by == profile::By::object ? Json::object() : Json{{"module", row.module}};
+  if (by_object(by)) json["object"] = row.object ? object_json(*row.object, by) : Json();
+  if (by != profile::By::module && by != profile::By::object) {
     json["function"] = text_or_null(row.function);
     json["inlined"] = row.inlined;
     if (row.start != 0) json["function_start"] = row.start, json["function_end"] = row.end;
   }
-  if (by == profile::By::line || by == profile::By::address) {
+  if (by == profile::By::line || by == profile::By::address || by == profile::By::line_object) {
     json["file"] = text_or_null(row.file);
     json["line"] = row.line > 0 ? Json(row.line) : Json();
   }
@@ -68,7 +85,7 @@ std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
   for (std::size_t e = 0; e < p.recording.events.size(); ++e)
     events.push_back(event_json(p, e));
   for (const auto way : by) {
-    Json& rows = json["by_" + profile::name_of(way)] = Json::array();
+    Json& rows = json["by_" + key_of(way)] = Json::array();
     for (const auto& row : profile::gather(p.recording.places, p.naming, way))
       rows.push_back(row_json(p, row, way));
   }

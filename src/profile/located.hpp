@@ -25,10 +25,22 @@ struct Located {
   [[nodiscard]] std::string source() const;  ///< "file.cpp:12"; empty: unknown
 };
 
+/// Data that instructions access.
+struct NamedObject {
+  std::string name;                    ///< "b", "heap block from main (product.c:7)", "unknown memory"
+  std::string kind;                    ///< variable, heap, mapped, stack, file, unknown
+  std::string module;                  ///< of a variable
+  std::uint64_t bytes = 0;             ///< of a variable, or of all blocks
+  std::uint64_t blocks = 0;            ///< allocated
+  std::uint64_t low = ~0ULL, high = 0; ///< offsets of accesses with samples; low > high: none
+  std::vector<std::string> calls;      ///< that allocated it, the innermost first
+};
+
 /// The places of a recording in their order, and notes about unknown names.
 struct Naming {
   std::vector<Located> places;
-  std::vector<std::string> notes; ///< "/usr/lib/libc.so.6: stripped: …", full sentences, one per module
+  std::vector<NamedObject> objects; ///< that Place::object numbers
+  std::vector<std::string> notes;   ///< "/usr/lib/libc.so.6: stripped: …", full sentences, one per module
 };
 
 struct NamingOptions {
@@ -47,6 +59,7 @@ struct AnnotatedLine {
   int number = 0;
   std::string text;           ///< empty where the source cannot be read
   std::vector<Tally> tallies; ///< one for each event; empty: no samples
+  std::string objects;        ///< the data with most samples of the first event; empty: not recorded
 };
 /// A part of a source file around the samples of the selected functions.
 struct Annotation {

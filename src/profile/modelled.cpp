@@ -4,6 +4,7 @@
 #include "trace/decoder.hpp"
 #include "trace/miss_kinds.hpp"
 #include "trace/miss_metric.hpp"
+#include "trace/protocol.h"
 #include "trace/section_gate.hpp"
 #include "trace/session.hpp"
 #include "trace/tool.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 #include <variant>
 
 namespace recount::profile {
@@ -29,6 +31,7 @@ struct Run {
   trace::Blocks blocks = {};
   Recording made;
   std::string section = {};
+  bool objects = false;
   bool section_seen = false;
   std::optional<trace::Undecoded> undecoded = {};
 };
@@ -39,6 +42,7 @@ public:
   Attributed(Run& run, std::uint32_t pid)
       : run_(&run), pid_(pid), caches_(run.machine), gate_(run.section), last_(run.metrics.size()) {
     if (run.kinds) kinds_.emplace(run.machine);
+    if (run.objects) data_.emplace(run.made.objects, run.made.places, run.made.files, pid);
     watches_hits_ = !run.machine.levels.front().prefetch.empty();
   }
 
@@ -52,7 +56,7 @@ public:
     else
       caches_.load(address, bytes);
     if (kinds_) classify<store>(address, bytes);
-    if (caches_.first_misses() != misses_ || watches_hits_) attribute(number);
+    if (caches_.first_misses() != misses_ || watches_hits_) attribute(number, address);
   }
   void thread(std::uint64_t) {}
   void module(const trace::Module& module) {
@@ -64,6 +68,13 @@ public:
     mapping.file = module.file;
     run_->made.places.add(mapping);
     run_->made.files.look_at(run_->made.places.spaces(), pid_);
+    if (data_) data_->module(module);
+  }
+  bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    if (!data_) return true;
+    if (!data_->memory(kind, words)) return false;
+    if (kind == RT_HEAP) place_in(data_->made());
+    return true;
   }
   void undecoded(const trace::Undecoded& instruction) { run_->undecoded = instruction; }
   void section(std::string_view text) { gate_.take(text); }
@@ -71,7 +82,11 @@ public:
   [[nodiscard]] std::unique_ptr<Attributed> forked(std::uint32_t pid) const {
     auto child = std::make_unique<Attributed>(*this);
     child->pid_ = pid;
+    if (child->data_) child->data_->set_pid(pid);
     child->counts_.clear();
+    child->slots_.clear();
+    child->slot_numbers_.clear();
+    child->unplaced_.clear();
     Fork fork;
     fork.pid = fork.tid = pid;
     fork.parent_pid = fork.parent_tid = pid_;
@@ -83,11 +98,12 @@ public:
   void end() {
     const std::size_t events = last_.size();
     run_->section_seen = run_->section_seen || gate_.seen();
-    for (std::size_t i = 0; i < counts_.size(); ++i)
-      if (counts_[i] > 0)
-        run_->made.places.count(pid_,
-                                run_->blocks.instruction(static_cast<std::uint32_t>(i / events)).address,
-                                i % events, static_cast<std::uint64_t>(counts_[i]));
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] <= 0) continue;
+      const Slot of = data_ ? slots_[i / events] : Slot{static_cast<std::uint32_t>(i / events), 0};
+      run_->made.places.count(pid_, run_->blocks.instruction(of.instruction).address, i % events,
+                              static_cast<std::uint64_t>(counts_[i]), of.object);
+    }
   }
 
 private:
@@ -103,15 +119,57 @@ private:
     if (const auto* const kind = std::get_if<std::size_t>(&metric)) return kinds_->count(*kind);
     return std::get<trace::MissMetric>(metric).value(caches_);
   }
-  [[gnu::noinline]] void attribute(std::uint32_t number) {
-    const std::size_t events = last_.size(), at = run_->blocks.instruction_of(number) * events;
+  /// What counts are of: an instruction, or where data objects are recorded, one and the object, see Place.
+  struct Slot {
+    std::uint32_t instruction = 0, object = 0;
+  };
+  /// Misses in unknown memory since the last record of the heap: of an allocator, in a block that it has not
+  /// yet handed out.
+  struct Unplaced {
+    std::uint64_t address = 0;
+    std::uint32_t instruction = 0;
+    std::vector<std::int64_t> counts;
+  };
+  std::size_t slot_of(std::uint32_t instruction, std::uint32_t object) {
+    const auto [at, added] =
+        slot_numbers_.try_emplace(std::uint64_t{instruction} << 32 | object, slots_.size());
+    if (added) slots_.push_back({instruction, object});
+    return at->second;
+  }
+  std::int64_t* counts_of(std::size_t number) {
+    const std::size_t events = last_.size();
+    if ((number + 1) * events > counts_.size())
+      counts_.resize((data_ ? slots_.size() : run_->blocks.instruction_count()) * events);
+    return counts_.data() + number * events;
+  }
+  [[gnu::noinline]] void attribute(std::uint32_t number, std::uint64_t address) {
+    constexpr std::uint32_t unknown = 1;
+    constexpr std::size_t most_unplaced = 1 << 16;
+    const std::uint32_t instruction = run_->blocks.instruction_of(number);
+    const std::uint32_t object = data_ ? data_->access(address) + 1 : 0;
     misses_ = caches_.first_misses();
-    if (at >= counts_.size()) counts_.resize(run_->blocks.instruction_count() * events);
-    for (std::size_t e = 0; e < events; ++e) {
+    std::int64_t* const counts = counts_of(data_ ? slot_of(instruction, object) : instruction);
+    const bool unplaced = object == unknown && unplaced_.size() < most_unplaced;
+    if (unplaced) unplaced_.push_back({address, instruction, last_});
+    for (std::size_t e = 0; e < last_.size(); ++e) {
       const std::int64_t now = value(e);
-      counts_[at + e] += now - last_[e];
+      counts[e] += now - last_[e];
+      if (unplaced) unplaced_.back().counts[e] = now - last_[e];
       last_[e] = now;
     }
+  }
+  /// The misses of an allocator in a block that it has just handed out are the block's.
+  void place_in(const std::optional<trace::MemoryMap::Region>& block) {
+    for (const Unplaced& miss : unplaced_) {
+      if (!block || miss.address < block->start || miss.address >= block->end) continue;
+      const std::size_t from = slot_of(miss.instruction, 1);
+      const std::size_t to = slot_of(miss.instruction, data_->access(miss.address) + 1);
+      for (std::size_t e = 0; e < last_.size(); ++e) {
+        counts_of(from)[e] -= miss.counts[e];
+        counts_of(to)[e] += miss.counts[e];
+      }
+    }
+    unplaced_.clear();
   }
 
   Run* run_;
@@ -123,7 +181,11 @@ private:
   bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
   std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last
   std::vector<std::int64_t> last_;   ///< values of the metrics then
-  std::vector<std::int64_t> counts_; ///< by instruction and metric
+  std::vector<std::int64_t> counts_; ///< by slot and metric
+  std::optional<ProcessData> data_;  ///< where data objects are recorded
+  std::vector<Slot> slots_;          ///< those of counts_ then; else they are the instructions
+  std::unordered_map<std::uint64_t, std::size_t> slot_numbers_;
+  std::vector<Unplaced> unplaced_;
 };
 
 using Process = trace::Decoder<Attributed>;
@@ -215,6 +277,7 @@ Recording record_modelled(const RecordSettings& settings) {
   static_cast<void>(trace::tool_command(settings.who.command, {})); // refused before anything is executed
   Run run = run_of(settings);
   run.section = settings.section;
+  run.objects = settings.objects;
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     Name exec;
     exec.pid = exec.tid = pid;
@@ -226,7 +289,8 @@ Recording record_modelled(const RecordSettings& settings) {
   const auto started = std::chrono::steady_clock::now();
   const process::HeldSignals signals; // also of the session's thread
   trace::Session session(begin, end);
-  const auto tool = trace::tool_command(settings.who.command, {session.channel(), !run.section.empty()});
+  const auto tool =
+      trace::tool_command(settings.who.command, {session.channel(), !run.section.empty(), run.objects});
   const process::Fd nowhere = trace::message_sink();
   TargetOptions who = settings.who;
   who.descriptors = trace::descriptors(nowhere, !run.section.empty());

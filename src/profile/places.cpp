@@ -9,8 +9,8 @@ constexpr std::size_t most_chains = 1'000'000;
 } // namespace
 
 std::size_t Places::Hash::operator()(const Place& p) const noexcept {
-  std::uint64_t h =
-      p.offset * 0x9e3779b97f4a7c15U + (std::uint64_t{p.file} << 8U) + static_cast<std::uint64_t>(p.kind);
+  std::uint64_t h = p.offset * 0x9e3779b97f4a7c15U + (std::uint64_t{p.file} << 8U) +
+                    static_cast<std::uint64_t>(p.kind) + (std::uint64_t{p.object} << 40U);
   h ^= h >> 32U;
   return static_cast<std::size_t>(h * 0xbf58476d1ce4e5b9U);
 }
@@ -47,13 +47,13 @@ std::uint32_t Places::intern(const Place& wanted) {
   return at->second;
 }
 
-std::uint32_t Places::place(std::uint32_t pid, Mode mode, std::uint64_t address) {
-  if (mode == Mode::kernel) return intern({Place::Kind::kernel, 0, address});
+std::uint32_t Places::place(std::uint32_t pid, Mode mode, std::uint64_t address, std::uint32_t object) {
+  if (mode == Mode::kernel) return intern({Place::Kind::kernel, 0, address, object});
   const auto found = mode == Mode::user ? spaces_.find(pid, address) : std::nullopt;
-  if (!found) return intern({Place::Kind::unknown, 0, address});
+  if (!found) return intern({Place::Kind::unknown, 0, address, object});
   const auto& mapped = spaces_.files()[found->file];
   const bool in_file = mapped.is_file() || mapped.path == "[vdso]";
-  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset});
+  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset, object});
 }
 
 void Places::add_sample(const Sample& s) {
@@ -70,8 +70,9 @@ void Places::add_sample(const Sample& s) {
   if (with_chains_) add_chain(s, innermost);
 }
 
-void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences) {
-  const std::uint32_t at = place(pid, Mode::user, address);
+void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences,
+                   std::uint32_t object) {
+  const std::uint32_t at = place(pid, Mode::user, address, object);
   const std::uint32_t chain = with_chains_ ? child(0, at) : 0;
   const auto add = [&](Tally& tally) {
     tally.samples += occurrences;

@@ -25,6 +25,7 @@ struct Place {
   Kind kind = Kind::unknown;
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
+  std::uint32_t object = 0; ///< number of the data that it accesses, plus 1; 0: not recorded
   bool operator==(const Place&) const = default;
 };
 
@@ -45,8 +46,13 @@ public:
   void add(const Record& record);
 
   /// So many occurrences of an event, each one sample, at an instruction in user mode; no call chain is
-  /// known.
-  void count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences);
+  /// known. `object`: see Place.
+  void count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences,
+             std::uint32_t object = 0);
+  /// The place of an instruction in user mode, which need not have any occurrence.
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t pid, std::uint64_t address) {
+    return place(pid, Mode::user, address);
+  }
 
   [[nodiscard]] std::size_t events() const noexcept { return after_.size(); }
   [[nodiscard]] const std::vector<Place>& places() const noexcept { return places_; }
@@ -78,7 +84,7 @@ private:
   };
   void add_sample(const Sample& sample);
   void add_chain(const Sample& sample, std::uint32_t innermost);
-  std::uint32_t place(std::uint32_t pid, Mode mode, std::uint64_t address);
+  std::uint32_t place(std::uint32_t pid, Mode mode, std::uint64_t address, std::uint32_t object = 0);
   std::uint32_t intern(const Place& place);
   [[nodiscard]] std::uint32_t child(std::uint32_t caller, std::uint32_t place);
 

@@ -1,6 +1,7 @@
 // Samples a target until it ends or is stopped.
 #pragma once
 
+#include "profile/data_objects.hpp"
 #include "profile/event_request.hpp"
 #include "profile/files.hpp"
 #include "profile/places.hpp"
@@ -21,6 +22,7 @@ struct RecordSettings {
   unsigned frames = 0;      ///< of a chain; 0: as many as the kernel allows
   std::size_t buffer = 0;   ///< bytes of each ring; 0: as fits
   std::string section = {}; ///< a model simulates only this one; empty: everything
+  bool objects = false;     ///< of a model: by data object
 };
 
 /// The recorded samples.
@@ -33,6 +35,7 @@ struct Recording {
   std::vector<std::string> notes; ///< notes for the reader, full sentences
   double seconds = 0;             ///< wall time of the recording
   int status = 0;                 ///< of the command, as a shell reports it
+  DataObjects objects = {};
 };
 
 /// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,

@@ -50,7 +50,11 @@ result::Observation whole(const Profile& p, std::size_t event, const std::string
   return o;
 }
 
-void fill_place(result::Observation& o, const profile::Located& at) {
+void fill_place(result::Observation& o, const profile::Naming& naming, const Places& places,
+                std::size_t place) {
+  const profile::Located& at = naming.places[place];
+  if (const std::uint32_t object = places.places()[place].object; object > 0)
+    o.params["object"] = naming.objects.at(object - 1).name;
   o.params["module"] = at.module;
   o.params["address"] = address_value(at.address);
   if (!at.function().function.empty()) o.params["function"] = at.function().function;
@@ -72,7 +76,7 @@ std::vector<result::Observation> observations(const Profile& p, const std::strin
     for (std::size_t e = 0; e < places.events(); ++e) {
       if (places.tally(i)[e].samples == 0) continue;
       all.push_back(observation(p, e, run, places.tally(i)[e].weight));
-      fill_place(all.back(), p.naming.places[i]);
+      fill_place(all.back(), p.naming, places, i);
     }
   }
   return all;

@@ -9,8 +9,11 @@
 
 namespace recount::profile {
 
-/// `symbol`: the function whose code it is, with what was inlined into it; `function`: the innermost one.
-enum class By { module, symbol, function, line, address };
+/// `symbol`: the function whose code it is, with what was inlined into it; `function`: the innermost one;
+/// `object`: the data that is accessed; `line_object`: by both.
+enum class By { module, symbol, function, line, address, object, line_object };
+/// Whether data objects are told apart.
+[[nodiscard]] bool by_object(By by);
 /// Throws Error (bad_input) with the known names.
 [[nodiscard]] By parse_by(const std::string& name);
 [[nodiscard]] std::string name_of(By by);
@@ -31,11 +34,12 @@ struct ProfileRow {
   std::string module, function, source; ///< empty: unknown, or not distinguished by this grouping
   std::string file;                     ///< of the source line, with its path
   int line = 0;
-  std::uint64_t address = 0;        ///< of an address row, or where no line is known
-  std::string instruction;          ///< of an address row
-  std::uint64_t start = 0, end = 0; ///< of the function; 0: unknown
-  bool inlined = false;             ///< the function was inlined
-  std::vector<Tally> tallies;       ///< one for each event
+  std::uint64_t address = 0;         ///< of an address row, or where no line is known
+  std::string instruction;           ///< of an address row
+  std::uint64_t start = 0, end = 0;  ///< of the function; 0: unknown
+  bool inlined = false;              ///< the function was inlined
+  std::optional<NamedObject> object; ///< those of one name together
+  std::vector<Tally> tallies;        ///< one for each event
 };
 
 /// The grouping of the figure for these groupings of tables: by symbol if included or if there is no other,

@@ -35,6 +35,9 @@ command::Table table_of(const Profile& p, const profile::Annotation& part) {
     columns.push_back({event.event.name, command::Table::Align::right});
   columns.push_back({"line", command::Table::Align::right});
   columns.push_back({"source"});
+  const bool objects =
+      std::ranges::any_of(part.lines, [](const auto& line) { return !line.objects.empty(); });
+  if (objects) columns.push_back({"data"});
   command::Table table(columns);
   int last = 0;
   for (const auto& line : part.lines) {
@@ -42,6 +45,7 @@ command::Table table_of(const Profile& p, const profile::Annotation& part) {
     if (last != 0 && line.number != last + 1) {
       auto gap = row;
       gap.emplace_back("…");
+      gap.resize(columns.size());
       table.add(gap);
     }
     last = line.number;
@@ -49,6 +53,7 @@ command::Table table_of(const Profile& p, const profile::Annotation& part) {
       if (line.tallies[e].samples > 0) row[e] = share_cell(p, line.tallies[e], e);
     row.push_back(std::to_string(line.number));
     row.push_back(base::printable(line.text));
+    if (objects) row.push_back(base::printable(line.objects));
     table.add(row);
   }
   return table;

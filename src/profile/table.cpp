@@ -34,7 +34,7 @@ std::string function_cell(const ProfileRow& row) {
 
 std::string place_cell(const ProfileRow& row, By by) {
   if (by == By::address) return fmt::format("{:#x}", row.address);
-  if (by == By::line)
+  if (by == By::line || by == By::line_object)
     return row.source.empty() ? fmt::format("{:#x}", row.address) : base::printable(row.source);
   return {};
 }
@@ -46,9 +46,22 @@ std::vector<std::string> heads(By by) {
   case By::symbol: return {"symbol", "module"};
   case By::function: return {"function", "module"};
   case By::line: return {"line", "function", "module"};
+  case By::object: return {"object", "size", "offsets", "module"};
+  case By::line_object: return {"line", "object", "function", "module"};
   case By::address: break;
   }
   return {"address", "instruction", "line", "function", "module"};
+}
+
+/// Name, size, offsets of the accesses, module.
+std::vector<std::string> object_cells(const ProfileRow& row) {
+  if (!row.object) return {"not recorded", "", "", ""};
+  const NamedObject& object = *row.object;
+  std::string size = object.bytes > 0 ? base::format_bytes(static_cast<std::int64_t>(object.bytes)) : "";
+  if (object.blocks > 1) size += fmt::format(" in {} blocks", object.blocks);
+  return {command::shortened(base::printable(object.name), 70), size,
+          object.low <= object.high ? fmt::format("{}…{}", object.low, object.high) : "",
+          base::printable(profile::short_path(object.module))};
 }
 
 std::vector<std::string> cells(const ProfileRow& row, By by) {
@@ -59,6 +72,8 @@ std::vector<std::string> cells(const ProfileRow& row, By by) {
   case By::symbol:
   case By::function: return {command::shortened(function_cell(row), 70), module};
   case By::line: return {place_cell(row, by), function, module};
+  case By::object: return object_cells(row);
+  case By::line_object: return {place_cell(row, by), object_cells(row).front(), function, module};
   case By::address: break;
   }
   return {place_cell(row, by), row.instruction, base::printable(row.source), function, module};

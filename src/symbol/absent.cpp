@@ -26,6 +26,9 @@ std::optional<std::uint64_t> Module::address(std::uint64_t) const {
 std::optional<std::uint64_t> Module::offset(std::uint64_t) const {
   return {};
 }
+std::uint64_t Module::end() const {
+  return 0;
+}
 std::vector<Frame> Module::frames(std::uint64_t) {
   return std::vector<Frame>(1);
 }

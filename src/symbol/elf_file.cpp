@@ -61,7 +61,10 @@ void ElfFile::read_segments(Elf* elf) {
   for (std::size_t i = 0; i < std::min<std::size_t>(count, 4096); ++i) {
     GElf_Phdr program;
     if (!gelf_getphdr(elf, static_cast<int>(i), &program)) break;
-    if (program.p_type == PT_LOAD) segments_.push_back({program.p_vaddr, program.p_offset, program.p_filesz});
+    if (program.p_type != PT_LOAD) continue;
+    segments_.push_back({program.p_vaddr, program.p_offset, program.p_filesz});
+    const std::uint64_t most = ~std::uint64_t{0} - program.p_vaddr;
+    end_ = std::max(end_, program.p_vaddr + std::min(program.p_memsz, most));
   }
 }
 

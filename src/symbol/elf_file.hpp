@@ -35,6 +35,8 @@ public:
   /// Copies loaded bytes of the file; fewer where it ends.
   [[nodiscard]] std::vector<unsigned char> bytes(std::uint64_t address, std::size_t size) const;
   [[nodiscard]] int machine() const noexcept { return machine_; } ///< EM_X86_64, ...
+  /// Where the memory of the last segment ends.
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
   [[nodiscard]] bool has_section(const char* name) const;
 
 private:
@@ -53,6 +55,7 @@ private:
   Dwfl_Module* module_ = nullptr;
   std::vector<Segment> segments_;
   int machine_ = 0;
+  std::uint64_t end_ = 0;
 };
 
 } // namespace recount::symbol

@@ -112,6 +112,9 @@ std::optional<std::uint64_t> Module::address(std::uint64_t offset) const {
 std::optional<std::uint64_t> Module::offset(std::uint64_t address) const {
   return state_->file.offset(address);
 }
+std::uint64_t Module::end() const {
+  return state_->file.end();
+}
 std::vector<unsigned char> Module::bytes(std::uint64_t address, std::size_t size) const {
   return state_->file.bytes(address, size);
 }

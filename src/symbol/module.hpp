@@ -44,6 +44,9 @@ public:
   [[nodiscard]] std::optional<std::uint64_t> address(std::uint64_t offset) const;
   [[nodiscard]] std::optional<std::uint64_t> offset(std::uint64_t address) const;
 
+  /// Where its memory ends, which is not all in the file.
+  [[nodiscard]] std::uint64_t end() const;
+
   /// Innermost first: inlined functions, then the function whose code it is. Never empty.
   [[nodiscard]] std::vector<Frame> frames(std::uint64_t address);
   /// The function whose code covers an address, by its symbol, or by the debug information.

@@ -22,6 +22,7 @@ namespace recount::trace {
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
 ///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
 ///   void section(std::string_view)
+///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
 ///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
@@ -93,6 +94,8 @@ private:
       sink_->undecoded(Undecoded(words));
     else if (kind == RT_SECTION && !words.empty())
       sink_->section(text(words));
+    else if constexpr (requires { sink_->memory(kind, words); })
+      return sink_->memory(kind, words);
     else
       return false;
     return true;

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 1u
+#define RT_VERSION 2u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 16,
@@ -38,7 +38,13 @@ enum { /* bits 56 to 63 */
                           RT_INSTRUCTION; each access, see RT_ACCESS */
   RT_MODULE = 0x85,    /* record: start, end, offset in the file, its name in bytes that end with 0 */
   RT_UNDECODED = 0x86, /* record: address, 16 bytes of the instruction there */
-  RT_SECTION = 0x87    /* record: the program's message in bytes that end with 0 */
+  RT_SECTION = 0x87,   /* record: the program's message in bytes that end with 0 */
+  /* Where data are, on request. */
+  RT_HEAP = 0x90,      /* record: address of a heap block, bytes, site of its allocation; the address alone: freed */
+  RT_SITE = 0x91,      /* record: number of a site, code addresses of its calls, the innermost first */
+  RT_STACK = 0x92,     /* record: thread, start, end */
+  RT_UNMAPPED = 0x93,  /* record: start, end of what is there no more */
+  RT_ANONYMOUS = 0x94  /* record: start, end of memory that is mapped without a file; site of the call, 0: unknown */
 };
 /* Its address, which has at most 56 bits, and its length. */
 #define RT_INSTRUCTION(address, length) (UINT64_C(1) * (length) << 56 | (address))

@@ -115,6 +115,7 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                "--log-file=/dev/null",    "--vgdb=no",
                "--trace-children=yes",    "--channel=" + options.channel};
   if (options.sections) made.argv.push_back(fmt::format("--sections={}", sections_descriptor));
+  if (options.objects) made.argv.emplace_back("--objects=yes");
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
   if (options.sections) made.environment.emplace_back(sections_variable, std::to_string(sections_descriptor));

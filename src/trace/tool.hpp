@@ -17,6 +17,7 @@ struct ToolCommand {
 struct ToolOptions {
   std::string channel;   ///< Channel::name()
   bool sections = false; ///< the program's section messages are wanted: it has sections_descriptor
+  bool objects = false;  ///< where data are is wanted: for a sink with memory()
 };
 
 /// Why nothing can be traced here; empty: it can.

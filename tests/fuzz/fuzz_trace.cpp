@@ -1,5 +1,6 @@
 // The words that a traced program writes: it can overwrite the memory that it shares with recount.
 #include "trace/decoder.hpp"
+#include "trace/memory_map.hpp"
 #include "trace/section_gate.hpp"
 
 #include <cstddef>
@@ -21,9 +22,22 @@ public:
     if (address >= RT_CONTROL || bytes == 0 ||
         blocks_->instruction_of(number) >= blocks_->instruction_count())
       std::abort();
+    const auto region = map_.find(address);
+    if (region && (address < region->start || address >= region->end)) std::abort();
   }
   void thread(std::uint64_t) {}
-  void module(const Module& module) { gate_.take(module.file); }
+  void module(const Module& module) {
+    gate_.take(module.file);
+    map_.map(module.start, module.end, 1);
+  }
+  bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    if (!map_.take(kind, words)) return false;
+    const auto made = map_.made();
+    if (made && made->end < made->start) std::abort();
+    if (made && made->end > made->start && map_.find(made->start) != made) std::abort();
+    if (made && map_.site(made->number).size() > words.size() + 65536) std::abort();
+    return true;
+  }
   void undecoded(const Undecoded&) {}
   void section(std::string_view text) { gate_.take(text); }
   [[nodiscard]] std::unique_ptr<Sink> forked(std::uint32_t) const { return std::make_unique<Sink>(*this); }
@@ -31,6 +45,7 @@ public:
 private:
   const Blocks* blocks_;
   SectionGate gate_{"name"};
+  MemoryMap map_;
 };
 
 } // namespace

@@ -13,6 +13,7 @@ import unittest
 import programs
 
 RECOUNT = os.path.abspath(sys.argv.pop(1))
+os.environ['COLUMNS'] = '200'  # also seen by the simulated programs
 MACHINE = 'i7-9700~no-tlb'
 SIZE = 256  # as in the program: doubles, so that a column has one line per row, all in two sets
 
@@ -76,6 +77,9 @@ class Profiled(unittest.TestCase):
         said = {name: int(value) for name, value in re.findall(r'^\.\\" (\S+) = (\d+)$', page, re.M)}
         measured = {'slow': self.function_misses('slow'), 'fast': self.function_misses('fast'),
                     'full': self.function_misses('slow', MACHINE + '~full')}
+        told, _ = self.profile('./transpose', 'slow', options=['--by', 'object'])
+        measured['to'] = next(row['events'][f'model:{MACHINE}:PAPI_L1_DCM']['weight'] for row in told['by_object']
+                              if row['object']['name'] == 'to')
         self.assertEqual(said.keys(), measured.keys())
         for name, value in measured.items():
             self.near(value, said[name])
@@ -94,7 +98,7 @@ class Profiled(unittest.TestCase):
         file = self.folder / 'results.jsonl'
         done = self.run_profile('./transpose', 'slow', options=['--annotate', 'slow', '--by', 'address', '-o', str(file), '--folded', 'folded'])
         self.assertIn('modelled: simulated, not measured', done.stderr)
-        self.assertRegex(done.stderr, r'\n[^\n]*\d+ [^\n]*to\[j\]\[i\] = from')
+        self.assertRegex(done.stderr, r'\n[^\n]*\d+ [^\n]*to\[j\]\[i\] = from[^\n]* to \(89 %\)')
         rows = [json.loads(line) for line in file.read_text().splitlines()][1:]
         self.assertEqual({(row['witness'], row['metric']) for row in rows}, {(f'model:{MACHINE}', 'PAPI_L1_DCM')})
         folded = dict(line.rsplit(' ', 1) for line in (self.folder / 'folded').read_text().splitlines())

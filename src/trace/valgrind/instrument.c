@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 
 #include "channel.h"
+#include "heap.h"
 #include "modules.h"
 
 enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX have some hundred at most */
@@ -163,7 +164,7 @@ static void undecoded(const IRSB* in) {
 IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
                     const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
                     IRType host_word) {
-  (void)closure, (void)layout, (void)arch;
+  (void)closure, (void)arch;
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
   rt_module_of((Addr)extents->base[0]);
   undecoded(in);
@@ -173,6 +174,7 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   Int i = 0;
   for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i)
     add(in->stmts[i]); /* checks of self-modifying code */
+  rt_watch_block(block.out, layout, (Addr)extents->base[0]);
   open_block(number, words_of(in));
   for (; i < in->stmts_used; ++i) {
     before(in->stmts[i]);

@@ -15,20 +15,25 @@
 #include "pub_tool_vkiscnums.h"
 
 #include "channel.h"
+#include "heap.h"
 #include "instrument.h"
+#include "modules.h"
 
 static const HChar* channel = NULL; /* PID:FD */
 static Long sections = -1;          /* descriptor of the program's section messages */
+static Bool objects = False;        /* where data are is wanted */
 static ThreadId running = VG_INVALID_THREADID;
 
 static Bool option(const HChar* arg) {
   if VG_STR_CLO (arg, "--channel", channel) return True;
   if VG_BINT_CLO (arg, "--sections", sections, 0, 1023) return True;
+  if VG_BOOL_CLO (arg, "--objects", objects) return True;
   return False;
 }
 static void usage(void) {
   VG_(printf)("    --channel=PID:FD   memory shared with recount\n"
-              "    --sections=FD      descriptor of section messages\n");
+              "    --sections=FD      descriptor of section messages\n"
+              "    --objects=yes      tell where data are\n");
 }
 static void no_usage(void) {}
 
@@ -51,12 +56,14 @@ static void start(void) {
   }
   rt_attach((Int)pid, (Int)VG_(strtoll10)(rest + 1, NULL));
   VG_(atfork)(before_fork, NULL, in_child);
+  if (objects) rt_watch_heap();
 }
 
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
   if (thread == running) return;
   running = thread;
+  rt_heap_of(thread);
   rt_word(RT_WORD(RT_THREAD, thread));
 }
 
@@ -69,6 +76,18 @@ static void section(const HChar* text, SizeT bytes) {
   VG_(memcpy)(words, text, bytes);
   ((HChar*)words)[bytes] = 0;
   rt_record(RT_SECTION, words, (UInt)(bytes / sizeof(ULong)) + 1);
+}
+
+/* Callbacks can be declared before the options are known only. */
+static void mapped(Addr start, SizeT bytes, Bool r, Bool w, Bool x, ULong debug_info) {
+  (void)r, (void)w, (void)x, (void)debug_info;
+  if (objects) rt_mapped(start, bytes);
+}
+static void unmapped(Addr start, SizeT bytes) {
+  if (objects) rt_unmapped(start, bytes);
+}
+static void thread_begins(ThreadId thread) {
+  if (objects) rt_stack_of(thread);
 }
 
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
@@ -96,6 +115,10 @@ static void declare(void) {
   VG_(needs_command_line_options)(option, usage, no_usage);
   VG_(needs_syscall_wrapper)(before_call, after_call);
   VG_(track_start_client_code)(thread_runs);
+  VG_(track_new_mem_startup)(mapped);
+  VG_(track_new_mem_mmap)(mapped);
+  VG_(track_die_mem_munmap)(unmapped);
+  VG_(track_pre_thread_first_insn)(thread_begins);
 }
 
 VG_DETERMINE_INTERFACE_VERSION(declare)
