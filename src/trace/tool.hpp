@@ -17,6 +17,7 @@ struct ToolCommand {
 struct ToolOptions {
   std::string channel;   ///< Channel::name()
   bool sections = false; ///< the program's section messages are wanted: it has sections_descriptor
+  bool exact = false;    ///< every instruction that is executed, and no other: blocks end at each branch
 };
 
 /// Why nothing can be traced here; empty: it can.

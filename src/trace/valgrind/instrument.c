@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 
 #include "channel.h"
+#include "flow.h"
 #include "modules.h"
 
 enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX have some hundred at most */
@@ -93,7 +94,8 @@ static void before(const IRStmt* statement) {
   case Ist_IMark:
     tl_assert(block.instructions < MOST);
     block.definition[2 + block.instructions++] =
-        RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len);
+        RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len,
+                       rt_flow_of((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len));
     break;
   case Ist_WrTmp: {
     const IRExpr* const data = statement->Ist.WrTmp.data;
