@@ -138,7 +138,8 @@ void use_table(const CheckArguments& a) {
 }
 
 ProgramRequest program_request(const CheckArguments& a) {
-  if (!a.output.empty() || !a.bundle.empty() || !a.plot.empty() || !a.shard.empty() || !a.cpu.empty() || a.resume)
+  if (!a.output.empty() || !a.bundle.empty() || !a.plot.empty() || !a.shard.empty() || !a.cpu.empty() ||
+      a.resume)
     throw bad_input("--program", "cannot be combined with -o, --resume, --bundle, --plot, --shard or --cpu",
                     "remove them; --json and --export have all values");
   if (a.names.empty()) throw bad_input("--program", "no command", "recount check --program -- COMMAND");
@@ -174,9 +175,9 @@ int execute_program(const CheckArguments& a) {
   const CheckPlan plan = check::plan_check(context, options);
   const Checked checked = check_program(request, plan, expected);
   context.notes = expected.notes;
-  context.notes.emplace_back(
-      "Expected counts are modelled. Not modelled: prefetches that the machine does not describe, speculation, and what "
-      "the kernel does to the caches in system calls and interrupts.");
+  context.notes.emplace_back("Expected counts are modelled. Not modelled: prefetches that the machine does "
+                             "not describe, speculation, and what "
+                             "the kernel does to the caches in system calls and interrupts.");
   if (a.json)
     command::print("{}", check_json(checked, context, {}));
   else
@@ -233,11 +234,14 @@ command::Command check_command() {
                        "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
                        "(default: all)")
                 .flag("--program", a->program,
-                      "compare what PRESET... count of the command after -- with what it must do (default: all presets "
+                      "compare what PRESET... count of the command after -- with what it must do (default: "
+                      "all presets "
                       "that its execution states)")
-                .list("-e,--event", a->events, "LIST", "presets and events, as PRESET; with --program the only way")
-                .list("--witness", a->witnesses, "model:NAME",
-                      "with --program: the machine whose misses are expected (default: model, this machine)")
+                .list("-e,--event", a->events, "LIST",
+                      "presets and events, as PRESET; with --program the only way")
+                .list("--witness", a->witnesses, "LIST",
+                      "with --program: model:NAME, the machine whose misses are expected (default: model, "
+                      "this machine)")
                 .text("--table", a->table, "FILE", "use this preset table (default: PAPI's)")
                 .number("-r,--repeat", a->repeat, "N",
                         "processes per kernel, with four executions each (default 4)", {1, 1000})

@@ -15,8 +15,6 @@
 namespace recount::check {
 namespace {
 
-constexpr const char* command_kernel = "command";
-
 /// The widest of the kernels that verify the preset: theirs are shorter, and nothing else runs in them.
 double widest_tolerance(const std::string& preset) {
   double widest = 0;
@@ -28,8 +26,8 @@ double widest_tolerance(const std::string& preset) {
   return widest;
 }
 
-/// Valgrind states other features of the CPU than it has, by which libc selects its functions: it is made to select the
-/// same ones when it is counted (glibc manual, "Hardware Capability Tunables").
+/// Valgrind states other features of the CPU than it has, by which libc selects its functions: it is made to
+/// select the same ones when it is counted (glibc manual, "Hardware Capability Tunables").
 std::vector<std::pair<std::string, std::string>> same_functions() {
 #if defined(__x86_64__)
   constexpr const char* tunables = "GLIBC_TUNABLES";
@@ -41,7 +39,8 @@ std::vector<std::pair<std::string, std::string>> same_functions() {
 #endif
 }
 
-Trial program_trial(const Subject& subject, const ProgramRequest& request, const ExpectedProgram& expected, const Index& index) {
+Trial program_trial(const Subject& subject, const ProgramRequest& request, const ExpectedProgram& expected,
+                    const Index& index) {
   Trial t;
   t.preset = subject.name;
   t.metric = subject.as;
@@ -50,7 +49,8 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
   const auto& papi = index.of(command_kernel, {}, subject.name, "papi");
   t.perf = measurement(perf, "not run");
   t.papi = measurement(papi, "not run");
-  t.differences = differences(perf, papi);
+  if (request.repeat > 1)
+    t.differences = differences(perf, papi); // of one execution each they decide nothing
   t.apart = true;
   t.tolerance = request.tolerance.value_or(widest_tolerance(subject.as));
   t.stated = expected.presets.at(subject.as);

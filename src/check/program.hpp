@@ -30,7 +30,9 @@ struct ExpectedProgram {
 /// Executes the command once under the tool. Throws Error as trace::tool_command() does.
 [[nodiscard]] ExpectedProgram trace_program(const ProgramRequest& request);
 
-/// Counts the command for the subjects of the plan, and judges. A subject without an expected count is not counted.
-[[nodiscard]] Checked check_program(const ProgramRequest& request, const CheckPlan& plan, const ExpectedProgram& expected);
+/// Counts the command for the subjects of the plan, and judges. A subject without an expected count is not
+/// counted.
+[[nodiscard]] Checked check_program(const ProgramRequest& request, const CheckPlan& plan,
+                                    const ExpectedProgram& expected);
 
 } // namespace recount::check

@@ -1,5 +1,6 @@
 #include "check/program.hpp"
 
+#include "check/invariants.hpp"
 #include "kernel/presets_of_tally.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
@@ -13,9 +14,11 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace recount::check {
@@ -27,6 +30,7 @@ struct ProgramTotals {
   std::vector<model::Hierarchy> caches = {}; ///< for each placement of pages; sums alone
   trace::ExecutedCounts all = {}, environment = {};
   std::int64_t loads = 0, stores = 0; ///< accesses
+  std::int64_t lines = 0;             ///< that the first level brought in for the first time
   bool any = false; ///< a process has begun: counters miss the dynamic linker of the first one alone
   bool entered = false;
   std::optional<trace::Undecoded> undecoded = {};
@@ -36,7 +40,9 @@ struct ProgramTotals {
 class TracedProcess {
 public:
   TracedProcess(ProgramTotals& totals, std::vector<model::Hierarchy> caches)
-      : totals_(&totals), executed_(totals.blocks, !std::exchange(totals.any, true)), caches_(std::move(caches)) {}
+      : totals_(&totals),
+        executed_(totals.blocks, !std::exchange(totals.any, true)),
+        caches_(std::move(caches)) {}
 
   void block(const trace::Blocks::Block& block) {
     const bool before = executed_.entered();
@@ -51,6 +57,10 @@ public:
     if (executed_.entered()) ++(store ? stores_ : loads_);
     for (model::Hierarchy& caches : caches_)
       store ? caches.store(address, bytes) : caches.load(address, bytes);
+    if (caches_.empty() || caches_.front().first_misses() == misses_) return;
+    misses_ = caches_.front().first_misses();
+    for (const std::uint64_t at : {address, address + bytes - 1})
+      missed_[at >> region_shift] |= std::uint64_t{1} << (at >> line_shift) % 64;
   }
   void thread(std::uint64_t) { executed_.interrupt(); }
   void module(const trace::Module& module) { executed_.module(module); }
@@ -70,6 +80,8 @@ public:
     totals_->environment += executed_.environment();
     totals_->loads += loads_;
     totals_->stores += stores_;
+    for (const auto& [region, lines] : missed_)
+      totals_->lines += std::popcount(lines);
     for (std::size_t i = 0; i < caches_.size(); ++i)
       totals_->caches[i].add(caches_[i].counts(), model::Hierarchy(caches_[i].machine()).counts(), 1);
   }
@@ -78,7 +90,9 @@ private:
   ProgramTotals* totals_;
   trace::Executed executed_;
   std::vector<model::Hierarchy> caches_;
-  std::int64_t loads_ = 0, stores_ = 0;
+  std::int64_t loads_ = 0, stores_ = 0, misses_ = 0;
+  static constexpr unsigned line_shift = 6, region_shift = line_shift + 6;
+  std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< lines, by regions of 64
 };
 
 /// The machine; where a placement of pages can change its misses and none is chosen, some draws besides.
@@ -134,8 +148,9 @@ kernel::Tally tally_of(const trace::ExecutedCounts& counts) {
 }
 
 const std::set<std::string>& instruction_names() {
-  static const std::set<std::string> names{"PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_LST_INS", "PAPI_BR_INS",
-                                           "PAPI_BR_CN",   "PAPI_BR_UCN", "PAPI_BR_TKN", "PAPI_BR_NTK"};
+  static const std::set<std::string> names{"PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS",
+                                           "PAPI_LST_INS", "PAPI_BR_INS", "PAPI_BR_CN",
+                                           "PAPI_BR_UCN",  "PAPI_BR_TKN", "PAPI_BR_NTK"};
   return names;
 }
 
@@ -146,8 +161,9 @@ void state_instructions(const ProgramTotals& totals, std::map<std::string, State
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!instruction_names().contains(all[i].metric)) continue;
     const double linker = environment[i].value;
-    presets[all[i].metric] = {all[i].value, linker, linker,
-                              fmt::format("modelled: executed under Valgrind, {:.0f} by the dynamic linker", linker)};
+    presets[all[i].metric] = {
+        all[i].value, linker, linker,
+        fmt::format("modelled: executed under Valgrind, {:.0f} by the dynamic linker", linker)};
   }
   const auto widen = [&](const char* preset, double most, const char* why) {
     Stated& stated = presets.at(preset);
@@ -163,7 +179,8 @@ void state_instructions(const ProgramTotals& totals, std::map<std::string, State
           "; system calls may count as branches");
 }
 
-/// The range over the placements.
+/// The range over the placements. A page that is touched for the first time was just cleared by the kernel,
+/// so that its lines may be in the caches: these misses need not occur.
 void state_misses(const ProgramTotals& totals, std::map<std::string, Stated>& presets) {
   std::map<std::string, std::pair<double, double>> ranges;
   for (const model::Hierarchy& caches : totals.caches)
@@ -175,10 +192,14 @@ void state_misses(const ProgramTotals& totals, std::map<std::string, Stated>& pr
   for (const auto& [name, range] : ranges) {
     if (!name.starts_with("PAPI_") || presets.contains(name)) continue;
     const double middle = (range.first + range.second) / 2;
-    presets[name] = {middle, middle - range.first, range.second - middle,
-                     fmt::format("modelled: simulated in {}{}", totals.caches.front().machine().name,
-                                 totals.caches.size() > 1 ? fmt::format(", {} placements of pages", totals.caches.size())
-                                                          : std::string())};
+    const double cleared = std::min(range.first, static_cast<double>(totals.lines));
+    presets[name] = {middle, middle - range.first + cleared, range.second - middle + stray_occurrences,
+                     fmt::format("modelled: simulated in {}{}; the kernel may have brought in {:.0f}",
+                                 totals.caches.front().machine().name,
+                                 totals.caches.size() > 1
+                                     ? fmt::format(", {} placements of pages", totals.caches.size())
+                                     : std::string(),
+                                 cleared)};
   }
 }
 
@@ -201,7 +222,8 @@ ExpectedProgram trace_program(const ProgramRequest& request) {
   if (const std::string why = exit.ok() ? std::string() : trace::unexecuted(totals.undecoded); !why.empty())
     throw unavailable(request.command.front(), why);
   if (!totals.entered)
-    throw unavailable(request.command.front(), "never reached its entry point under Valgrind: " + process::describe(exit));
+    throw unavailable(request.command.front(),
+                      "never reached its entry point under Valgrind: " + process::describe(exit));
   if (!exit.ok()) expected.notes.push_back("The command failed: " + process::describe(exit) + ".");
   if (!incomplete.empty()) expected.notes.push_back("Not complete: " + incomplete + ".");
   state_instructions(totals, expected.presets);

@@ -5,8 +5,8 @@
 
 namespace recount::process {
 
-/// Waits until a process that is started with Spawn::traced, by the calling thread, has stopped after exec. False: it
-/// has ended, and stays to be waited for.
+/// Waits until a process that is started with Spawn::traced, by the calling thread, has stopped after exec.
+/// False: it has ended, and stays to be waited for.
 bool stopped_after_exec(pid_t pid);
 
 /// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker

@@ -19,8 +19,8 @@ public:
   struct Instruction {
     std::uint64_t address = 0;
     std::uint8_t bytes = 0;
-    std::uint8_t flow = RT_PLAIN;                 ///< RT_CONDITIONAL ...
-    bool loads = false, stores = false;           ///< whenever it is executed
+    std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
+    bool loads = false, stores = false; ///< whenever it is executed
   };
   /// Of an access: its bytes, and whether it stores. 0 ends those of a block.
   using Access = std::uint32_t;

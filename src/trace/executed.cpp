@@ -15,7 +15,8 @@ std::optional<std::uint64_t> entry_of(const Module& module) {
   Elf64_Ehdr head{};
   std::ifstream in(module.file, std::ios::binary);
   in.read(reinterpret_cast<char*>(&head), sizeof head);
-  if (!in || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  if (!in || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
   constexpr unsigned most_segments = 64;
   for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, most_segments); ++i) {
     Elf64_Phdr segment{};

@@ -9,8 +9,8 @@
 
 namespace recount::trace {
 
-/// Executions of instructions. Each repetition of `rep movsb` and its like is one execution of Valgrind's; these count
-/// as one instruction here, and what they access is not among `loads` and `stores`.
+/// Executions of instructions. Each repetition of `rep movsb` and its like is one execution of Valgrind's;
+/// these count as one instruction here, and what they access is not among `loads` and `stores`.
 struct ExecutedCounts {
   std::int64_t instructions = 0;
   std::int64_t loads = 0, stores = 0, transfers = 0; ///< instructions that read, write, do either
@@ -55,7 +55,7 @@ public:
 
 private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
-  struct Count { ///< of an instruction
+  struct Count {               ///< of an instruction
     std::int64_t begun = 0;    ///< blocks that begin with it
     std::int64_t left = 0;     ///< executions of its block that ended after it, at a side exit
     std::int64_t taken = 0;    ///< of a conditional branch

@@ -25,7 +25,8 @@ namespace {
 /// A program that is stopped at its entry point.
 class Stopped {
 public:
-  Stopped(const ProgramTask& task, int nowhere, int errors) : limit_(task.limit), child_(spawn(task, nowhere, errors)) {
+  Stopped(const ProgramTask& task, int nowhere, int errors)
+      : limit_(task.limit), child_(spawn(task, nowhere, errors)) {
     if (process::stopped_after_exec(child_.pid())) process::run_to_entry(child_.pid());
   }
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
@@ -69,7 +70,8 @@ public:
     tell_refused(papi, "papi");
     for (const Set& set : sets_of(perf, fits_one_group))
       repeat("perf", set, [&](Stopped& program) { return by_perf(program, set, perf); });
-    for (const Set& set : sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).reason.empty(); }))
+    for (const Set& set :
+         sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).reason.empty(); }))
       repeat("papi", set, [&](Stopped& program) { return by_papi(program, set); });
   }
 
@@ -90,7 +92,9 @@ private:
       names.push_back(counted_as(task_.metrics[i]));
     return names;
   }
-  void tell(const result::Observation& o) const { static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n")); }
+  void tell(const result::Observation& o) const {
+    static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n"));
+  }
   void tell_refused(const std::vector<MetricEvents>& asked, const char* witness) const {
     for (std::size_t i = 0; i < asked.size(); ++i)
       if (!asked[i].refused.empty()) {
@@ -174,10 +178,14 @@ std::vector<result::Observation> count_program(const ProgramTask& task) {
       },
       forever);
   if (!done.exit.ok())
-    throw unavailable(task.command.front(), "it could not be counted: " + std::string(base::trim(done.err.empty() ? process::describe(done.exit) : done.err)));
+    throw unavailable(
+        task.command.front(),
+        "it could not be counted: " +
+            std::string(base::trim(done.err.empty() ? process::describe(done.exit) : done.err)));
   std::vector<result::Observation> all;
   for (const auto line : base::split(std::string_view(done.out), '\n'))
-    if (!line.empty()) all.push_back(std::get<result::Observation>(result::parse_line(line, "recount check --program")));
+    if (!line.empty())
+      all.push_back(std::get<result::Observation>(result::parse_line(line, "recount check --program")));
   return all;
 }
 

@@ -19,10 +19,11 @@ struct ProgramTask {
   std::optional<std::chrono::milliseconds> limit = {}; ///< of each execution
 };
 
-/// Executes the command with standard input and output at /dev/null, counts it and its descendants in user mode from
-/// its entry point on, and never multiplexes. One observation for each metric, witness and repetition, of the kernel
-/// "command"; each repetition counts as a process of its own (see passes). Everything happens in a forked child. Throws
-/// recount::Error (unavailable) for a command that cannot be executed, or if counting it crashes.
+/// Executes the command with standard input and output at /dev/null, counts it and its descendants in user
+/// mode from its entry point on, and never multiplexes. One observation for each metric, witness and
+/// repetition, of the kernel "command"; each repetition counts as a process of its own (see passes).
+/// Everything happens in a forked child. Throws recount::Error (unavailable) for a command that cannot be
+/// executed, or if counting it crashes.
 [[nodiscard]] std::vector<result::Observation> count_program(const ProgramTask& task);
 
 } // namespace recount::witness
