@@ -74,6 +74,9 @@ struct Judgement {
   std::vector<std::string> causes; ///< likely ones, see causes.hpp
 };
 
+/// The kernel of trials of whole programs, which perf and PAPI always count in executions of their own.
+inline constexpr const char* command_kernel = "command";
+
 /// How far perf and PAPI may differ, as a share of the larger; never more than the trial's own tolerance.
 inline constexpr double witness_tolerance = 0.01;
 

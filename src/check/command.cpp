@@ -3,6 +3,7 @@
 #include "check/bundle.hpp"
 #include "check/check.hpp"
 #include "check/keep.hpp"
+#include "check/program.hpp"
 #include "check/table.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -11,11 +12,14 @@
 #include "command/table_export.hpp"
 #include "host/cpu.hpp"
 #include "preset/document.hpp"
+#include "stat/modelled.hpp"
+#include "stat/plan.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/parallel.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/shard.hpp"
 #include "witness/header.hpp"
+#include "witness/witness.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -28,10 +32,10 @@ namespace recount::check {
 namespace {
 
 struct CheckArguments {
-  std::vector<std::string> names;
+  std::vector<std::string> names, events, witnesses;
   std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to, shard;
   long repeat = 4, parallel = 0;
-  bool resume = false, all = false, json = false, quiet = false, no_verdicts = false;
+  bool program = false, resume = false, all = false, json = false, quiet = false, no_verdicts = false;
 };
 
 std::optional<double> tolerance_of(const std::string& text) {
@@ -127,16 +131,75 @@ int status_of(const Checked& checked) {
   return 3;
 }
 
-int execute_check(const CheckArguments& a) {
+void use_table(const CheckArguments& a) {
+  if (a.table.empty()) return;
+  preset::demand_rows(PresetTable::read(a.table));
+  ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+}
+
+ProgramRequest program_request(const CheckArguments& a) {
+  if (!a.output.empty() || !a.bundle.empty() || !a.plot.empty() || !a.shard.empty() || !a.cpu.empty() ||
+      a.resume)
+    throw bad_input("--program", "cannot be combined with -o, --resume, --bundle, --plot, --shard or --cpu",
+                    "remove them; --json and --export have all values");
+  if (a.names.empty()) throw bad_input("--program", "no command", "recount check --program -- COMMAND");
+  ProgramRequest request;
+  request.command = a.names;
+  request.repeat = static_cast<int>(a.repeat);
+  request.tolerance = tolerance_of(a.tolerance);
+  const auto witnesses = stat::parse_witnesses(a.witnesses);
+  if (witnesses.models.size() > 1) throw bad_input("--witness", "names several models", "name one");
+  for (const std::string& model : witnesses.models)
+    request.machine = witness::modelled_machine(model);
+  if (!a.timeout.empty()) {
+    sweep::Execution how;
+    sweep::limit_runs(how, a.timeout, std::chrono::seconds(60));
+    request.limit = how.limit;
+  }
+  return request;
+}
+
+int execute_program(const CheckArguments& a) {
+  const ProgramRequest request = program_request(a);
+  const command::TableExport tables(a.export_to);
+  demand_program_check(request);
+  use_table(a);
+  CheckContext context = check::check_context();
+  const ExpectedProgram expected = trace_program(request);
+  CheckOptions options;
+  for (const auto& item : stat::parse_items(a.events))
+    options.asked.push_back(item.name);
+  if (options.asked.empty())
+    for (const Candidate& preset : context.presets)
+      if (expected.presets.contains(preset.name)) options.asked.push_back(preset.name);
+  const CheckPlan plan = check::plan_check(context, options);
+  const Checked checked = check_program(request, plan, expected);
+  context.notes = expected.notes;
+  context.notes.emplace_back("Expected counts are modelled. Not modelled: prefetches that the machine does "
+                             "not describe, speculation, and what "
+                             "the kernel does to the caches in system calls and interrupts.");
+  if (a.json)
+    command::print("{}", check_json(checked, context, {}));
+  else
+    command::print("{}", check_table(checked, context, {a.all, command::line_width(), false}));
+  command::flush(stdout);
+  tables.write("recount check --program", check_tables(checked));
+  return status_of(checked);
+}
+
+int execute_check(const CheckArguments& given) {
+  if (given.program) return execute_program(given);
+  if (!given.witnesses.empty())
+    throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
+  CheckArguments a = given;
+  for (const auto& item : stat::parse_items(a.events))
+    a.names.push_back(item.name);
   command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
   const CheckOptions options = options_of(a);
   if (!a.bundle.empty()) make_bundle_folder(a.bundle);
-  if (!a.table.empty()) {
-    preset::demand_rows(PresetTable::read(a.table));
-    ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
-  }
+  use_table(a);
   const CheckContext context = check::check_context();
   const CheckPlan plan = check::plan_check(context, options);
   sweep::Ended ended;
@@ -170,6 +233,15 @@ command::Command check_command() {
                 .words("PRESET", a->names,
                        "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
                        "(default: all)")
+                .flag("--program", a->program,
+                      "compare what PRESET... count of the command after -- with what it must do (default: "
+                      "all presets "
+                      "that its execution states)")
+                .list("-e,--event", a->events, "LIST",
+                      "presets and events, as PRESET; with --program the only way")
+                .list("--witness", a->witnesses, "LIST",
+                      "with --program: model:NAME, the machine whose misses are expected (default: model, "
+                      "this machine)")
                 .text("--table", a->table, "FILE", "use this preset table (default: PAPI's)")
                 .number("-r,--repeat", a->repeat, "N",
                         "processes per kernel, with four executions each (default 4)", {1, 1000})

@@ -93,7 +93,10 @@ std::string evidence(const Judged& j, std::size_t columns) {
   add_lines(text,
             fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
                         interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
-                        j.trial.apart ? ", separate for perf and PAPI: too few counters for both" : ""),
+                        !j.trial.apart ? ""
+                        : j.trial.kernel == command_kernel
+                            ? ", separate for perf and PAPI"
+                            : ", separate for perf and PAPI: too few counters for both"),
             columns);
   if (j.trial.stated)
     add_lines(text,

@@ -39,11 +39,12 @@ private:
 
 } // namespace
 
-EventSet::EventSet(const std::vector<std::string>& names, Domain domain)
+EventSet::EventSet(const std::vector<std::string>& names, Domain domain, pid_t process)
     : id_(PAPI_NULL), subject_(fmt::format("{}", fmt::join(names, ", "))) {
   if (names.empty()) throw bad_input("PAPI set", "no events given", "add at least one event");
   papi::check(PAPI_create_eventset(&id_), subject_, "PAPI_create_eventset");
   try {
+    if (process != 0) attach(process);
     add(names, domain);
   } catch (...) {
     PAPI_cleanup_eventset(id_);
@@ -56,6 +57,16 @@ EventSet::~EventSet() {
   if (running_) PAPI_stop(id_, nullptr);
   PAPI_cleanup_eventset(id_);
   PAPI_destroy_eventset(&id_);
+}
+
+// PAPI_set_opt(3): to be inherited comes before events are added.
+void EventSet::attach(pid_t process) {
+  check(PAPI_assign_eventset_component(id_, cpu_component()), "PAPI_assign_eventset_component");
+  PAPI_option_t option{};
+  option.inherit.eventset = id_;
+  option.inherit.inherit = PAPI_INHERIT_ALL;
+  check(PAPI_set_opt(PAPI_INHERIT, &option), "PAPI_set_opt");
+  check(PAPI_attach(id_, static_cast<unsigned long>(process)), "PAPI_attach");
 }
 
 void EventSet::add(const std::vector<std::string>& names, Domain domain) {

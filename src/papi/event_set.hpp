@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace recount::papi {
@@ -24,7 +25,8 @@ void check(int code, const std::string& subject, const char* call);
 /// No guard against tables that crash PAPI: that is PapiSet's.
 class EventSet {
 public:
-  EventSet(const std::vector<std::string>& names, Domain domain);
+  /// `process`: counts that one and what it starts; 0: this thread.
+  EventSet(const std::vector<std::string>& names, Domain domain, pid_t process = 0);
   EventSet(const EventSet&) = delete;
   EventSet& operator=(const EventSet&) = delete;
   ~EventSet();
@@ -39,6 +41,7 @@ public:
   [[nodiscard]] bool counted() const noexcept { return counted_; }
 
 private:
+  void attach(pid_t process);
   void add(const std::vector<std::string>& names, Domain domain);
   void check(int code, const char* call) const;
   int id_;

@@ -1,6 +1,6 @@
 #include "profile/target.hpp"
 
-#include "profile/entry_stop.hpp"
+#include "process/entry_stop.hpp"
 
 #include <recount/error.hpp>
 
@@ -43,13 +43,8 @@ void Target::start(bool held, bool traced) {
 }
 
 void Target::stop_at_entry() {
-  siginfo_t info{}; // WNOWAIT: the owner of the child reaps it
-  while (::waitid(P_PID, static_cast<id_t>(pid()), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
-         errno == EINTR) {
-  }
-  int status = 0;
-  traced_ = info.si_code == CLD_TRAPPED && ::waitpid(pid(), &status, 0) == pid();
-  if (traced_) run_to_entry(pid());
+  traced_ = process::stopped_after_exec(pid());
+  if (traced_) process::run_to_entry(pid());
 }
 
 void Target::go() {

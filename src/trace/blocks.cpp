@@ -22,10 +22,13 @@ bool Blocks::define(std::span<const std::uint64_t> words) {
   block.access = static_cast<std::uint32_t>(accesses_.size());
   block.accesses = static_cast<std::uint32_t>(accesses);
   for (const std::uint64_t word : words.subspan(2, instructions))
-    instructions_.push_back({RT_PAYLOAD(word), static_cast<unsigned>(word >> 56)});
+    instructions_.push_back({RT_PAYLOAD(word), static_cast<std::uint8_t>(word >> 56 & 15),
+                             static_cast<std::uint8_t>(word >> 60)});
   for (const std::uint64_t word : its_accesses) {
     accesses_.push_back(static_cast<Access>(word & (store | bytes)));
     owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
+    Instruction& owner = instructions_[owners_.back()];
+    if ((word & guarded) == 0) ((word & store) != 0 ? owner.stores : owner.loads) = true;
   }
   accesses_.push_back(0);
   owners_.push_back(block.instruction);

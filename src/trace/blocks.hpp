@@ -1,6 +1,8 @@
 // The blocks of the traced programs: what each executes and accesses.
 #pragma once
 
+#include "trace/protocol.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,11 +18,15 @@ public:
   };
   struct Instruction {
     std::uint64_t address = 0;
-    unsigned bytes = 0;
+    std::uint8_t bytes = 0;
+    std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
+    bool loads = false, stores = false; ///< whenever it is executed
   };
   /// Of an access: its bytes, and whether it stores. 0 ends those of a block.
   using Access = std::uint32_t;
   static constexpr Access store = 1u << 16, bytes = store - 1;
+  /// Of the tool's words: not made in every execution.
+  static constexpr std::uint64_t guarded = 1u << 17;
 
   /// RT_DEFINE. False: the words are damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
@@ -28,6 +34,8 @@ public:
   [[nodiscard]] const Block* find(std::uint64_t number) const {
     return number < blocks_.size() && blocks_[number].instructions > 0 ? &blocks_[number] : nullptr;
   }
+  /// Every block that is defined.
+  [[nodiscard]] std::span<const Block> defined() const { return blocks_; }
   /// Accesses of all blocks; valid until the next definition.
   [[nodiscard]] const Access* all() const { return accesses_.data(); }
   [[nodiscard]] const Instruction& instruction(std::uint32_t number) const { return instructions_[number]; }

@@ -46,8 +46,15 @@ enum { /* bits 56 to 63 */
   RT_UNMAPPED = 0x93,  /* record: start, end of what is there no more */
   RT_ANONYMOUS = 0x94  /* record: start, end of memory that is mapped without a file; site of the call, 0: unknown */
 };
-/* Its address, which has at most 56 bits, and its length. */
-#define RT_INSTRUCTION(address, length) (UINT64_C(1) * (length) << 56 | (address))
+/* Its address, which has at most 56 bits, its length in 4 bits, and what it does to the flow of control. */
+#define RT_INSTRUCTION(address, length, flow) (UINT64_C(1) * ((flow) << 4 | (length)) << 56 | (address))
+enum {
+  RT_PLAIN = 0,
+  RT_CONDITIONAL = 1, /* a conditional branch */
+  RT_BRANCH = 2,      /* any other: jump, call, return */
+  RT_SYSTEM = 3,      /* a system call */
+  RT_REPEATED = 4     /* executed as an instruction for each element, such as `rep movsb` */
+};
 /* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. */
 #define RT_ACCESS(instruction, guarded, store, bytes) \
   (UINT64_C(1) * (instruction) << 32 | UINT64_C(1) * (guarded) << 17 | UINT64_C(1) * (store) << 16 | (bytes))

@@ -18,6 +18,7 @@ struct ToolOptions {
   std::string channel;   ///< Channel::name()
   bool sections = false; ///< the program's section messages are wanted: it has sections_descriptor
   bool objects = false;  ///< where data are is wanted: for a sink with memory()
+  bool exact = false;    ///< every instruction that is executed, and no other: blocks end at each branch
 };
 
 /// Why nothing can be traced here; empty: it can.

@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 
 #include "channel.h"
+#include "flow.h"
 #include "heap.h"
 #include "modules.h"
 
@@ -94,7 +95,8 @@ static void before(const IRStmt* statement) {
   case Ist_IMark:
     tl_assert(block.instructions < MOST);
     block.definition[2 + block.instructions++] =
-        RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len);
+        RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len,
+                       rt_flow_of((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len));
     break;
   case Ist_WrTmp: {
     const IRExpr* const data = statement->Ist.WrTmp.data;

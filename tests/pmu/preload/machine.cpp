@@ -105,6 +105,8 @@ private:
       machine_.kernel_background = amounts(words);
     else if (key == "per-second")
       machine_.per_second = amounts(words);
+    else if (key == "program")
+      machine_.program = amounts(words);
     else if (key == "pmu")
       begin(words);
     else if (key == "let")

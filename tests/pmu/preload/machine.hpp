@@ -91,6 +91,7 @@ struct Machine {
   std::vector<std::string> hidden;    ///< features of the processor that the simulated one lacks
   Work background, kernel_background; ///< what a system call about events executes around itself
   Work per_second;                    ///< what a program does that no kernel of recount is part of
+  std::optional<Work> program; ///< all that a process executes which is counted from outside; instead of that
 };
 
 /// Throws std::runtime_error, "FILE:LINE: what is wrong". `changes` is text in the same format, read after

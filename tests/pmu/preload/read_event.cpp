@@ -17,9 +17,18 @@ const Effect& second() {
   return effect;
 }
 
+/// Where `program` is stated: all that another process executes, as soon as it has run.
+bool counts_program(Slot& slot, std::uint64_t backing_ns) {
+  if (!settings().machine.program) return false;
+  static const Effect whole(*settings().machine.program);
+  if (backing_ns > 0 && !slot.dropped && !slot.exclude_user) slot.value = count_of(slot, whole);
+  return true;
+}
+
 /// A foreign event counts by the CPU time that has passed since it was last read, with the share of now:
 /// groups that are opened later do not change what has been counted.
 std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
+  if (slot.foreign && counts_program(slot, backing_ns)) return static_cast<std::uint64_t>(slot.value + 0.5);
   if (slot.foreign && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
     const auto passed = static_cast<double>(backing_ns - slot.seen_ns);
     slot.value += count_of(slot, second()) * passed * 1e-9 * share_of(shared, slot);

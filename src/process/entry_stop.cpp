@@ -1,4 +1,4 @@
-#include "profile/entry_stop.hpp"
+#include "process/entry_stop.hpp"
 
 #include "base/text.hpp"
 
@@ -14,7 +14,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-namespace recount::profile {
+namespace recount::process {
 namespace {
 #if defined(__x86_64__)
 constexpr bool entry_is_known = true;
@@ -86,6 +86,10 @@ bool take_away(pid_t pid, std::uint64_t entry, std::uint64_t word) {
 }
 } // namespace
 
+bool stopped_after_exec(pid_t pid) {
+  return next_stop(pid) == SIGTRAP;
+}
+
 bool run_to_entry(pid_t pid) {
   const std::uint64_t entry = entry_is_known ? entry_of(pid) : 0;
   errno = 0;
@@ -99,4 +103,4 @@ bool run_to_entry(pid_t pid) {
   }
 }
 
-} // namespace recount::profile
+} // namespace recount::process

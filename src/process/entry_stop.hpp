@@ -3,11 +3,15 @@
 
 #include <sys/types.h>
 
-namespace recount::profile {
+namespace recount::process {
+
+/// Waits until a process that is started with Spawn::traced, by the calling thread, has stopped after exec.
+/// False: it has ended, and stays to be waited for.
+bool stopped_after_exec(pid_t pid);
 
 /// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker
 /// up to the entry point of the program, and stops it there. False if it ended before, or if the architecture
 /// is not supported: then it stays stopped where it was.
 bool run_to_entry(pid_t pid);
 
-} // namespace recount::profile
+} // namespace recount::process

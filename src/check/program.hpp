@@ -1,0 +1,38 @@
+// recount check --program: counts of a program, compared with what its execution under Valgrind states.
+#pragma once
+
+#include "check/check.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::check {
+
+struct ProgramRequest {
+  std::vector<std::string> command = {};
+  std::string machine = "host"; ///< whose caches are simulated, see model::machine()
+  int repeat = 3;
+  std::optional<double> tolerance = {};
+  std::optional<std::chrono::milliseconds> limit = {}; ///< of each counted execution
+};
+
+/// Throws Error (unavailable) where nothing could be compared: no core PMU, no Valgrind.
+void demand_program_check(const ProgramRequest& request);
+
+/// What a program must do, by preset; modelled.
+struct ExpectedProgram {
+  std::map<std::string, Stated> presets;
+  std::vector<std::string> notes; ///< what is missing
+};
+/// Executes the command once under the tool. Throws Error as trace::tool_command() does.
+[[nodiscard]] ExpectedProgram trace_program(const ProgramRequest& request);
+
+/// Counts the command for the subjects of the plan, and judges. A subject without an expected count is not
+/// counted.
+[[nodiscard]] Checked check_program(const ProgramRequest& request, const CheckPlan& plan,
+                                    const ExpectedProgram& expected);
+
+} // namespace recount::check

@@ -1,0 +1,98 @@
+#include "trace/executed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <optional>
+
+namespace recount::trace {
+namespace {
+
+/// Address of the entry point in the file; nothing for a file that is no program of 64 bits.
+std::optional<std::uint64_t> entry_of(const Module& module) {
+  Elf64_Ehdr head{};
+  std::ifstream in(module.file, std::ios::binary);
+  in.read(reinterpret_cast<char*>(&head), sizeof head);
+  if (!in || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
+  constexpr unsigned most_segments = 64;
+  for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, most_segments); ++i) {
+    Elf64_Phdr segment{};
+    in.seekg(static_cast<std::streamoff>(head.e_phoff + i * sizeof segment));
+    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!in) return {};
+    const bool mapped = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+    if (!mapped || head.e_entry - segment.p_vaddr >= segment.p_memsz) continue;
+    return module.start - module.offset + segment.p_offset + (head.e_entry - segment.p_vaddr);
+  }
+  return {};
+}
+
+/// By its name: "ld-linux-x86-64.so.2", "ld-musl-x86_64.so.1", "ld.so.1".
+bool is_linker(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return name.starts_with("ld-") || name.starts_with("ld.so");
+}
+
+bool is_valgrinds(const std::string& file) {
+  return file.find("/vgpreload_") != std::string::npos;
+}
+
+} // namespace
+
+ExecutedCounts& ExecutedCounts::operator+=(const ExecutedCounts& more) {
+  for (const auto member : {&ExecutedCounts::instructions, &ExecutedCounts::loads, &ExecutedCounts::stores,
+                            &ExecutedCounts::transfers, &ExecutedCounts::conditional, &ExecutedCounts::taken,
+                            &ExecutedCounts::unconditional, &ExecutedCounts::system_calls})
+    this->*member += more.*member;
+  return *this;
+}
+
+void Executed::module(const Module& module) {
+  if (is_linker(module.file) || is_valgrinds(module.file))
+    environment_.push_back({module.start, module.end});
+  else if (const auto entry = entry_of(module); entry && !entered_)
+    entries_.push_back(*entry);
+}
+
+bool Executed::enters(std::uint64_t address) {
+  entered_ = std::ranges::find(entries_, address) != entries_.end();
+  return entered_;
+}
+
+Executed Executed::forked() const {
+  Executed child(*this);
+  child.counts_.clear();
+  child.interrupt();
+  return child;
+}
+
+ExecutedCounts Executed::sum(bool environment) const {
+  ExecutedCounts sum;
+  for (const Blocks::Block& block : blocks_->defined()) {
+    if (block.instruction >= counts_.size()) continue;
+    const std::uint64_t address = blocks_->instruction(block.instruction).address;
+    const auto within = [&](const Range& range) { return address >= range.start && address < range.end; };
+    if (environment && std::ranges::none_of(environment_, within)) continue;
+    std::int64_t executions = counts_[block.instruction].begun;
+    for (std::uint32_t i = block.instruction; i < block.instruction + block.instructions; ++i) {
+      const Blocks::Instruction& instruction = blocks_->instruction(i);
+      const Count& count = counts_[i];
+      const bool repeated = instruction.flow == RT_REPEATED;
+      sum.instructions += executions - count.repeated;
+      if (instruction.loads && !repeated) sum.loads += executions;
+      if (instruction.stores && !repeated) sum.stores += executions;
+      if ((instruction.loads || instruction.stores) && !repeated) sum.transfers += executions;
+      if (instruction.flow == RT_CONDITIONAL) sum.conditional += executions;
+      if (instruction.flow == RT_BRANCH) sum.unconditional += executions;
+      if (instruction.flow == RT_SYSTEM) sum.system_calls += executions;
+      sum.taken += count.taken;
+      executions -= count.left;
+    }
+  }
+  return sum;
+}
+
+} // namespace recount::trace
