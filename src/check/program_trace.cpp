@@ -122,7 +122,7 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   };
   const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
   trace::Session session(begin, end);
-  const auto tool = trace::tool_command(request.command, {session.channel(), false, true});
+  const auto tool = trace::tool_command(request.command, {.channel = session.channel(), .exact = true});
   const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
