@@ -69,11 +69,21 @@ struct Changes {
   std::string level;
 };
 
-Changes changes_of(const model::MachineDescription& machine) {
+/// Those data whose rows were simulated longer.
+std::string padding_of(const Profile& p) {
+  std::vector<std::string> padded;
+  for (const NamedObject& object : p.naming.objects)
+    if (object.row > 0) padded.push_back(fmt::format("{} ({} bytes)", object.name, object.row));
+  return fmt::format("if the rows of {} were a line longer", fmt::join(padded, " and "));
+}
+
+Changes changes_of(const Profile& p) {
+  const auto machine = model::machine(modelled_event(p.recording.events.front().event.name)->machine);
   const std::string& level = machine.levels.front().name;
   const auto page = static_cast<std::int64_t>(machine.tlb ? machine.tlb->huge_page : 0);
   return {{{Kinds::if_full, fmt::format("if {} were fully associative", level)},
-           {Kinds::if_twice, fmt::format("if {} were twice as large", level)}},
+           {Kinds::if_twice, fmt::format("if {} were twice as large", level)},
+           {Kinds::if_padded, padding_of(p)}},
           {{Kinds::walks_if_huge, fmt::format("with pages of {}", base::format_bytes(page))},
            {Kinds::walks_if_twice, "with twice the TLB entries"}},
           level};
@@ -110,8 +120,7 @@ std::map<std::string, std::string> data_of_lines(const Profile& p) {
 std::string advice_text(const Profile& p) {
   const Counts counts(p);
   if (!counts.any() || !p.recording.not_counted.empty()) return {};
-  const Changes changes =
-      changes_of(model::machine(modelled_event(p.recording.events.front().event.name)->machine));
+  const Changes changes = changes_of(p);
   const auto data = data_of_lines(p);
   std::string text;
   std::size_t told = 0;

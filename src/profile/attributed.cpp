@@ -20,6 +20,7 @@ bool Attributed::memory(std::uint64_t kind, std::span<const std::uint64_t> words
   if (!data_) return true;
   if (!data_->memory(kind, words)) return false;
   if (kind == RT_HEAP) place_in(data_->made());
+  if (kind == RT_HEAP && kinds_) kinds_->forget(words[0]);
   return true;
 }
 
@@ -75,6 +76,7 @@ void Attributed::attribute(std::uint32_t number, std::uint64_t address) {
   const std::uint32_t instruction = run_->blocks.instruction_of(number);
   const std::uint32_t object = data_ ? data_->access(address) + 1 : 0;
   misses_ = caches_.first_misses();
+  if (data_ && kinds_) pad(address);
   std::int64_t* const counts = counts_of(data_ ? slot_of(instruction, object) : instruction);
   const bool unplaced = object == unknown && unplaced_.size() < most_unplaced;
   if (unplaced) unplaced_.push_back({address, instruction, last_});
@@ -84,6 +86,16 @@ void Attributed::attribute(std::uint32_t number, std::uint64_t address) {
     if (unplaced) unplaced_.back().counts[e] = now - last_[e];
     last_[e] = now;
   }
+}
+
+// After access() of the data.
+void Attributed::pad(std::uint64_t address) {
+  const std::int64_t conflicts = kinds_->count(trace::MissKinds::conflict);
+  const bool conflict = conflicts != conflicts_;
+  conflicts_ = conflicts;
+  const auto bounds = data_->rows();
+  if (!conflict || !bounds) return;
+  if (const auto row = kinds_->pad(bounds->first, bounds->second, address)) data_->set_row(*row);
 }
 
 void Attributed::place_in(const std::optional<trace::MemoryMap::Region>& block) {

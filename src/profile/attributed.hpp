@@ -90,6 +90,7 @@ private:
   std::int64_t* counts_of(std::size_t number);
   void attribute(std::uint32_t number, std::uint64_t address);
   /// The misses of an allocator in a block that it has just handed out are the block's.
+  void pad(std::uint64_t address);
   void place_in(const std::optional<trace::MemoryMap::Region>& block);
 
   AttributedRun* run_;
@@ -97,6 +98,7 @@ private:
   model::Hierarchy caches_;
   trace::SectionGate gate_;
   std::optional<trace::MissKinds> kinds_;
+  std::int64_t conflicts_ = 0;       ///< of kinds_, so far
   std::int64_t first_level_ = 0;     ///< misses of loads and stores in the first level
   bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
   std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last

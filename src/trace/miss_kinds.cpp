@@ -57,6 +57,8 @@ std::span<const std::string_view> MissKinds::names_of(const model::MachineDescri
 MissKinds::MissKinds(const model::MachineDescription& machine)
     : full_(full(first_level(machine), false)),
       twice_(twice(first_level(machine))),
+      padded_(first_level(machine)),
+      padding_(static_cast<std::uint64_t>(machine.levels.front().line)),
       shift_(
           static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(machine.levels.front().line)))) {
   if (!machine.levels.front().prefetch.empty()) fetching_full_.emplace(full(first_level(machine), true));
@@ -91,6 +93,7 @@ void MissKinds::classify(std::uint64_t address, unsigned bytes, std::int64_t mis
 std::int64_t MissKinds::count(std::size_t kind) const {
   if (kind == if_full) return (fetching_full_ ? *fetching_full_ : full_).first_misses();
   if (kind == if_twice) return twice_.first_misses();
+  if (kind == if_padded) return padded_.first_misses();
   return kind < walks ? counts_[kind] : tlbs_[kind - walks].walks();
 }
 

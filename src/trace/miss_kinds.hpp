@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/hierarchy.hpp"
+#include "trace/padding.hpp"
 
 #include <array>
 #include <cstdint>
@@ -45,13 +46,15 @@ public:
     conflict,
     if_full,
     if_twice,
+    if_padded,
     walks,
     walks_if_huge,
     walks_if_twice
   };
-  static constexpr std::array<std::string_view, 8> names{
-      "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY", "MODEL_L1_CONFLICT",   "MODEL_L1_IF_FULL",
-      "MODEL_L1_IF_TWICE",   "MODEL_WALKS",       "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
+  static constexpr std::array<std::string_view, 9> names{
+      "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",
+      "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED",
+      "MODEL_WALKS",         "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
   /// Those of a machine: without a TLB, there are no walks.
   [[nodiscard]] static std::span<const std::string_view> names_of(const model::MachineDescription& machine);
 
@@ -62,6 +65,7 @@ public:
   bool access(std::uint64_t address, unsigned bytes, std::int64_t misses) {
     put<store>(full_, address, bytes);
     put<store>(twice_, address, bytes);
+    put<store>(padded_, padding_(address), bytes);
     if (fetching_full_) put<store>(*fetching_full_, address, bytes);
     for (auto& tlb : tlbs_)
       tlb.access(address, bytes);
@@ -74,6 +78,12 @@ public:
     return changed;
   }
   [[nodiscard]] std::int64_t count(std::size_t kind) const;
+  /// The data that a conflict miss lies in; the bytes of a row where the data have rows that are padded from
+  /// now on.
+  std::optional<std::uint64_t> pad(std::uint64_t start, std::uint64_t end, std::uint64_t address) {
+    return padding_.conflict(start, end, address);
+  }
+  void forget(std::uint64_t start) { padding_.forget(start); }
 
 private:
   template <bool store>
@@ -84,7 +94,7 @@ private:
       cache.load(address, bytes);
   }
   [[nodiscard]] std::int64_t sum() const {
-    std::int64_t all = full_.first_misses() + twice_.first_misses();
+    std::int64_t all = full_.first_misses() + twice_.first_misses() + padded_.first_misses();
     if (fetching_full_) all += fetching_full_->first_misses();
     for (const auto& tlb : tlbs_)
       all += tlb.walks();
@@ -93,7 +103,8 @@ private:
   void classify(std::uint64_t address, unsigned bytes, std::int64_t misses);
   bool is_new(std::uint64_t line);
 
-  model::Hierarchy full_, twice_;
+  model::Hierarchy full_, twice_, padded_;
+  Padding padding_;
   std::optional<model::Hierarchy> fetching_full_; ///< with the prefetchers of the machine, if it has some
   std::vector<TlbAlone> tlbs_;                    ///< as walks, walks_if_huge and walks_if_twice
   unsigned shift_;                                ///< log2 of a line

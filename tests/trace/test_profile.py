@@ -24,6 +24,8 @@ class Profiled(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
         programs.build(cls.folder, 'transpose', 'fork', 'section', 'pages', 'product')
+        programs.SOURCES['longer'] = programs.SOURCES['product'].replace('k * n + j', 'k * (n + 8) + j').replace('8L * n * n', '8L * n * (n + 8)')
+        programs.build(cls.folder, 'longer')
 
     @classmethod
     def tearDownClass(cls):
@@ -78,6 +80,9 @@ class Profiled(unittest.TestCase):
         said = {name: int(value) for name, value in re.findall(r'^\.\\" (\S+) = (\d+)$', page, re.M)}
         measured = {'slow': self.function_misses('slow'), 'fast': self.function_misses('fast'),
                     'full': self.function_misses('slow', MACHINE + '~full')}
+        told, _ = self.profile('./transpose', 'slow', options=['--by', 'function', '--kinds'])
+        measured['longer'] = next(row['events'][f'model:{MACHINE}:MODEL_L1_IF_PADDED']['weight'] for row in told['by_function']
+                                  if row['function'] == 'slow')
         told, _ = self.profile('./transpose', 'slow', options=['--by', 'object'])
         measured['to'] = next(row['events'][f'model:{MACHINE}:PAPI_L1_DCM']['weight'] for row in told['by_object']
                               if row['object']['name'] == 'to')
@@ -120,9 +125,12 @@ class Profiled(unittest.TestCase):
         self.near(kinds['MODEL_L1_CONFLICT'], 3.5 * lines)
         self.assertLess(kinds['MODEL_L1_CAPACITY'], 100)
         self.assertEqual(set(kinds), {'PAPI_L1_DCM', 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT',
-                                      'MODEL_L1_IF_FULL', 'MODEL_L1_IF_TWICE'})
+                                      'MODEL_L1_IF_FULL', 'MODEL_L1_IF_TWICE', 'MODEL_L1_IF_PADDED'})
         self.assertEqual(kinds['PAPI_L1_DCM'], sum(value for name, value in kinds.items() if name in KINDS))
         self.near(kinds['MODEL_L1_IF_FULL'], lines)
+        # The program whose rows are longer has one miss per line; here, the first column decides that they are padded.
+        self.assertGreaterEqual(kinds['MODEL_L1_IF_PADDED'], self.function_misses('fast'))
+        self.assertLess(kinds['MODEL_L1_IF_PADDED'], self.function_misses('fast') + 300)
         self.near(kinds['MODEL_L1_IF_TWICE'], 4.5 * lines)  # a column has 256 lines, two sets of 16 ways hold 32
         whole = [event['counted'] for event in told['events']]
         self.assertEqual(whole[0], sum(whole[1:4]))
@@ -158,7 +166,14 @@ class Profiled(unittest.TestCase):
 
     def test_advice(self):
         done = self.run_profile('./transpose', 'slow', options=['--kinds', '--by', 'line'])
-        self.assertRegex(done.stderr, r'transpose\.c:16 on to: 737\d\d misses in L1d, 163\d\d if L1d were fully associative\.')
+        self.assertRegex(done.stderr, r'transpose\.c:16 on to: 737\d\d misses in L1d, 163\d\d if L1d were fully associative, '
+                         r'16\d\d\d if the rows of to \(2048 bytes\) were a line longer\.')
+        # As the program whose blocks really have longer rows; the blocks that were freed before are not moved.
+        padded = int(re.search(r'(\d+) if the rows of heap block from main \(product\.c:\d+\) \(1024 bytes\) were', self.run_profile(
+            './product', '128', options=['--kinds', '--by', 'line']).stderr)[1])
+        told, _ = self.profile('./longer', '128', options=['--by', 'line'])
+        real = told['by_line'][0]['events'][f'model:{MACHINE}:PAPI_L1_DCM']['weight']
+        self.assertAlmostEqual(padded / real, 1, delta=0.05)
         # Misses that no other cache avoids.
         done = self.run_profile('./section', options=['--kinds', '--by', 'line'])
         self.assertRegex(done.stderr, r'on (lines|others): \d+ misses in L1d, no fewer if it were fully associative or twice as large\.')
