@@ -79,7 +79,7 @@ bool objects_wanted(const ProfileOptions& o, const std::vector<profile::By>& way
                       "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
     return false;
   }
-  return way != ways.end() || !o.annotate.empty();
+  return way != ways.end() || !o.annotate.empty() || o.kinds;
 }
 
 profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<profile::By>& ways) {
@@ -129,6 +129,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
     command::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
   for (const auto& function : o.annotate)
     command::print(stream, "\n{}", annotated_text(p, function));
+  if (const std::string advice = advice_text(p); !advice.empty()) command::print(stream, "\n{}", advice);
   command::flush(stream);
 }
 
@@ -219,7 +220,7 @@ command::Command profile_command() {
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
         .flag("--kinds", o->kinds,
-              "with one modelled event: also compulsory, capacity and conflict misses of the first level")
+              "with one modelled event: also compulsory, capacity and conflict misses, and what would help")
         .list("--function", o->functions, "LIST",
               "count calls of functions, and the events (page-faults, task-clock) per call")
         .flag("--calls", o->calls, "with --function: count calls only, without returns")

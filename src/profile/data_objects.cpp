@@ -203,6 +203,12 @@ std::uint32_t ProcessData::access(std::uint64_t address) {
   return last_.number;
 }
 
+std::optional<std::pair<std::uint64_t, std::uint64_t>> ProcessData::rows() const {
+  const ObjectKind kind = objects_->all()[last_.number].kind;
+  if (kind != ObjectKind::block && kind != ObjectKind::variable) return {};
+  return std::pair{last_.start, last_.end};
+}
+
 std::vector<NamedObject> name_objects(const DataObjects& objects, const Places& places,
                                       const Naming& naming) {
   std::vector<NamedObject> named;
@@ -214,6 +220,7 @@ std::vector<NamedObject> name_objects(const DataObjects& objects, const Places& 
     one.kind = kind_name(object.kind);
     one.bytes = object.bytes;
     one.blocks = object.blocks;
+    one.row = object.row;
     one.low = object.low;
     one.high = object.high;
     Labels& its = labels.emplace_back();

@@ -24,6 +24,7 @@ struct DataObject {
   std::uint64_t number = 0;         ///< thread of a stack; address in the file of a variable
   std::uint64_t bytes = 0;          ///< of the variable, or of all blocks; 0: not stated
   std::uint64_t blocks = 0;         ///< allocated by the site
+  std::uint64_t row = 0;            ///< bytes of its rows, which trace::Padding found; 0: none
   std::uint64_t low = ~0ULL, high = 0; ///< offsets of the first and the last access that was attributed
 };
 
@@ -37,6 +38,7 @@ public:
   /// A mapped file to look variables up in; null: it is no program. Once for each.
   [[nodiscard]] const symbol::Module* module(std::uint32_t file, Files& files, const Places& places);
   void count_block(std::uint32_t number, std::uint64_t bytes);
+  void set_row(std::uint32_t number, std::uint64_t row) { all_[number].row = row; }
   void count_access(std::uint32_t number, std::uint64_t offset);
 
 private:
@@ -60,6 +62,10 @@ public:
   [[nodiscard]] bool memory(std::uint64_t kind, std::span<const std::uint64_t> words);
   /// The number of the object at an address; the access counts for it.
   [[nodiscard]] std::uint32_t access(std::uint64_t address);
+  /// Bounds of a variable or heap block that access() has just been told of.
+  [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> rows() const;
+  /// Its rows have so many bytes.
+  void set_row(std::uint64_t row) { objects_->set_row(last_.number, row); }
   /// Of the block that memory() has just made; nothing: it made none.
   [[nodiscard]] const std::optional<trace::MemoryMap::Region>& made() const { return map_.made(); }
 

@@ -34,6 +34,7 @@ Json object_json(const NamedObject& object, profile::By by) {
   if (!object.module.empty()) json["module"] = object.module;
   if (object.bytes > 0) json["bytes"] = object.bytes;
   if (object.blocks > 0) json["blocks"] = object.blocks;
+  if (object.row > 0) json["row"] = object.row;
   if (!object.calls.empty()) json["calls"] = object.calls;
   // Those of all lines.
   if (by == profile::By::object && object.low <= object.high)

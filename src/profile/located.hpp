@@ -33,6 +33,7 @@ struct NamedObject {
   std::uint64_t bytes = 0;             ///< of a variable, or of all blocks
   std::uint64_t blocks = 0;            ///< allocated
   std::uint64_t low = ~0ULL, high = 0; ///< offsets of accesses with samples; low > high: none
+  std::uint64_t row = 0;               ///< bytes of the rows that were simulated longer; 0: not simulated
   std::vector<std::string> calls;      ///< that allocated it, the innermost first
 };
 

@@ -1,11 +1,8 @@
 #include "profile/modelled.hpp"
 
 #include "model/machine.hpp"
+#include "profile/attributed.hpp"
 #include "trace/decoder.hpp"
-#include "trace/miss_kinds.hpp"
-#include "trace/miss_metric.hpp"
-#include "trace/protocol.h"
-#include "trace/section_gate.hpp"
 #include "trace/session.hpp"
 #include "trace/tool.hpp"
 
@@ -15,178 +12,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_map>
-#include <variant>
 
 namespace recount::profile {
 namespace {
 
 constexpr std::string_view model_prefix = "model:";
-
-/// What the processes of a run share.
-struct Run {
-  model::MachineDescription machine;
-  std::vector<std::variant<trace::MissMetric, std::size_t>> metrics; ///< of the machine, or of MissKinds
-  bool kinds = false;                                                ///< some are of MissKinds
-  trace::Blocks blocks = {};
-  Recording made;
-  std::string section = {};
-  bool objects = false;
-  bool section_seen = false;
-  std::optional<trace::Undecoded> undecoded = {};
-};
-
-/// One process: counts each metric by the instruction whose access changed it.
-class Attributed {
-public:
-  Attributed(Run& run, std::uint32_t pid)
-      : run_(&run), pid_(pid), caches_(run.machine), gate_(run.section), last_(run.metrics.size()) {
-    if (run.kinds) kinds_.emplace(run.machine);
-    if (run.objects) data_.emplace(run.made.objects, run.made.places, run.made.files, pid);
-    watches_hits_ = !run.machine.levels.front().prefetch.empty();
-  }
-
-  void block(const trace::Blocks::Block&) {}
-  void left(unsigned) {}
-  template <bool store>
-  void access(std::uint64_t address, unsigned bytes, std::uint32_t number) {
-    if (!gate_.open()) return;
-    if constexpr (store)
-      caches_.store(address, bytes);
-    else
-      caches_.load(address, bytes);
-    if (kinds_) classify<store>(address, bytes);
-    if (caches_.first_misses() != misses_ || watches_hits_) attribute(number, address);
-  }
-  void thread(std::uint64_t) {}
-  void module(const trace::Module& module) {
-    Mapping mapping;
-    mapping.pid = mapping.tid = pid_;
-    mapping.start = module.start;
-    mapping.length = module.end - module.start;
-    mapping.offset = module.offset;
-    mapping.file = module.file;
-    run_->made.places.add(mapping);
-    run_->made.files.look_at(run_->made.places.spaces(), pid_);
-    if (data_) data_->module(module);
-  }
-  bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
-    if (!data_) return true;
-    if (!data_->memory(kind, words)) return false;
-    if (kind == RT_HEAP) place_in(data_->made());
-    return true;
-  }
-  void undecoded(const trace::Undecoded& instruction) { run_->undecoded = instruction; }
-  void section(std::string_view text) { gate_.take(text); }
-
-  [[nodiscard]] std::unique_ptr<Attributed> forked(std::uint32_t pid) const {
-    auto child = std::make_unique<Attributed>(*this);
-    child->pid_ = pid;
-    if (child->data_) child->data_->set_pid(pid);
-    child->counts_.clear();
-    child->slots_.clear();
-    child->slot_numbers_.clear();
-    child->unplaced_.clear();
-    Fork fork;
-    fork.pid = fork.tid = pid;
-    fork.parent_pid = fork.parent_tid = pid_;
-    run_->made.places.add(fork);
-    return child;
-  }
-
-  /// Hands the counts on, by the mappings of this process.
-  void end() {
-    const std::size_t events = last_.size();
-    run_->section_seen = run_->section_seen || gate_.seen();
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      if (counts_[i] <= 0) continue;
-      const Slot of = data_ ? slots_[i / events] : Slot{static_cast<std::uint32_t>(i / events), 0};
-      run_->made.places.count(pid_, run_->blocks.instruction(of.instruction).address, i % events,
-                              static_cast<std::uint64_t>(counts_[i]), of.object);
-    }
-  }
-
-private:
-  template <bool store>
-  void classify(std::uint64_t address, unsigned bytes) {
-    const model::LevelCounts& first = caches_.level(0).counts;
-    const std::int64_t now = first.missed(model::Cause::load) + first.missed(model::Cause::store);
-    kinds_->access<store>(address, bytes, now - first_level_);
-    first_level_ = now;
-  }
-  [[nodiscard]] std::int64_t value(std::size_t event) const {
-    const auto& metric = run_->metrics[event];
-    if (const auto* const kind = std::get_if<std::size_t>(&metric)) return kinds_->count(*kind);
-    return std::get<trace::MissMetric>(metric).value(caches_);
-  }
-  /// What counts are of: an instruction, or where data objects are recorded, one and the object, see Place.
-  struct Slot {
-    std::uint32_t instruction = 0, object = 0;
-  };
-  /// Misses in unknown memory since the last record of the heap: of an allocator, in a block that it has not
-  /// yet handed out.
-  struct Unplaced {
-    std::uint64_t address = 0;
-    std::uint32_t instruction = 0;
-    std::vector<std::int64_t> counts;
-  };
-  std::size_t slot_of(std::uint32_t instruction, std::uint32_t object) {
-    const auto [at, added] =
-        slot_numbers_.try_emplace(std::uint64_t{instruction} << 32 | object, slots_.size());
-    if (added) slots_.push_back({instruction, object});
-    return at->second;
-  }
-  std::int64_t* counts_of(std::size_t number) {
-    const std::size_t events = last_.size();
-    if ((number + 1) * events > counts_.size())
-      counts_.resize((data_ ? slots_.size() : run_->blocks.instruction_count()) * events);
-    return counts_.data() + number * events;
-  }
-  [[gnu::noinline]] void attribute(std::uint32_t number, std::uint64_t address) {
-    constexpr std::uint32_t unknown = 1;
-    constexpr std::size_t most_unplaced = 1 << 16;
-    const std::uint32_t instruction = run_->blocks.instruction_of(number);
-    const std::uint32_t object = data_ ? data_->access(address) + 1 : 0;
-    misses_ = caches_.first_misses();
-    std::int64_t* const counts = counts_of(data_ ? slot_of(instruction, object) : instruction);
-    const bool unplaced = object == unknown && unplaced_.size() < most_unplaced;
-    if (unplaced) unplaced_.push_back({address, instruction, last_});
-    for (std::size_t e = 0; e < last_.size(); ++e) {
-      const std::int64_t now = value(e);
-      counts[e] += now - last_[e];
-      if (unplaced) unplaced_.back().counts[e] = now - last_[e];
-      last_[e] = now;
-    }
-  }
-  /// The misses of an allocator in a block that it has just handed out are the block's.
-  void place_in(const std::optional<trace::MemoryMap::Region>& block) {
-    for (const Unplaced& miss : unplaced_) {
-      if (!block || miss.address < block->start || miss.address >= block->end) continue;
-      const std::size_t from = slot_of(miss.instruction, 1);
-      const std::size_t to = slot_of(miss.instruction, data_->access(miss.address) + 1);
-      for (std::size_t e = 0; e < last_.size(); ++e) {
-        counts_of(from)[e] -= miss.counts[e];
-        counts_of(to)[e] += miss.counts[e];
-      }
-    }
-    unplaced_.clear();
-  }
-
-  Run* run_;
-  std::uint32_t pid_;
-  model::Hierarchy caches_;
-  trace::SectionGate gate_;
-  std::optional<trace::MissKinds> kinds_;
-  std::int64_t first_level_ = 0;     ///< misses of loads and stores in the first level
-  bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
-  std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last
-  std::vector<std::int64_t> last_;   ///< values of the metrics then
-  std::vector<std::int64_t> counts_; ///< by slot and metric
-  std::optional<ProcessData> data_;  ///< where data objects are recorded
-  std::vector<Slot> slots_;          ///< those of counts_ then; else they are the instructions
-  std::unordered_map<std::uint64_t, std::size_t> slot_numbers_;
-  std::vector<Unplaced> unplaced_;
-};
 
 using Process = trace::Decoder<Attributed>;
 
@@ -202,9 +32,10 @@ Recording empty_recording(const RecordSettings& settings) {
   return {std::move(events), Places(after, settings.chains), {}, {}, {}, {}};
 }
 
-Run run_of(const RecordSettings& settings) {
+AttributedRun run_of(const RecordSettings& settings) {
   const auto first = *modelled_event(settings.events.front().name);
-  Run run{.machine = model::machine(first.machine), .metrics = {}, .made = empty_recording(settings)};
+  AttributedRun run{
+      .machine = model::machine(first.machine), .metrics = {}, .made = empty_recording(settings)};
   if (run.machine.sampled || !run.machine.family.empty())
     throw bad_input("-e " + settings.events.front().name, "~sample and ~l1= are for kernels",
                     "omit them; a program is simulated completely, on one machine");
@@ -238,10 +69,17 @@ void fill_report(Recording& made, const trace::Session& session) {
 std::vector<EventRequest> with_kinds(const EventRequest& first) {
   std::vector<EventRequest> events{first};
   const auto event = modelled_event(first.name);
-  for (const std::string_view kind : trace::MissKinds::names)
+  for (const std::string_view kind : trace::MissKinds::names_of(model::machine(event->machine)))
     events.push_back(
         {first.name.substr(0, first.name.size() - event->metric.size()) + std::string(kind), 0, 0});
   return events;
+}
+
+bool only_advises(const std::string& event) {
+  const auto& names = trace::MissKinds::names;
+  const auto modelled = modelled_event(event);
+  return modelled &&
+         std::ranges::count(std::span(names).subspan(trace::MissKinds::if_full), modelled->metric) > 0;
 }
 
 std::optional<ModelledEvent> modelled_event(const std::string& event) {
@@ -275,7 +113,7 @@ Recording record_modelled(const RecordSettings& settings) {
                     "simulates a command from its start: neither -p nor --cpu",
                     "recount profile -e model:PAPI_L1_DCM -- COMMAND");
   static_cast<void>(trace::tool_command(settings.who.command, {})); // refused before anything is executed
-  Run run = run_of(settings);
+  AttributedRun run = run_of(settings);
   run.section = settings.section;
   run.objects = settings.objects;
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {

@@ -20,8 +20,11 @@ struct ModelledEvent {
 /// Whether these are events of a model. Throws Error (bad_input) for both kinds, and for several machines.
 [[nodiscard]] bool are_modelled(const std::vector<EventRequest>& events);
 
-/// A modelled event, and the kinds of miss of its machine's first level: see trace::MissKinds.
+/// A modelled event, and all of trace::MissKinds. Throws Error as model::machine() does.
 [[nodiscard]] std::vector<EventRequest> with_kinds(const EventRequest& first);
+
+/// Whether an event is one of these that says what another machine would do, which advice_text() shows. Pure.
+[[nodiscard]] bool only_advises(const std::string& event);
 
 /// Simulates the command: every occurrence is one sample of the instruction that causes it. Throws Error as
 /// model::machine() and trace::tool_command() do.

@@ -26,6 +26,12 @@ struct Profile {
 /// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 
+/// The events that tables show: all but those of advice_text().
+[[nodiscard]] std::vector<std::size_t> shown_events(const Profile& profile);
+/// With the kinds of misses: a sentence on each of the worst lines, about what the simulations beside have
+/// shown.
+[[nodiscard]] std::string advice_text(const Profile& profile);
+
 /// Samples per event, lost records, overhead and notes.
 [[nodiscard]] std::string profile_summary(const Profile& profile);
 /// At most `top` rows.

@@ -90,7 +90,8 @@ std::vector<ProfileRow> gather(const Places& places, const Naming& naming, By by
     ProfileRow one = row_of(naming.places[i], by);
     const std::uint32_t object = by_object(by) ? places.places()[i].object : 0;
     const NamedObject* const data = object > 0 ? &naming.objects.at(object - 1) : nullptr;
-    if (data) one.object = NamedObject{data->name, data->kind, data->module, 0, 0, ~0ULL, 0, data->calls};
+    if (data)
+      one.object = NamedObject{data->name, data->kind, data->module, 0, 0, ~0ULL, 0, data->row, data->calls};
     Key key(one.module, one.function, one.file, one.line, one.address, one.start,
             data ? data->name + '\n' + data->module : std::string());
     ProfileRow& row = rows.try_emplace(std::move(key), std::move(one)).first->second;

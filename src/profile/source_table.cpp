@@ -31,8 +31,9 @@ std::vector<std::string> names_of_chain(const Profile& p, std::size_t chain) {
 /// A row for each line, and one for each gap between them.
 command::Table table_of(const Profile& p, const profile::Annotation& part) {
   std::vector<command::Table::Column> columns;
-  for (const auto& event : p.recording.events)
-    columns.push_back({event.event.name, command::Table::Align::right});
+  const auto shown = shown_events(p);
+  for (const std::size_t e : shown)
+    columns.push_back({p.recording.events[e].event.name, command::Table::Align::right});
   columns.push_back({"line", command::Table::Align::right});
   columns.push_back({"source"});
   const bool objects =
@@ -41,7 +42,7 @@ command::Table table_of(const Profile& p, const profile::Annotation& part) {
   command::Table table(columns);
   int last = 0;
   for (const auto& line : part.lines) {
-    std::vector<std::string> row(p.recording.events.size());
+    std::vector<std::string> row(shown.size());
     if (last != 0 && line.number != last + 1) {
       auto gap = row;
       gap.emplace_back("…");
@@ -49,8 +50,8 @@ command::Table table_of(const Profile& p, const profile::Annotation& part) {
       table.add(gap);
     }
     last = line.number;
-    for (std::size_t e = 0; e < line.tallies.size(); ++e)
-      if (line.tallies[e].samples > 0) row[e] = share_cell(p, line.tallies[e], e);
+    for (std::size_t i = 0; i < shown.size() && !line.tallies.empty(); ++i)
+      if (const Tally& its = line.tallies[shown[i]]; its.samples > 0) row[i] = share_cell(p, its, shown[i]);
     row.push_back(std::to_string(line.number));
     row.push_back(base::printable(line.text));
     if (objects) row.push_back(base::printable(line.objects));

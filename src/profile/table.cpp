@@ -81,7 +81,7 @@ std::vector<std::string> cells(const ProfileRow& row, By by) {
 
 std::string rest_text(const Profile& p, const std::vector<ProfileRow>& rows, std::size_t top) {
   std::vector<std::string> parts;
-  for (std::size_t e = 0; e < p.recording.events.size(); ++e) {
+  for (const std::size_t e : shown_events(p)) {
     double weight = 0;
     for (std::size_t i = top; i < rows.size(); ++i)
       weight += static_cast<double>(rows[i].tallies[e].weight);
@@ -156,6 +156,13 @@ bool every_occurrence(const Profile& p, std::size_t event) {
   return p.recording.events[event].period == 1 && count.samples == count.occurrences;
 }
 
+std::vector<std::size_t> shown_events(const Profile& p) {
+  std::vector<std::size_t> shown;
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+    if (!only_advises(p.recording.events[e].event.name)) shown.push_back(e);
+  return shown;
+}
+
 std::string share_text(const profile::Share& share, std::uint64_t samples) {
   if (samples == 0 && (share.exact || share.high >= 1)) return "0";
   const double span = share.high - share.low;
@@ -173,7 +180,7 @@ std::string profile_summary(const Profile& p) {
       command::fit(fmt::format("profile of {}: {:.3g} s", base::printable(p.subject), p.recording.seconds),
                    columns, 2) +
       "\n";
-  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+  for (const std::size_t e : shown_events(p))
     text += command::fit(event_line(p, e), columns, 4) + "\n";
   if (report.rings > 0) text += cost_text(p, columns);
   if (!report.complete())
@@ -190,7 +197,9 @@ std::string profile_summary(const Profile& p) {
 command::Table profile_table(const Profile& p, By by, std::size_t top) {
   const auto rows = profile::gather(p.recording.places, p.naming, by);
   std::vector<command::Table::Column> columns;
-  for (const auto& event : p.recording.events) {
+  const auto shown = shown_events(p);
+  for (const std::size_t e : shown) {
+    const auto& event = p.recording.events[e];
     columns.push_back(
         {p.recording.events.size() > 1 ? event.event.name : "share", command::Table::Align::right});
     columns.push_back({modelled_event(event.event.name) ? "count" : "samples", command::Table::Align::right});
@@ -200,7 +209,7 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
   command::Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     std::vector<std::string> line;
-    for (std::size_t e = 0; e < rows[i].tallies.size(); ++e) {
+    for (const std::size_t e : shown) {
       const Tally& tally = rows[i].tallies[e];
       line.push_back(
           share_text(profile::share_of(tally, p.recording.places, e, every_occurrence(p, e)), tally.samples));

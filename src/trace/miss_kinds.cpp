@@ -6,25 +6,67 @@
 namespace recount::trace {
 namespace {
 
-model::MachineDescription first_level_full(const model::MachineDescription& machine) {
-  model::MachineDescription full;
-  full.name = machine.name;
-  model::LevelDescription level = machine.levels.front();
+/// The first level of a machine, and nothing else.
+model::MachineDescription first_level(const model::MachineDescription& machine) {
+  model::MachineDescription alone;
+  alone.name = machine.name;
+  alone.levels.push_back(machine.levels.front());
+  alone.levels.front().inclusion = model::Inclusion::non_inclusive;
+  return alone;
+}
+
+model::MachineDescription full(model::MachineDescription machine, bool prefetching) {
+  model::LevelDescription& level = machine.levels.front();
   level.ways = level.size / level.line;
   level.policy = model::Policy::lru;
   level.index.clear();
-  level.prefetch.clear();
-  level.inclusion = model::Inclusion::non_inclusive;
-  full.levels.push_back(level);
-  return full;
+  if (!prefetching) level.prefetch.clear();
+  return machine;
+}
+
+/// In as many sets where the replacement policy knows so many ways, else in twice as many.
+template <class Level>
+void double_size(Level& level, std::int64_t& size) {
+  size *= 2;
+  if (2 * level.ways <= model::policy_ways(level.policy)) level.ways *= 2;
+}
+
+model::MachineDescription twice(model::MachineDescription machine) {
+  double_size(machine.levels.front(), machine.levels.front().size);
+  return machine;
+}
+
+model::TlbDescription twice(model::TlbDescription tlb) {
+  for (model::TlbLevel& level : tlb.levels)
+    double_size(level, level.entries);
+  return tlb;
 }
 
 } // namespace
 
+void TlbAlone::translate(std::uint64_t page, std::uint64_t last) {
+  for (; page <= last; ++page)
+    if (!tlb_.translate(page, model::Cause::load)) ++walks_;
+  newest_ = last;
+}
+
+std::span<const std::string_view> MissKinds::names_of(const model::MachineDescription& machine) {
+  return std::span(names).first(machine.tlb ? names.size() : walks);
+}
+
 MissKinds::MissKinds(const model::MachineDescription& machine)
-    : full_(first_level_full(machine)),
+    : full_(full(first_level(machine), false)),
+      twice_(twice(first_level(machine))),
+      padded_(first_level(machine)),
+      padding_(static_cast<std::uint64_t>(machine.levels.front().line)),
       shift_(
-          static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(machine.levels.front().line)))) {}
+          static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(machine.levels.front().line)))) {
+  if (!machine.levels.front().prefetch.empty()) fetching_full_.emplace(full(first_level(machine), true));
+  if (!machine.tlb) return;
+  tlbs_.emplace_back(*machine.tlb);
+  tlbs_.emplace_back(*model::with_huge_pages(machine).tlb);
+  tlbs_.emplace_back(twice(*machine.tlb));
+}
 
 bool MissKinds::is_new(std::uint64_t line) {
   constexpr unsigned lines = 64;
@@ -37,15 +79,22 @@ bool MissKinds::is_new(std::uint64_t line) {
 
 // An access over a line end may have several misses: the new lines are among them.
 void MissKinds::classify(std::uint64_t address, unsigned bytes, std::int64_t misses) {
-  std::int64_t compulsory = 0;
+  std::int64_t first = 0;
   for (std::uint64_t line = address >> shift_; line <= (address + bytes - 1) >> shift_; ++line)
-    compulsory += is_new(line) ? 1 : 0;
-  compulsory = std::min(compulsory, misses);
-  const std::int64_t full = full_.first_misses() - full_misses_;
-  const std::int64_t capacity = std::clamp<std::int64_t>(full - compulsory, 0, misses - compulsory);
-  counts_[0] += compulsory;
-  counts_[1] += capacity;
-  counts_[2] += misses - compulsory - capacity;
+    first += is_new(line) ? 1 : 0;
+  first = std::min(first, misses);
+  const std::int64_t in_full = full_.first_misses() - full_misses_;
+  const std::int64_t again = std::clamp<std::int64_t>(in_full - first, 0, misses - first);
+  counts_[compulsory] += first;
+  counts_[capacity] += again;
+  counts_[conflict] += misses - first - again;
+}
+
+std::int64_t MissKinds::count(std::size_t kind) const {
+  if (kind == if_full) return (fetching_full_ ? *fetching_full_ : full_).first_misses();
+  if (kind == if_twice) return twice_.first_misses();
+  if (kind == if_padded) return padded_.first_misses();
+  return kind < walks ? counts_[kind] : tlbs_[kind - walks].walks();
 }
 
 } // namespace recount::trace

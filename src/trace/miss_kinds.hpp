@@ -1,43 +1,115 @@
-// Which kind of miss each miss of the first level is.
+// Which kind of miss each miss of the first level is, and which of them and of the page walks another machine
+// has.
 #pragma once
 
 #include "model/hierarchy.hpp"
+#include "trace/padding.hpp"
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
 namespace recount::trace {
 
+/// A TLB alone.
+class TlbAlone {
+public:
+  explicit TlbAlone(const model::TlbDescription& description) : tlb_(description, 1) {}
+  void access(std::uint64_t address, unsigned bytes) {
+    const std::uint64_t page = address >> tlb_.page_shift(),
+                        last = (address + bytes - 1) >> tlb_.page_shift();
+    if (page != newest_ || last != page) [[unlikely]]
+      translate(page, last);
+  }
+  /// Misses of the last level.
+  [[nodiscard]] std::int64_t walks() const { return walks_; }
+
+private:
+  void translate(std::uint64_t page, std::uint64_t last);
+  model::Tlb tlb_;
+  std::uint64_t newest_ = ~std::uint64_t{0};
+  std::int64_t walks_ = 0;
+};
+
 /// After Hill, Aspects of Cache Memory and Instruction Buffer Performance, 1987: compulsory, the first miss
 /// of a line; capacity, a fully associative LRU cache of the same size misses as well; conflict, it hits.
+/// Then what the same accesses do where one part of the machine is otherwise. The first level and the TLB are
+/// simulated alone for that.
 class MissKinds {
 public:
-  static constexpr std::array<std::string_view, 3> names{"MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",
-                                                         "MODEL_L1_CONFLICT"};
+  enum Number : std::size_t {
+    compulsory,
+    capacity,
+    conflict,
+    if_full,
+    if_twice,
+    if_padded,
+    walks,
+    walks_if_huge,
+    walks_if_twice
+  };
+  static constexpr std::array<std::string_view, 9> names{
+      "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",
+      "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED",
+      "MODEL_WALKS",         "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
+  /// Those of a machine: without a TLB, there are no walks.
+  [[nodiscard]] static std::span<const std::string_view> names_of(const model::MachineDescription& machine);
 
   explicit MissKinds(const model::MachineDescription& machine);
-  /// Every access, after it went into the machine, where it had so many misses in the first level.
+  /// Every access, after it went into the machine, where it had so many misses in the first level. True: a
+  /// count has changed.
   template <bool store>
-  void access(std::uint64_t address, unsigned bytes, std::int64_t misses) {
-    if constexpr (store)
-      full_.store(address, bytes);
-    else
-      full_.load(address, bytes);
+  bool access(std::uint64_t address, unsigned bytes, std::int64_t misses) {
+    put<store>(full_, address, bytes);
+    put<store>(twice_, address, bytes);
+    put<store>(padded_, padding_(address), bytes);
+    if (fetching_full_) put<store>(*fetching_full_, address, bytes);
+    for (auto& tlb : tlbs_)
+      tlb.access(address, bytes);
     if (misses > 0) [[unlikely]]
       classify(address, bytes, misses);
     full_misses_ = full_.first_misses();
+    const std::int64_t all = sum();
+    const bool changed = misses > 0 || all != sum_;
+    sum_ = all;
+    return changed;
   }
-  [[nodiscard]] std::int64_t count(std::size_t kind) const { return counts_[kind]; }
+  [[nodiscard]] std::int64_t count(std::size_t kind) const;
+  /// The data that a conflict miss lies in; the bytes of a row where the data have rows that are padded from
+  /// now on.
+  std::optional<std::uint64_t> pad(std::uint64_t start, std::uint64_t end, std::uint64_t address) {
+    return padding_.conflict(start, end, address);
+  }
+  void forget(std::uint64_t start) { padding_.forget(start); }
 
 private:
+  template <bool store>
+  static void put(model::Hierarchy& cache, std::uint64_t address, unsigned bytes) {
+    if constexpr (store)
+      cache.store(address, bytes);
+    else
+      cache.load(address, bytes);
+  }
+  [[nodiscard]] std::int64_t sum() const {
+    std::int64_t all = full_.first_misses() + twice_.first_misses() + padded_.first_misses();
+    if (fetching_full_) all += fetching_full_->first_misses();
+    for (const auto& tlb : tlbs_)
+      all += tlb.walks();
+    return all;
+  }
   void classify(std::uint64_t address, unsigned bytes, std::int64_t misses);
   bool is_new(std::uint64_t line);
 
-  model::Hierarchy full_;
-  unsigned shift_;               ///< log2 of a line
-  std::int64_t full_misses_ = 0; ///< before the access
+  model::Hierarchy full_, twice_, padded_;
+  Padding padding_;
+  std::optional<model::Hierarchy> fetching_full_; ///< with the prefetchers of the machine, if it has some
+  std::vector<TlbAlone> tlbs_;                    ///< as walks, walks_if_huge and walks_if_twice
+  unsigned shift_;                                ///< log2 of a line
+  std::int64_t full_misses_ = 0;                  ///< before the access
+  std::int64_t sum_ = 0;                          ///< of all counts beside
   std::array<std::int64_t, 3> counts_{};
   std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by 64 lines: those that have missed
 };

@@ -121,6 +121,14 @@ SOURCES = {
           }
           return 0;
         }''',
+    # One line of each of 2000 pages, ten times; the lines are spread over all sets.
+    'pages': '''
+        static char pages[2000][4096] __attribute__((aligned(1 << 21)));
+        int main(void) {
+          for (int i = 0; i < 10; i++)
+            for (int page = 0; page < 2000; page++) ((volatile char*)pages[page])[page % 64 * 64] = 1;
+          return 0;
+        }''',
     'transpose': (pathlib.Path(__file__).resolve().parents[2] / 'examples' / 'transpose.c').read_text(),
 }
 

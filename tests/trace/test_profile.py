@@ -15,6 +15,7 @@ import programs
 RECOUNT = os.path.abspath(sys.argv.pop(1))
 os.environ['COLUMNS'] = '200'  # also seen by the simulated programs
 MACHINE = 'i7-9700~no-tlb'
+KINDS = 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT'
 SIZE = 256  # as in the program: doubles, so that a column has one line per row, all in two sets
 
 
@@ -22,7 +23,9 @@ class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
-        programs.build(cls.folder, 'transpose', 'fork', 'section')
+        programs.build(cls.folder, 'transpose', 'fork', 'section', 'pages', 'product')
+        programs.SOURCES['longer'] = programs.SOURCES['product'].replace('k * n + j', 'k * (n + 8) + j').replace('8L * n * n', '8L * n * (n + 8)')
+        programs.build(cls.folder, 'longer')
 
     @classmethod
     def tearDownClass(cls):
@@ -77,6 +80,9 @@ class Profiled(unittest.TestCase):
         said = {name: int(value) for name, value in re.findall(r'^\.\\" (\S+) = (\d+)$', page, re.M)}
         measured = {'slow': self.function_misses('slow'), 'fast': self.function_misses('fast'),
                     'full': self.function_misses('slow', MACHINE + '~full')}
+        told, _ = self.profile('./transpose', 'slow', options=['--by', 'function', '--kinds'])
+        measured['longer'] = next(row['events'][f'model:{MACHINE}:MODEL_L1_IF_PADDED']['weight'] for row in told['by_function']
+                                  if row['function'] == 'slow')
         told, _ = self.profile('./transpose', 'slow', options=['--by', 'object'])
         measured['to'] = next(row['events'][f'model:{MACHINE}:PAPI_L1_DCM']['weight'] for row in told['by_object']
                               if row['object']['name'] == 'to')
@@ -118,15 +124,59 @@ class Profiled(unittest.TestCase):
         self.near(kinds['MODEL_L1_COMPULSORY'], lines)
         self.near(kinds['MODEL_L1_CONFLICT'], 3.5 * lines)
         self.assertLess(kinds['MODEL_L1_CAPACITY'], 100)
-        self.assertEqual(kinds.pop('PAPI_L1_DCM'), sum(kinds.values()))
+        self.assertEqual(set(kinds), {'PAPI_L1_DCM', 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT',
+                                      'MODEL_L1_IF_FULL', 'MODEL_L1_IF_TWICE', 'MODEL_L1_IF_PADDED'})
+        self.assertEqual(kinds['PAPI_L1_DCM'], sum(value for name, value in kinds.items() if name in KINDS))
+        self.near(kinds['MODEL_L1_IF_FULL'], lines)
+        # The program whose rows are longer has one miss per line; here, the first column decides that they are padded.
+        self.assertGreaterEqual(kinds['MODEL_L1_IF_PADDED'], self.function_misses('fast'))
+        self.assertLess(kinds['MODEL_L1_IF_PADDED'], self.function_misses('fast') + 300)
+        self.near(kinds['MODEL_L1_IF_TWICE'], 4.5 * lines)  # a column has 256 lines, two sets of 16 ways hold 32
         whole = [event['counted'] for event in told['events']]
-        self.assertEqual(whole[0], sum(whole[1:]))
+        self.assertEqual(whole[0], sum(whole[1:4]))
         # A second pass over 1 MiB misses by capacity alone.
         told, _ = self.profile('./section', options=['--by', 'function', '--kinds', '--section', 'work'])
         row = next(row for row in told['by_function'] if row['function'] == 'store')
         kinds = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
         self.near(kinds['MODEL_L1_COMPULSORY'], 16384)
         self.near(kinds['MODEL_L1_CAPACITY'], 16384)
+
+    def test_larger_and_full_caches_as_cachegrind(self):
+        told, _ = self.profile('./product', '50', options=['--by', 'function', '--kinds'])
+        counted = {event['name'].rsplit(':')[-1]: event['counted'] for event in told['events']}
+        for name, cache in (('MODEL_L1_IF_FULL', '32768,512,64'), ('MODEL_L1_IF_TWICE', '65536,16,64')):
+            done = subprocess.run(['valgrind', '--tool=cachegrind', '--cache-sim=yes', '--cachegrind-out-file=/dev/null',
+                                   f'--D1={cache}', './product', '50'], cwd=self.folder, capture_output=True, text=True)
+            self.near(counted[name], int(re.search(r' D1 +misses: +([\d,]+)', done.stderr)[1].replace(',', '')))
+        self.assertGreater(counted['PAPI_L1_DCM'], 1.02 * counted['MODEL_L1_IF_TWICE'])
+
+    def test_page_walks(self):
+        machine = MACHINE.removesuffix('~no-tlb')
+        done = subprocess.run([RECOUNT, 'profile', '-e', f'model:{machine}:PAPI_TLB_DM', '--kinds', '--by', 'line', '--json', '--',
+                               './pages'], cwd=self.folder, capture_output=True, text=True)
+        row = json.loads(done.stdout)['by_line'][0]
+        counts = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
+        # 2000 pages do not fit in 1536 entries of 12 ways, in which each set has at least 15, but in twice as many.
+        self.assertEqual((counts['MODEL_WALKS'], counts['MODEL_WALKS_IF_TWICE']), (20000, 2000))
+        self.assertIn(counts['MODEL_WALKS_IF_HUGE'], (4, 5))  # 8 MB, perhaps not from the beginning of a huge page
+        done = subprocess.run([RECOUNT, 'profile', '-e', f'model:{machine}:PAPI_TLB_DM', '--kinds', '--by', 'line', '--', './pages'],
+                              cwd=self.folder, capture_output=True, text=True)
+        self.assertRegex(done.stderr, r'pages\.c:\d+ on pages: .*20000 page walks, [45] with pages of 2 MiB, 2000 with twice the TLB entries\.')
+        self.assertNotIn('MODEL_WALKS', done.stderr)
+
+    def test_advice(self):
+        done = self.run_profile('./transpose', 'slow', options=['--kinds', '--by', 'line'])
+        self.assertRegex(done.stderr, r'transpose\.c:16 on to: 737\d\d misses in L1d, 163\d\d if L1d were fully associative, '
+                         r'16\d\d\d if the rows of to \(2048 bytes\) were a line longer\.')
+        # As the program whose blocks really have longer rows; the blocks that were freed before are not moved.
+        padded = int(re.search(r'(\d+) if the rows of heap block from main \(product\.c:\d+\) \(1024 bytes\) were', self.run_profile(
+            './product', '128', options=['--kinds', '--by', 'line']).stderr)[1])
+        told, _ = self.profile('./longer', '128', options=['--by', 'line'])
+        real = told['by_line'][0]['events'][f'model:{MACHINE}:PAPI_L1_DCM']['weight']
+        self.assertAlmostEqual(padded / real, 1, delta=0.05)
+        # Misses that no other cache avoids.
+        done = self.run_profile('./section', options=['--kinds', '--by', 'line'])
+        self.assertRegex(done.stderr, r'on (lines|others): \d+ misses in L1d, no fewer if it were fully associative or twice as large\.')
 
     def test_section(self):
         told, done = self.profile('./section', options=['--by', 'function', '--section', 'work'])
