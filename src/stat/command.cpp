@@ -24,7 +24,7 @@ namespace {
 
 struct StatOptions {
   std::vector<std::string> events, metrics, pids, cpus, witnesses, command;
-  std::string output, domain, export_to, section;
+  std::string output, domain, export_to, section, from, to;
   long repeat = 0, interval = 0; ///< repeat 0: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
 };
@@ -48,6 +48,8 @@ stat::Request request_of(const StatOptions& o) {
   request.repeat = static_cast<int>(o.repeat > 0 ? o.repeat : 1);
   request.interval = std::chrono::milliseconds(o.interval);
   request.section = o.section;
+  request.from = o.from;
+  request.to = o.to;
   return request;
 }
 
@@ -111,8 +113,11 @@ int execute_stat(const StatOptions& o) {
   const Witnesses witnesses = parse_witnesses(o.witnesses);
   if (!witnesses.models.empty())
     check_modelled(o);
-  else if (!o.section.empty())
-    throw bad_input("--section " + o.section, "limits what a model simulates", "add --witness model");
+  else
+    for (const auto& [option, value] :
+         {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
+      if (!value.empty())
+        throw bad_input(option + value, "limits what a model simulates", "add --witness model");
   if (o.compare) return execute_compare(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
@@ -170,6 +175,9 @@ command::Command stat_command() {
               "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: perf)")
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
+        .text("--from", o->from, "FUNCTION",
+              "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
+        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

@@ -67,10 +67,10 @@ public:
   process::Exit execute(int repetition, int& signal) {
     model::MachineDescription machine = of_.machine;
     if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
-    trace::Simulation simulation(machine, request_.section);
+    trace::Simulation simulation(machine, request_.section, {request_.from, request_.to});
     trace::Session session([&](std::uint32_t) { return simulation.begin(); }, trace::Simulation::end);
-    const bool sections = !request_.section.empty();
-    const auto tool = trace::tool_command(request_.command, {session.channel(), sections});
+    const bool sections = !request_.section.empty(), functions = !simulation.functions().empty();
+    const auto tool = trace::tool_command(request_.command, {session.channel(), sections, functions});
     const process::Fd nowhere = trace::message_sink();
     process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
     Ticks none;
@@ -82,6 +82,7 @@ public:
     if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
     if (sections && !totals.section_seen)
       missing_ = "the program never began the section " + request_.section;
+    if (auto never = trace::never_entered(simulation.functions()); !never.empty()) missing_ = std::move(never);
     flag_ = session.incomplete();
     return exit;
   }
@@ -155,6 +156,7 @@ RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models
                        const Request& request, const Listener& listener) {
   RunResult all;
   static_cast<void>(trace::tool_command(request.command, {})); // refused before anything is executed
+  trace::demand_functions(request.command, {request.from, request.to});
   const process::HeldSignals signals;
   for (int number = 0; number < request.repeat && all.signal == 0; ++number) {
     Slice slice;

@@ -64,18 +64,20 @@ private:
 /// Simulates every process of a run; outlives its Session.
 class Simulation {
 public:
-  Simulation(const model::MachineDescription& machine, std::string section)
-      : machine_(machine), section_(std::move(section)), totals_(machine) {}
+  Simulation(const model::MachineDescription& machine, std::string section, FunctionRange functions)
+      : machine_(machine), section_(std::move(section)), functions_(std::move(functions)), totals_(machine) {}
   [[nodiscard]] std::unique_ptr<Reader> begin() {
-    return std::make_unique<Decoder<Simulated>>(blocks_,
-                                                std::make_unique<Simulated>(machine_, section_, totals_));
+    return std::make_unique<Decoder<Simulated>>(
+        blocks_, std::make_unique<Simulated>(machine_, section_, totals_), gate_of(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
   [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] const FunctionRange& functions() const { return functions_; }
 
 private:
   model::MachineDescription machine_;
   std::string section_;
+  FunctionRange functions_;
   Totals totals_;
   Blocks blocks_;
 };

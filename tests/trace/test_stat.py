@@ -105,6 +105,41 @@ class Traced(unittest.TestCase):
         self.assertIsNone(none['PAPI_L1_DCM'])
         self.assertIn('never began', told['metrics'][0]['reason'])
 
+    def functions(self, *options, command=('./functions',)):
+        values, told, _ = self.values(*command, events='PAPI_SR_INS', options=options)
+        return values['PAPI_SR_INS'], told
+
+    def test_from_function(self):
+        work, _ = self.functions('--from', 'work')  # main twice, last by a jump; each call stores a return address
+        self.assertTrue(3 * 1024 <= work <= 3 * 1024 + 20, work)
+        jump, _ = self.functions('--from', 'jump')
+        self.assertTrue(256 <= jump <= 256 + 300, jump)  # longjmp(3), the dynamic linker that finds it, and no more
+        both, _ = self.functions('--from', 'first', '--to', 'second')
+        self.assertTrue(2 * (64 + 512) <= both <= 2 * (64 + 512) + 20, both)
+        whole, _ = self.functions()
+        before, _ = self.functions('--to', 'work')
+        self.assertTrue(1024 <= before <= whole - 9 * 1024, (before, whole))
+        last, _ = self.functions('--from', 'last')
+        self.assertTrue(1024 <= last <= 1024 + 10, last)
+
+    def test_from_function_of_each_thread_and_process(self):
+        threads, _ = self.functions('--from', 'run', command=('./thread',))
+        self.assertTrue(65536 <= threads <= 65536 + 20, threads)
+        forks, _ = self.functions('--from', '_exit', command=('./fork', '3'))
+        self.assertTrue(0 < forks < 100, forks)
+
+    def test_functions_that_are_not_entered(self):
+        never, told = self.functions('--from', 'never')
+        self.assertIsNone(never)
+        self.assertIn('never entered the function never', told['metrics'][0]['reason'])
+        done = self.run_stat('./functions', options=['--from', 'wrok'])
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr.decode(), 'wrok.*have such a function\n +fix: did you mean work')
+        done = self.run_stat('./functions', options=['--to', 'malloc'])  # of a library
+        self.assertEqual(done.returncode, 0)
+        done = subprocess.run([RECOUNT, 'stat', '--from', 'work', '--', './functions'], cwd=self.folder, capture_output=True)
+        self.assertIn(b'add --witness model', done.stderr)
+
     # Behaviour.
 
     def test_status_streams_and_exec(self):
