@@ -23,6 +23,7 @@ struct Request {
   std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
   std::string section = {};              ///< a model simulates only this one; empty: everything
   std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
+  long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
 };
 
 /// A time interval and its counts.

@@ -136,24 +136,35 @@ void FunctionGate::drop(std::size_t frames) {
   if (current_.inside > frames) current_.inside = 0;
 }
 
-void FunctionGate::call(const Blocks::Instruction& by) {
-  const std::uint64_t slot = by.stores ? accessed_ : 0;
+/// Whose stack is in use again, or was given back.
+void FunctionGate::drop_below(std::uint64_t slot) {
   std::size_t kept = current_.frames.size();
-  while (slot != 0 && kept > 0 && current_.frames[kept - 1].slot <= slot) // their stack is in use again
+  while (kept > 0 && current_.frames[kept - 1].slot <= slot)
     --kept;
+  drop(kept);
+}
+
+// As setjmp(3) returned there, the stack is as high as when it was called.
+void FunctionGate::jump(std::uint64_t address) {
+  if (current_.inside == 0) return;
+  if (const auto call = current_.slots.find(address); call != current_.slots.end()) drop_below(call->second);
+}
+
+void FunctionGate::call(const Blocks::Instruction& by) {
   constexpr std::size_t most = 1 << 20;
-  drop(kept < most ? kept : 0);
+  const std::uint64_t slot = by.stores ? accessed_ : 0;
+  if (slot != 0) {
+    drop_below(slot);
+    current_.slots[by.address + by.bytes] = slot;
+  }
+  if (current_.frames.size() >= most) drop(0);
   current_.frames.push_back({by.address + by.bytes, slot});
 }
 
 void FunctionGate::come_back(std::uint64_t address) {
   const Blocks::Instruction& by = blocks_->instruction(last_);
+  if (by.loads) return drop_below(accessed_);
   std::size_t kept = current_.frames.size();
-  if (by.loads) {
-    while (kept > 0 && current_.frames[kept - 1].slot <= accessed_)
-      --kept;
-    return drop(kept);
-  }
   while (kept > 0 && current_.frames[kept - 1].back != address)
     --kept;
   if (kept > 0) drop(kept - 1);
@@ -169,6 +180,7 @@ void FunctionGate::block(const Blocks::Block& block) {
     const Blocks::Instruction& before = blocks_->instruction(last_);
     if (before.flow == RT_CALL) call(before);
     if (before.flow == RT_RETURN) come_back(next.address);
+    if (before.flow == RT_JUMP) jump(next.address);
   }
   if (from_.contains(next.address)) {
     range_->begun = between_ = true;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -33,7 +34,7 @@ void demand_functions(const std::vector<std::string>& command, const FunctionRan
 
 /// Follows the calls of one process. Valgrind must end blocks at every branch (ToolOptions::exact). A function is
 /// left as soon as its frame is gone, by a return or otherwise (longjmp(3), exceptions): where calls store the return
-/// address, that is seen at the next call or return.
+/// address, that is seen at the next call, return, or jump to where a call has returned, as that of longjmp(3).
 class FunctionGate {
 public:
   FunctionGate(const Blocks& blocks, FunctionRange& range);
@@ -55,11 +56,14 @@ private:
   };
   struct Thread {
     std::vector<Frame> frames;
+    std::unordered_map<std::uint64_t, std::uint64_t> slots; ///< of the last call, by return address
     std::size_t inside = 0; ///< frames below and with that of the function; 0: not inside
   };
   void call(const Blocks::Instruction& by);
   void come_back(std::uint64_t address);
+  void jump(std::uint64_t address);
   void drop(std::size_t frames);
+  void drop_below(std::uint64_t slot);
   void update();
 
   const Blocks* blocks_;

@@ -21,7 +21,7 @@ class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
-        programs.build(cls.folder, 'transpose', 'fork', 'section')
+        programs.build(cls.folder, 'transpose', 'fork', 'section', 'functions')
 
     @classmethod
     def tearDownClass(cls):

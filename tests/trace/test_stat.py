@@ -125,8 +125,8 @@ class Traced(unittest.TestCase):
     def test_from_function_of_each_thread_and_process(self):
         threads, _ = self.functions('--from', 'run', command=('./thread',))
         self.assertTrue(65536 <= threads <= 65536 + 20, threads)
-        forks, _ = self.functions('--from', '_exit', command=('./fork', '3'))
-        self.assertTrue(0 < forks < 100, forks)
+        forks, _ = self.functions('--from', 'main', command=('./fork', '3'))  # the children go on within it
+        self.assertTrue(3 * 65536 <= forks <= 3 * 65536 + 6000, forks)
 
     def test_functions_that_are_not_entered(self):
         never, told = self.functions('--from', 'never')
@@ -139,6 +139,34 @@ class Traced(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         done = subprocess.run([RECOUNT, 'stat', '--from', 'work', '--', './functions'], cwd=self.folder, capture_output=True)
         self.assertIn(b'add --witness model', done.stderr)
+
+    def test_sampled(self):
+        events = 'PAPI_L1_DCM,PAPI_L2_DCM,PAPI_LST_INS,PAPI_TOT_INS,PAPI_TLB_DM'
+        exact, _, _ = self.values('./product', '300', events=events, machine='i7-9700')
+        sampled, told, _ = self.values('./product', '300', events=events, machine='i7-9700', options=['--sample', '8', '--export', 'sampled.csv'])
+        for row in told['metrics']:
+            self.assertEqual(row['witness'], 'model:i7-9700~sample')
+            flags = ' '.join(row['flags'])
+            if row['name'] in ('PAPI_LST_INS', 'PAPI_TOT_INS'):
+                self.assertEqual((flags, row['mean']), ('', exact[row['name']]))
+                continue
+            percent, error = map(float, re.search(r'sampled ([\d.]+) % of the accesses, error (\d+)', flags).groups())
+            self.assertTrue(10 < percent < 40, flags)
+            self.assertLessEqual(abs(row['mean'] - exact[row['name']]), error, (row, exact))
+            self.assertNotEqual(row['mean'], exact[row['name']])
+        self.assertLess(error if row['name'] == 'PAPI_TLB_DM' else 0, exact['PAPI_L1_DCM'])
+        self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,model:i7-9700~sample,.*sampled [\d.]+ % of the accesses, error')
+        text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample', '8', '--', './product', '300'],
+                              cwd=self.folder, capture_output=True, text=True).stderr
+        self.assertRegex(text, r'PAPI_L1_DCM +model:i7-9700~no-tlb~sample +[\d,]+ +sampled')
+
+    def test_sampled_short_programs(self):
+        exact, _, _ = self.values('./map', '/dev/null', events='PAPI_L1_DCM')
+        short, told, _ = self.values('./section', options=['--sample', '100'])
+        self.assertIn('error 0', ' '.join(told['metrics'][0]['flags']))  # simulated completely
+        few, told, _ = self.values('./product', '200', options=['--sample', '1000'])
+        self.assertIsNone(few['PAPI_L1_DCM'])
+        self.assertIn('too few windows', told['metrics'][0]['reason'])
 
     # Behaviour.
 
