@@ -230,7 +230,8 @@ Recording record_modelled(const RecordSettings& settings) {
   const auto started = std::chrono::steady_clock::now();
   const process::HeldSignals signals; // also of the session's thread
   trace::Session session(begin, end);
-  const auto tool = trace::tool_command(settings.who.command, {session.channel(), !run.section.empty(), !run.functions.empty()});
+  const auto tool = trace::tool_command(settings.who.command,
+                                        {session.channel(), !run.section.empty(), !run.functions.empty()});
   const process::Fd nowhere = trace::message_sink();
   TargetOptions who = settings.who;
   who.descriptors = trace::descriptors(nowhere, !run.section.empty());
@@ -244,7 +245,8 @@ Recording record_modelled(const RecordSettings& settings) {
   if (run.made.status != 0) run.made.not_counted = trace::unexecuted(run.undecoded);
   if (!run.section.empty() && !run.section_seen)
     run.made.not_counted = "the program never began the section " + run.section;
-  if (auto never = trace::never_entered(run.functions); !never.empty()) run.made.not_counted = std::move(never);
+  if (auto never = trace::never_entered(run.functions); !never.empty())
+    run.made.not_counted = std::move(never);
   fill_report(run.made, session);
   return std::move(run.made);
 }

@@ -115,7 +115,8 @@ int execute_stat(const StatOptions& o) {
   if (!witnesses.models.empty())
     check_modelled(o);
   else if (o.sample > 0)
-    throw bad_input(fmt::format("--sample {}", o.sample), "limits what a model simulates", "add --witness model");
+    throw bad_input(fmt::format("--sample {}", o.sample), "limits what a model simulates",
+                    "add --witness model");
   else
     for (const auto& [option, value] :
          {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
@@ -135,7 +136,8 @@ int execute_stat(const StatOptions& o) {
     plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
     plan.notes = notes_of(plan, o.domain);
   }
-  const auto models = add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models, o.sample);
+  const auto models =
+      add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models, o.sample);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
   const std::string subject = subject_of(request, cpus);
@@ -181,8 +183,8 @@ command::Command stat_command() {
         .text("--from", o->from, "FUNCTION",
               "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
         .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
-        .number("--sample", o->sample, "N", "simulate one of N windows of accesses, and state the error (default: all)",
-                {2, 1'000'000})
+        .number("--sample", o->sample, "N",
+                "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

@@ -90,7 +90,8 @@ public:
     if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
     if (sections && !totals.section_seen)
       missing_ = "the program never began the section " + request_.section;
-    if (auto never = trace::never_entered(simulation.functions()); !never.empty()) missing_ = std::move(never);
+    if (auto never = trace::never_entered(simulation.functions()); !never.empty())
+      missing_ = std::move(never);
     if (totals.too_few_windows)
       unsampled_ = "a process has too few windows for an estimate: use a smaller --sample, or none";
     flag_ = session.incomplete();
@@ -147,8 +148,8 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
                                        const std::vector<std::string>& models, long sample) {
   std::vector<ModelledRows> all;
   for (const std::string& witness : models) {
-    ModelledRows& rows =
-        all.emplace_back(ModelledRows{sampled_name(witness, sample), machine_of(witness), plan.rows.size(), 0});
+    ModelledRows& rows = all.emplace_back(
+        ModelledRows{sampled_name(witness, sample), machine_of(witness), plan.rows.size(), 0});
     std::vector<std::string> names;
     for (const Item& item : items)
       names.push_back(item.name);

@@ -39,10 +39,13 @@ std::string format_share(double share) {
   return share < 1 ? fmt::format("{:.1f} %", 100 * share) : std::string();
 }
 
-/// "sampled 3.1 % of the accesses, error 1200", of one that is simulated in part.
+/// "sampled 3.1 %: +- 1200", of one that is simulated in part.
 std::string sampled_text(const stat::Summary& s) {
   const auto flag = std::ranges::find_if(s.flags, is_sampled);
-  return flag == s.flags.end() ? std::string() : *flag;
+  if (flag == s.flags.end()) return {};
+  constexpr std::string_view between = " of the accesses, error ";
+  const auto at = flag->find(between);
+  return at == flag->npos ? *flag : flag->substr(0, at) + ": +- " + flag->substr(at + between.size());
 }
 
 /// Whether a row of this name is refused as well.
@@ -132,7 +135,8 @@ command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
     const auto counted = format_share(s.share);
     std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
-                                   unit.name, show_deviation(s), counted.empty() ? sampled_text(s) : "counted " + counted};
+                                   unit.name, show_deviation(s),
+                                   counted.empty() ? sampled_text(s) : "counted " + counted};
     if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness);
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));

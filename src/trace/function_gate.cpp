@@ -50,7 +50,8 @@ std::string linker_of(const std::string& file) {
   return {};
 }
 
-/// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a script.
+/// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a
+/// script.
 std::vector<symbol::Module> modules_of(const std::string& file) {
   std::vector<symbol::Module> all;
   if (auto program = open_module(file))
@@ -67,16 +68,19 @@ std::vector<symbol::Module> modules_of(const std::string& file) {
   return all;
 }
 
-void demand_function(const std::vector<symbol::Module>& modules, const std::string& option, const std::string& name) {
-  if (name.empty() ||
-      std::ranges::any_of(modules, [&](const symbol::Module& module) { return !module.functions(name).empty(); }))
+void demand_function(const std::vector<symbol::Module>& modules, const std::string& option,
+                     const std::string& name) {
+  if (name.empty() || std::ranges::any_of(modules, [&](const symbol::Module& module) {
+        return !module.functions(name).empty();
+      }))
     return;
   std::vector<std::string> names;
   for (const symbol::Named& function : modules.front().functions("*"))
     names.push_back(function.name.substr(0, function.name.find('(')));
-  throw bad_input(option + " " + name, "neither the program nor its libraries have such a function",
-                  base::did_you_mean(name, names,
-                                     "compile it without -s, and with __attribute__((noinline)) if it is small"));
+  throw bad_input(
+      option + " " + name, "neither the program nor its libraries have such a function",
+      base::did_you_mean(name, names,
+                         "compile it without -s, and with __attribute__((noinline)) if it is small"));
 }
 
 } // namespace
@@ -87,7 +91,8 @@ std::optional<FunctionGate> gate_of(const Blocks& blocks, FunctionRange& range) 
 }
 
 std::string never_entered(const FunctionRange& range) {
-  return range.from.empty() || range.begun ? std::string() : "the program never entered the function " + range.from;
+  return range.from.empty() || range.begun ? std::string()
+                                           : "the program never entered the function " + range.from;
 }
 
 void demand_functions(const std::vector<std::string>& command, const FunctionRange& range) {

@@ -18,7 +18,7 @@ namespace recount::trace {
 struct FunctionRange {
   std::string from = {}; ///< from each entry of this function on; empty: from the start
   std::string to = {};   ///< to each entry of this one; empty: until the first one returns
-  bool begun = false; ///< `from` has been entered
+  bool begun = false;    ///< `from` has been entered
   [[nodiscard]] bool empty() const { return from.empty() && to.empty(); }
 };
 
@@ -28,13 +28,14 @@ class FunctionGate;
 /// Why nothing was simulated, after the run; empty: `from` was entered, or is not asked for.
 [[nodiscard]] std::string never_entered(const FunctionRange& range);
 
-/// Throws recount::Error (bad_input) for a function that neither the program nor its libraries have, with near names.
-/// Scripts are not looked into.
+/// Throws recount::Error (bad_input) for a function that neither the program nor its libraries have, with
+/// near names. Scripts are not looked into.
 void demand_functions(const std::vector<std::string>& command, const FunctionRange& range);
 
-/// Follows the calls of one process. Valgrind must end blocks at every branch (ToolOptions::exact). A function is
-/// left as soon as its frame is gone, by a return or otherwise (longjmp(3), exceptions): where calls store the return
-/// address, that is seen at the next call, return, or jump to where a call has returned, as that of longjmp(3).
+/// Follows the calls of one process. Valgrind must end blocks at every branch (ToolOptions::exact). A
+/// function is left as soon as its frame is gone, by a return or otherwise (longjmp(3), exceptions): where
+/// calls store the return address, that is seen at the next call, return, or jump to where a call has
+/// returned, as that of longjmp(3).
 class FunctionGate {
 public:
   FunctionGate(const Blocks& blocks, FunctionRange& range);

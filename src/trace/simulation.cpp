@@ -26,9 +26,10 @@ Simulation::Values Simulation::values() const {
     sum.sampling = totals_.sampling;
   }
   Values made{model::metrics(sum), model::sampling_errors(sum)};
-  for (const auto& [name, value] : {std::pair("PAPI_LD_INS", totals_.loads), std::pair("PAPI_SR_INS", totals_.stores),
-                                    std::pair("PAPI_LST_INS", totals_.loads + totals_.stores),
-                                    std::pair("PAPI_TOT_INS", totals_.instructions)}) {
+  for (const auto& [name, value] :
+       {std::pair("PAPI_LD_INS", totals_.loads), std::pair("PAPI_SR_INS", totals_.stores),
+        std::pair("PAPI_LST_INS", totals_.loads + totals_.stores),
+        std::pair("PAPI_TOT_INS", totals_.instructions)}) {
     made.values[name] = value;
     made.errors.erase(name);
   }

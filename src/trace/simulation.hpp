@@ -18,7 +18,7 @@ namespace recount::trace {
 /// What all processes of a run add up to.
 struct Totals {
   Totals(const model::MachineDescription& machine, bool sampled);
-  model::Hierarchy caches; ///< nothing is simulated in it: the sum of counts
+  model::Hierarchy caches;                              ///< nothing is simulated in it: the sum of counts
   std::int64_t instructions = 0, loads = 0, stores = 0; ///< also those that are not simulated
   std::optional<model::Sampling> sampling;              ///< where not everything is
   bool too_few_windows = false;                         ///< in some process
@@ -32,7 +32,8 @@ class Simulated {
 public:
   /// `section`: the only one that is simulated; empty: everything.
   /// `every`: of windows, see WindowSampler.
-  Simulated(const model::MachineDescription& machine, const std::string& section, std::int64_t every, Totals& totals)
+  Simulated(const model::MachineDescription& machine, const std::string& section, std::int64_t every,
+            Totals& totals)
       : caches_(machine), gate_(section), sampler_(every, caches_), totals_(&totals) {}
 
   void block(const Blocks::Block& block) {
@@ -81,7 +82,8 @@ public:
         totals_(machine, every > 0) {}
   [[nodiscard]] std::unique_ptr<Reader> begin() {
     return std::make_unique<Decoder<Simulated>>(
-        blocks_, std::make_unique<Simulated>(machine_, section_, every_, totals_), gate_of(blocks_, functions_));
+        blocks_, std::make_unique<Simulated>(machine_, section_, every_, totals_),
+        gate_of(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
   /// Metrics of all processes, and the errors of those that are sampled. After the Session has finished.

@@ -23,7 +23,8 @@ void WindowSampler::skip(std::int64_t accesses) {
 
 void WindowSampler::begin_period(const model::Hierarchy&) {
   const std::int64_t free = (every_ - 1 - warm_) * window;
-  const auto before = static_cast<std::int64_t>(base::random_below(random_, static_cast<std::uint64_t>(free) + 1));
+  const auto before =
+      static_cast<std::int64_t>(base::random_below(random_, static_cast<std::uint64_t>(free) + 1));
   after_ = free - before;
   skip(before);
 }

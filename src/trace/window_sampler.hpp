@@ -9,9 +9,9 @@
 
 namespace recount::trace {
 
-/// The first windows are simulated completely. Of every `every` windows after them one is counted, at a random place,
-/// from empty caches that the windows before it warm up. The windows are dealt out to model::Sampling::samples
-/// estimates in turn.
+/// The first windows are simulated completely. Of every `every` windows after them one is counted, at a
+/// random place, from empty caches that the windows before it warm up. The windows are dealt out to
+/// model::Sampling::samples estimates in turn.
 class WindowSampler {
 public:
   static constexpr std::int64_t window = model::SampledReplay::least_window,
@@ -41,8 +41,8 @@ private:
 
   std::int64_t every_, warm_;
   Phase phase_ = Phase::complete;
-  std::int64_t left_ = complete; ///< accesses of the phase
-  std::int64_t after_ = 0;       ///< accesses to skip after the counted window
+  std::int64_t left_ = complete;  ///< accesses of the phase
+  std::int64_t after_ = 0;        ///< accesses to skip after the counted window
   std::int64_t taken_ = complete; ///< accesses before and within the phase
   std::uint64_t random_;
   model::Counts none_, whole_, before_;
