@@ -28,4 +28,7 @@ struct Sampling {
   double uneven = 0;
 };
 
+/// Adds what was counted between two moments, times a factor.
+void add_scaled(Counts& sum, const Counts& later, const Counts& earlier, double factor);
+
 } // namespace recount::model

@@ -5,6 +5,7 @@
 #include "profile/data_objects.hpp"
 #include "profile/recording.hpp"
 #include "trace/blocks.hpp"
+#include "trace/function_gate.hpp"
 #include "trace/miss_kinds.hpp"
 #include "trace/miss_metric.hpp"
 #include "trace/reader.hpp"
@@ -30,6 +31,7 @@ struct AttributedRun {
   bool objects = false;
   bool section_seen = false;
   std::optional<trace::Undecoded> undecoded = {};
+  trace::FunctionRange functions = {};
 };
 
 /// One process: counts each metric by the instruction whose access changed it.

@@ -28,7 +28,7 @@ namespace {
 
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
-  std::string folded, debug_path, output, plot, export_to, section;
+  std::string folded, debug_path, output, plot, export_to, section, from, to;
   long cpu = -1, top = 15, frames = 0;
   bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
@@ -95,8 +95,12 @@ profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<p
   settings.who = target_options(o);
   settings.section = o.section;
   settings.objects = objects_wanted(o, ways, settings.events);
-  if (!o.section.empty() && !are_modelled(settings.events))
-    throw bad_input("--section " + o.section, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
+  settings.from = o.from;
+  settings.to = o.to;
+  for (const auto& [option, value] :
+       {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
+    if (!value.empty() && !are_modelled(settings.events))
+      throw bad_input(option + value, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -219,6 +223,9 @@ command::Command profile_command() {
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
+        .text("--from", o->from, "FUNCTION",
+              "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
+        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
         .flag("--kinds", o->kinds,
               "with one modelled event: also compulsory, capacity and conflict misses, and what would help")
         .list("--function", o->functions, "LIST",

@@ -113,22 +113,27 @@ Recording record_modelled(const RecordSettings& settings) {
                     "simulates a command from its start: neither -p nor --cpu",
                     "recount profile -e model:PAPI_L1_DCM -- COMMAND");
   static_cast<void>(trace::tool_command(settings.who.command, {})); // refused before anything is executed
+  trace::demand_functions(settings.who.command, {settings.from, settings.to});
   AttributedRun run = run_of(settings);
   run.section = settings.section;
   run.objects = settings.objects;
+  run.functions = {settings.from, settings.to};
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     Name exec;
     exec.pid = exec.tid = pid;
     exec.exec = true;
     run.made.places.add(exec);
-    return std::make_unique<Process>(run.blocks, std::make_unique<Attributed>(run, pid));
+    return std::make_unique<Process>(run.blocks, std::make_unique<Attributed>(run, pid),
+                                     trace::gate_of(run.blocks, run.functions));
   };
   const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
   const auto started = std::chrono::steady_clock::now();
   const process::HeldSignals signals; // also of the session's thread
   trace::Session session(begin, end);
-  const auto tool =
-      trace::tool_command(settings.who.command, {session.channel(), !run.section.empty(), run.objects});
+  const auto tool = trace::tool_command(settings.who.command, {.channel = session.channel(),
+                                                               .sections = !run.section.empty(),
+                                                               .objects = run.objects,
+                                                               .exact = !run.functions.empty()});
   const process::Fd nowhere = trace::message_sink();
   TargetOptions who = settings.who;
   who.descriptors = trace::descriptors(nowhere, !run.section.empty());
@@ -142,6 +147,8 @@ Recording record_modelled(const RecordSettings& settings) {
   if (run.made.status != 0) run.made.not_counted = trace::unexecuted(run.undecoded);
   if (!run.section.empty() && !run.section_seen)
     run.made.not_counted = "the program never began the section " + run.section;
+  if (auto never = trace::never_entered(run.functions); !never.empty())
+    run.made.not_counted = std::move(never);
   fill_report(run.made, session);
   return std::move(run.made);
 }

@@ -24,8 +24,8 @@ namespace {
 
 struct StatOptions {
   std::vector<std::string> events, metrics, pids, cpus, witnesses, command;
-  std::string output, domain, export_to, section;
-  long repeat = 0, interval = 0; ///< repeat 0: not given
+  std::string output, domain, export_to, section, from, to;
+  long repeat = 0, interval = 0, sample = 0; ///< repeat 0: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
 };
 
@@ -48,6 +48,9 @@ stat::Request request_of(const StatOptions& o) {
   request.repeat = static_cast<int>(o.repeat > 0 ? o.repeat : 1);
   request.interval = std::chrono::milliseconds(o.interval);
   request.section = o.section;
+  request.from = o.from;
+  request.to = o.to;
+  request.sample = o.sample;
   return request;
 }
 
@@ -111,8 +114,14 @@ int execute_stat(const StatOptions& o) {
   const Witnesses witnesses = parse_witnesses(o.witnesses);
   if (!witnesses.models.empty())
     check_modelled(o);
-  else if (!o.section.empty())
-    throw bad_input("--section " + o.section, "limits what a model simulates", "add --witness model");
+  else if (o.sample > 0)
+    throw bad_input(fmt::format("--sample {}", o.sample), "limits what a model simulates",
+                    "add --witness model");
+  else
+    for (const auto& [option, value] :
+         {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
+      if (!value.empty())
+        throw bad_input(option + value, "limits what a model simulates", "add --witness model");
   if (o.compare) return execute_compare(o);
   const stat::Request request = request_of(o);
   command::check_outputs({.results = o.output, .json = o.json});
@@ -127,7 +136,8 @@ int execute_stat(const StatOptions& o) {
     plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
     plan.notes = notes_of(plan, o.domain);
   }
-  const auto models = add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models);
+  const auto models =
+      add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models, o.sample);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
   const std::string subject = subject_of(request, cpus);
@@ -170,6 +180,11 @@ command::Command stat_command() {
               "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: perf)")
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
+        .text("--from", o->from, "FUNCTION",
+              "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
+        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
+        .number("--sample", o->sample, "N",
+                "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")

@@ -55,8 +55,14 @@ model::MachineDescription machine_of(const std::string& witness) {
   model::MachineDescription machine = model::machine(witness::modelled_machine(witness));
   if (machine.sampled || !machine.family.empty())
     throw bad_input("--witness " + witness, "~sample and ~l1= are for kernels",
-                    "omit them; a program is simulated completely, on one machine");
+                    "omit them; --sample N samples a program");
   return machine;
+}
+
+/// Sampled values are labelled as those of kernels are: "model:i7-9700~sample".
+std::string sampled_name(const std::string& witness, long sample) {
+  if (sample == 0) return witness;
+  return (witness == "model" ? "model:host" : witness) + "~sample";
 }
 
 class ModelledRun {
@@ -67,21 +73,28 @@ public:
   process::Exit execute(int repetition, int& signal) {
     model::MachineDescription machine = of_.machine;
     if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
-    trace::Simulation simulation(machine, request_.section);
+    trace::Simulation simulation(machine, request_.section, {request_.from, request_.to}, request_.sample);
     trace::Session session([&](std::uint32_t) { return simulation.begin(); }, trace::Simulation::end);
-    const bool sections = !request_.section.empty();
-    const auto tool = trace::tool_command(request_.command, {session.channel(), sections});
+    const bool sections = !request_.section.empty(), functions = !simulation.functions().empty();
+    const auto tool = trace::tool_command(
+        request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});
     const process::Fd nowhere = trace::message_sink();
     process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
     Ticks none;
     const process::Exit exit = attend(child, signals_, signal, none);
     session.finish();
     const trace::Totals& totals = simulation.totals();
-    values_ = model::metrics(totals.caches);
-    values_[instructions] = totals.instructions;
+    values_ = simulation.values();
+    if (totals.sampling)
+      percent_ = 100 * static_cast<double>(totals.sampling->counted) /
+                 static_cast<double>(std::max<std::int64_t>(totals.sampling->accesses, 1));
     if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
     if (sections && !totals.section_seen)
       missing_ = "the program never began the section " + request_.section;
+    if (auto never = trace::never_entered(simulation.functions()); !never.empty())
+      missing_ = std::move(never);
+    if (totals.too_few_windows)
+      unsampled_ = "a process has too few windows for an estimate: use a smaller --sample, or none";
     flag_ = session.incomplete();
     return exit;
   }
@@ -91,10 +104,13 @@ public:
       result::Observation& row = rows[r];
       row.metric = plan.rows[r].name;
       row.witness = of_.witness;
-      const auto value = values_.find(row.metric);
+      const auto value = values_.values.find(row.metric);
+      const auto error = values_.errors.find(row.metric);
       row.reason = !plan.rows[r].refused.empty() ? plan.rows[r].refused : missing_;
-      if (!row.reason.empty() || value == values_.end()) continue;
+      if (row.reason.empty() && error != values_.errors.end()) row.reason = unsampled_;
+      if (!row.reason.empty() || value == values_.values.end()) continue;
       row.value = value->second;
+      if (error != values_.errors.end()) row.flags.push_back(result::sampled_flag(percent_, error->second));
       if (!flag_.empty()) row.flags.push_back(flag_);
     }
   }
@@ -103,8 +119,9 @@ private:
   const ModelledRows& of_;
   const Request& request_;
   const process::HeldSignals& signals_;
-  std::map<std::string, std::int64_t> values_;
-  std::string missing_, flag_;
+  trace::Simulation::Values values_;
+  double percent_ = 100;
+  std::string missing_, unsampled_, flag_;
 };
 
 } // namespace
@@ -129,15 +146,16 @@ Witnesses parse_witnesses(const std::vector<std::string>& lists) {
 }
 
 std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
-                                       const std::vector<std::string>& models) {
+                                       const std::vector<std::string>& models, long sample) {
   std::vector<ModelledRows> all;
   for (const std::string& witness : models) {
-    ModelledRows& rows = all.emplace_back(ModelledRows{witness, machine_of(witness), plan.rows.size(), 0});
+    ModelledRows& rows = all.emplace_back(
+        ModelledRows{sampled_name(witness, sample), machine_of(witness), plan.rows.size(), 0});
     std::vector<std::string> names;
     for (const Item& item : items)
       names.push_back(item.name);
     for (const std::string& name : names.empty() ? default_names(rows.machine) : names)
-      plan.rows.push_back(row_of(name, witness, rows.machine));
+      plan.rows.push_back(row_of(name, rows.witness, rows.machine));
     rows.count = plan.rows.size() - rows.first;
     names.clear();
     for (std::size_t r = rows.first; r < plan.rows.size(); ++r)
@@ -155,6 +173,7 @@ RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models
                        const Request& request, const Listener& listener) {
   RunResult all;
   static_cast<void>(trace::tool_command(request.command, {})); // refused before anything is executed
+  trace::demand_functions(request.command, {request.from, request.to});
   const process::HeldSignals signals;
   for (int number = 0; number < request.repeat && all.signal == 0; ++number) {
     Slice slice;

@@ -27,7 +27,7 @@ struct ModelledRows {
 /// Adds a row for each model and item, those without a value with their reason. Without items: what describes
 /// the accesses of a program. Throws Error as model::machine() does.
 [[nodiscard]] std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
-                                                     const std::vector<std::string>& models);
+                                                     const std::vector<std::string>& models, long sample);
 
 /// As run(), with one further execution of the command for each model and repetition, under the tool. Without
 /// `perf`, these alone. Throws Error as trace::tool_command() does.

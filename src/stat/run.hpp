@@ -22,6 +22,8 @@ struct Request {
   int repeat = 1;
   std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
   std::string section = {};              ///< a model simulates only this one; empty: everything
+  std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
+  long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
 };
 
 /// A time interval and its counts.

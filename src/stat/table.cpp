@@ -24,6 +24,10 @@ ShownUnit shown_unit(const std::string& unit, double value) {
   return value < mebi ? ShownUnit{"KiB", 1024} : ShownUnit{"MiB", mebi};
 }
 
+bool is_sampled(const std::string& flag) {
+  return flag.starts_with("sampled ");
+}
+
 std::string show_deviation(const stat::Summary& s) {
   if (!s.deviation) return {};
   if (*s.mean == 0) return fmt::format("+- {:.3g}", *s.deviation);
@@ -33,6 +37,15 @@ std::string show_deviation(const stat::Summary& s) {
 /// "57.1 %" of the time, for multiplexed events.
 std::string format_share(double share) {
   return share < 1 ? fmt::format("{:.1f} %", 100 * share) : std::string();
+}
+
+/// "sampled 3.1 %: +- 1200", of one that is simulated in part.
+std::string sampled_text(const stat::Summary& s) {
+  const auto flag = std::ranges::find_if(s.flags, is_sampled);
+  if (flag == s.flags.end()) return {};
+  constexpr std::string_view between = " of the accesses, error ";
+  const auto at = flag->find(between);
+  return at == flag->npos ? *flag : flag->substr(0, at) + ": +- " + flag->substr(at + between.size());
 }
 
 /// Whether a row of this name is refused as well.
@@ -122,7 +135,8 @@ command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
     const auto counted = format_share(s.share);
     std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
-                                   unit.name, show_deviation(s), counted.empty() ? "" : "counted " + counted};
+                                   unit.name, show_deviation(s),
+                                   counted.empty() ? sampled_text(s) : "counted " + counted};
     if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness);
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));
@@ -142,7 +156,7 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
     for (const std::string& flag : s.flags)
-      note(flags, flag, row.name);
+      if (!is_sampled(flag)) note(flags, flag, row.name);
     if (!row.refused.empty() && row.refused_by != row.name && refused(plan, row.refused_by))
       continue; // printed for the event itself
     if (!row.refused.empty()) fixes.insert(command::fix_of(row.refused));

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "trace/blocks.hpp"
+#include "trace/function_gate.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,11 +29,25 @@ namespace recount::trace {
 template <class Sink>
 class Decoder : public Reader {
 public:
-  Decoder(Blocks& blocks, std::unique_ptr<Sink> sink) : blocks_(blocks), sink_(std::move(sink)) {}
+  /// `gate`: the sink gets what is executed while it is open; none: everything.
+  Decoder(Blocks& blocks, std::unique_ptr<Sink> sink, std::optional<FunctionGate> gate = {})
+      : blocks_(blocks), sink_(std::move(sink)), gate_(std::move(gate)) {}
 
   [[nodiscard]] bool take(std::span<const std::uint64_t> words) override {
+    return gate_ ? take_words<true>(words) : take_words<false>(words);
+  }
+  [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
+    return std::make_unique<Decoder>(blocks_, sink_->forked(pid),
+                                     gate_ ? std::optional(gate_->forked()) : std::nullopt);
+  }
+  [[nodiscard]] Sink& sink() { return *sink_; }
+
+private:
+  template <bool gated>
+  [[nodiscard]] bool take_words(std::span<const std::uint64_t> words) {
     static constexpr Blocks::Access none = 0;
     const Blocks::Access* access = &none;
+    std::uint64_t instructions = 0; ///< of the block under way
     const Blocks::Access* all = blocks_.all();
     Sink& sink = *sink_;
     const std::uint64_t* at = words.data();
@@ -42,6 +58,10 @@ public:
         const Blocks::Access what = *access;
         if (what == 0) return false;
         const auto number = static_cast<std::uint32_t>(access++ - all);
+        if constexpr (gated) {
+          gate_->access(word);
+          if (!gate_->open()) continue;
+        }
         if (what & Blocks::store)
           sink.template access<true>(word, what & Blocks::bytes, number);
         else
@@ -53,35 +73,42 @@ public:
         const Blocks::Block* const block = blocks_.find(RT_PAYLOAD(word));
         if (!block) return false;
         access = all + block->access;
-        sink.block(*block);
+        instructions = block->instructions;
+        if constexpr (gated) gate_->block(*block);
+        if (!gated || gate_->open()) sink.block(*block);
         break;
       }
-      case RT_EXIT: sink.left(static_cast<unsigned>(RT_LENGTH(word))); break;
+      case RT_EXIT:
+        if (RT_LENGTH(word) == 0 || RT_LENGTH(word) > instructions) return false;
+        if constexpr (gated) gate_->left(static_cast<unsigned>(RT_LENGTH(word)));
+        if (!gated || gate_->open()) sink.left(static_cast<unsigned>(RT_LENGTH(word)));
+        break;
       case RT_SKIPPED:
         if (*access++ == 0) return false;
         break;
-      case RT_THREAD: sink.thread(RT_PAYLOAD(word)); break;
+      case RT_THREAD:
+        if constexpr (gated) gate_->thread(RT_PAYLOAD(word));
+        sink.thread(RT_PAYLOAD(word));
+        break;
       default: {
         const std::size_t length = RT_LENGTH(word);
         if (length > static_cast<std::size_t>(end - at) || !record(RT_KIND(word), {at, length})) return false;
         at += length;
         access = &none;
+        instructions = 0;
         all = blocks_.all();
       }
       }
     }
     return true;
   }
-
-  [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
-    return std::make_unique<Decoder>(blocks_, sink_->forked(pid));
-  }
-  [[nodiscard]] Sink& sink() { return *sink_; }
-
-private:
   static std::string_view text(std::span<const std::uint64_t> words) {
     const auto* const begin = reinterpret_cast<const char*>(words.data());
     return {begin, ::strnlen(begin, words.size() * sizeof words[0])};
+  }
+  void module(const Module& module) {
+    if (gate_) gate_->module(module);
+    sink_->module(module);
   }
   /// The words are copied first: the program can change them at any time.
   bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {
@@ -89,7 +116,7 @@ private:
     const std::span<const std::uint64_t> words = copy_;
     if (kind == RT_DEFINE) return blocks_.define(words);
     if (kind == RT_MODULE && words.size() > 3)
-      sink_->module({words[0], words[1], words[2], std::string(text(words.subspan(3)))});
+      module({words[0], words[1], words[2], std::string(text(words.subspan(3)))});
     else if (kind == RT_UNDECODED && words.size() == 3)
       sink_->undecoded(Undecoded(words));
     else if (kind == RT_SECTION && !words.empty())
@@ -103,6 +130,7 @@ private:
 
   Blocks& blocks_;
   std::unique_ptr<Sink> sink_;
+  std::optional<FunctionGate> gate_;
   std::vector<std::uint64_t> copy_;
 };
 

@@ -86,7 +86,7 @@ ExecutedCounts Executed::sum(bool environment) const {
       if (instruction.stores && !repeated) sum.stores += executions;
       if ((instruction.loads || instruction.stores) && !repeated) sum.transfers += executions;
       if (instruction.flow == RT_CONDITIONAL) sum.conditional += executions;
-      if (instruction.flow == RT_BRANCH) sum.unconditional += executions;
+      if (instruction.flow >= RT_JUMP && instruction.flow <= RT_RETURN) sum.unconditional += executions;
       if (instruction.flow == RT_SYSTEM) sum.system_calls += executions;
       sum.taken += count.taken;
       executions -= count.left;

@@ -51,9 +51,11 @@ enum { /* bits 56 to 63 */
 enum {
   RT_PLAIN = 0,
   RT_CONDITIONAL = 1, /* a conditional branch */
-  RT_BRANCH = 2,      /* any other: jump, call, return */
-  RT_SYSTEM = 3,      /* a system call */
-  RT_REPEATED = 4     /* executed as an instruction for each element, such as `rep movsb` */
+  RT_JUMP = 2,
+  RT_CALL = 3,
+  RT_RETURN = 4,
+  RT_SYSTEM = 5,      /* a system call */
+  RT_REPEATED = 6     /* executed as an instruction for each element, such as `rep movsb` */
 };
 /* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. */
 #define RT_ACCESS(instruction, guarded, store, bytes) \

@@ -4,9 +4,11 @@
 #include "model/hierarchy.hpp"
 #include "trace/decoder.hpp"
 #include "trace/section_gate.hpp"
+#include "trace/window_sampler.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +17,11 @@ namespace recount::trace {
 
 /// What all processes of a run add up to.
 struct Totals {
-  explicit Totals(const model::MachineDescription& machine) : caches(machine) {}
-  model::Hierarchy caches; ///< nothing is simulated in it: the sum of counts
-  std::int64_t instructions = 0;
+  Totals(const model::MachineDescription& machine, bool sampled);
+  model::Hierarchy caches;                              ///< nothing is simulated in it: the sum of counts
+  std::int64_t instructions = 0, loads = 0, stores = 0; ///< also those that are not simulated
+  std::optional<model::Sampling> sampling;              ///< where not everything is
+  bool too_few_windows = false;                         ///< in some process
   int processes = 0, threads = 0;
   bool section_seen = false;
   std::optional<Undecoded> undecoded; ///< the last instruction that Valgrind could not execute
@@ -27,8 +31,10 @@ struct Totals {
 class Simulated {
 public:
   /// `section`: the only one that is simulated; empty: everything.
-  Simulated(const model::MachineDescription& machine, const std::string& section, Totals& totals)
-      : caches_(machine), gate_(section), totals_(&totals) {}
+  /// `every`: of windows, see WindowSampler.
+  Simulated(const model::MachineDescription& machine, const std::string& section, std::int64_t every,
+            Totals& totals)
+      : caches_(machine), gate_(section), sampler_(every, caches_), totals_(&totals) {}
 
   void block(const Blocks::Block& block) {
     executing_ = gate_.open() ? block.instructions : 0;
@@ -40,6 +46,8 @@ public:
   template <bool store>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
     if (!gate_.open()) return;
+    ++(store ? stores_ : loads_);
+    if (sampler_.active() && !sampler_.take(caches_)) return;
     if constexpr (store)
       caches_.store(address, bytes);
     else
@@ -56,26 +64,42 @@ public:
 private:
   model::Hierarchy caches_;
   SectionGate gate_;
+  WindowSampler sampler_;
   Totals* totals_;
-  std::int64_t instructions_ = 0, executing_ = 0;
+  std::int64_t instructions_ = 0, executing_ = 0, loads_ = 0, stores_ = 0;
   int threads_ = 0;
 };
 
 /// Simulates every process of a run; outlives its Session.
 class Simulation {
 public:
-  Simulation(const model::MachineDescription& machine, std::string section)
-      : machine_(machine), section_(std::move(section)), totals_(machine) {}
+  Simulation(const model::MachineDescription& machine, std::string section, FunctionRange functions,
+             std::int64_t every = 0)
+      : machine_(machine),
+        section_(std::move(section)),
+        functions_(std::move(functions)),
+        every_(every),
+        totals_(machine, every > 0) {}
   [[nodiscard]] std::unique_ptr<Reader> begin() {
-    return std::make_unique<Decoder<Simulated>>(blocks_,
-                                                std::make_unique<Simulated>(machine_, section_, totals_));
+    return std::make_unique<Decoder<Simulated>>(
+        blocks_, std::make_unique<Simulated>(machine_, section_, every_, totals_),
+        gate_of(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
+  /// Metrics of all processes, and the errors of those that are sampled. After the Session has finished.
+  struct Values {
+    std::map<std::string, std::int64_t> values;
+    std::map<std::string, double> errors;
+  };
+  [[nodiscard]] Values values() const;
   [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] const FunctionRange& functions() const { return functions_; }
 
 private:
   model::MachineDescription machine_;
   std::string section_;
+  FunctionRange functions_;
+  std::int64_t every_;
   Totals totals_;
   Blocks blocks_;
 };

@@ -94,6 +94,47 @@ SOURCES = {
           }
           return 0;
         }''',
+    # Functions that each store to lines of their own: work() two times 1024, of which once below three recursions;
+    # jump() leaves by longjmp(3) after 256; never() is not called; between first() and second(), 512.
+    'functions': '''
+        #include <setjmp.h>
+        static char lines[8][1 << 16];
+        static jmp_buf out;
+        static void store(int which, int count) {
+          for (int i = 0; i < count; i++) ((volatile char*)lines[which])[i * 64] = 1;
+        }
+        __attribute__((noinline)) void work(int depth) {
+          if (depth > 0) work(depth - 1);
+          else store(0, 1024);
+          __asm__ volatile("");
+        }
+        __attribute__((noinline)) void jump(void) {
+          store(1, 256);
+          longjmp(out, 1);
+        }
+        __attribute__((noinline)) void never(void) { store(2, 1024); }
+        __attribute__((noinline)) void first(void) { store(3, 64); }
+        __attribute__((noinline)) void second(void) { store(4, 64); }
+        __attribute__((noinline)) void last(void) { work(0); }
+        int main(int argc, char** argv) {
+          store(5, 1024);
+          work(0);
+          store(5, 1024);
+          work(3);
+          store(6, 1024);
+          if (setjmp(out) == 0) jump();
+          store(7, 1024);
+          for (int i = 0; i < 2; i++) {
+            first();
+            store(5, 512);
+            second();
+            store(6, 1024);
+          }
+          if (argc > 1) never();
+          last();
+          store(7, 1024);
+          return 0;
+        }''',
     # A file, mapped and read.
     'map': '''
         #include <fcntl.h>

@@ -23,7 +23,7 @@ class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
-        programs.build(cls.folder, 'transpose', 'fork', 'section', 'pages', 'product')
+        programs.build(cls.folder, 'transpose', 'fork', 'section', 'functions', 'pages', 'product')
         programs.SOURCES['longer'] = programs.SOURCES['product'].replace('k * n + j', 'k * (n + 8) + j').replace('8L * n * n', '8L * n * (n + 8)')
         programs.build(cls.folder, 'longer')
 
@@ -184,6 +184,13 @@ class Profiled(unittest.TestCase):
         misses = {row['function']: row['events'][name]['weight'] for row in told['by_function']}
         self.assertAlmostEqual(misses['store'] / (2 * 16384), 1, delta=0.01)
         self.assertLess(told['events'][0]['counted'], 1.02 * 2 * 16384)
+
+    def test_from_function(self):
+        told, _ = self.profile('./functions', options=['--by', 'function', '--from', 'work'])
+        self.assertTrue(1024 <= told['events'][0]['counted'] <= 3 * 1024 + 50, told['events'])
+        self.assertLessEqual({row['function'] for row in told['by_function']}, {'work', 'store'})
+        told, done = self.profile('./functions', options=['--by', 'function', '--from', 'never'])
+        self.assertIn('never entered the function never', json.dumps(told))
 
     def test_refused(self):
         for events, why in (('PAPI_LD_INS', 'changes with accesses that hit'), ('PAPI_L7_DCM', 'has no such metric')):

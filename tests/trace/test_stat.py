@@ -105,6 +105,70 @@ class Traced(unittest.TestCase):
         self.assertIsNone(none['PAPI_L1_DCM'])
         self.assertIn('never began', told['metrics'][0]['reason'])
 
+    def functions(self, *options, command=('./functions',)):
+        values, told, _ = self.values(*command, events='PAPI_SR_INS', options=options)
+        return values['PAPI_SR_INS'], told
+
+    def test_from_function(self):
+        work, _ = self.functions('--from', 'work')  # main twice, last by a jump; each call stores a return address
+        self.assertTrue(3 * 1024 <= work <= 3 * 1024 + 20, work)
+        jump, _ = self.functions('--from', 'jump')
+        self.assertTrue(256 <= jump <= 256 + 300, jump)  # longjmp(3), the dynamic linker that finds it, and no more
+        both, _ = self.functions('--from', 'first', '--to', 'second')
+        self.assertTrue(2 * (64 + 512) <= both <= 2 * (64 + 512) + 20, both)
+        whole, _ = self.functions()
+        before, _ = self.functions('--to', 'work')
+        self.assertTrue(1024 <= before <= whole - 9 * 1024, (before, whole))
+        last, _ = self.functions('--from', 'last')
+        self.assertTrue(1024 <= last <= 1024 + 10, last)
+
+    def test_from_function_of_each_thread_and_process(self):
+        threads, _ = self.functions('--from', 'run', command=('./thread',))
+        self.assertTrue(65536 <= threads <= 65536 + 20, threads)
+        forks, _ = self.functions('--from', 'main', command=('./fork', '3'))  # the children go on within it
+        self.assertTrue(3 * 65536 <= forks <= 3 * 65536 + 6000, forks)
+
+    def test_functions_that_are_not_entered(self):
+        never, told = self.functions('--from', 'never')
+        self.assertIsNone(never)
+        self.assertIn('never entered the function never', told['metrics'][0]['reason'])
+        done = self.run_stat('./functions', options=['--from', 'wrok'])
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr.decode(), 'wrok.*have such a function\n +fix: did you mean work')
+        done = self.run_stat('./functions', options=['--to', 'malloc'])  # of a library
+        self.assertEqual(done.returncode, 0)
+        done = subprocess.run([RECOUNT, 'stat', '--from', 'work', '--', './functions'], cwd=self.folder, capture_output=True)
+        self.assertIn(b'add --witness model', done.stderr)
+
+    def test_sampled(self):
+        events = 'PAPI_L1_DCM,PAPI_L2_DCM,PAPI_LST_INS,PAPI_TOT_INS,PAPI_TLB_DM'
+        exact, _, _ = self.values('./product', '300', events=events, machine='i7-9700')
+        sampled, told, _ = self.values('./product', '300', events=events, machine='i7-9700', options=['--sample', '8', '--export', 'sampled.csv'])
+        for row in told['metrics']:
+            self.assertEqual(row['witness'], 'model:i7-9700~sample')
+            flags = ' '.join(row.get('flags', ()))
+            if row['name'] in ('PAPI_LST_INS', 'PAPI_TOT_INS'):
+                self.assertEqual((flags, row['mean']), ('', exact[row['name']]))
+                continue
+            percent, error = map(float, re.search(r'sampled ([\d.]+) % of the accesses, error (\d+)', flags).groups())
+            self.assertTrue(10 < percent < 40, flags)
+            self.assertLessEqual(abs(row['mean'] - exact[row['name']]), error, (row, exact))
+            self.assertNotEqual(row['mean'], exact[row['name']])
+            if row['name'] == 'PAPI_L1_DCM':
+                self.assertLess(error, 0.1 * row['mean'])
+        self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,model:i7-9700~sample,.*sampled [\d.]+ %: \+- \d+')
+        text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample', '8', '--', './product', '300'],
+                              cwd=self.folder, capture_output=True, text=True, env={**os.environ, 'COLUMNS': '160'}).stderr
+        self.assertRegex(text, r'PAPI_L1_DCM +model:i7-9700~no-tlb~sample +[\d,]+ +sampled [\d.]+ %: \+- \d+')
+
+    def test_sampled_short_programs(self):
+        exact, _, _ = self.values('./map', '/dev/null', events='PAPI_L1_DCM')
+        short, told, _ = self.values('./section', options=['--sample', '100'])
+        self.assertIn('error 0', ' '.join(told['metrics'][0]['flags']))  # simulated completely
+        few, told, _ = self.values('./product', '200', options=['--sample', '1000'])
+        self.assertIsNone(few['PAPI_L1_DCM'])
+        self.assertIn('too few windows', told['metrics'][0]['reason'])
+
     # Behaviour.
 
     def test_status_streams_and_exec(self):

@@ -15,7 +15,8 @@ static Bool is_prefix(UChar byte) {
 
 static UInt flow_of_group_5(UChar modrm) {
   const UInt operation = modrm >> 3 & 7;
-  return operation >= 2 && operation <= 5 ? RT_BRANCH : RT_PLAIN; /* call, jmp */
+  if (operation == 2 || operation == 3) return RT_CALL;
+  return operation == 4 || operation == 5 ? RT_JUMP : RT_PLAIN;
 }
 
 UInt rt_flow_of(const UChar* code, UInt bytes) {
@@ -31,7 +32,9 @@ UInt rt_flow_of(const UChar* code, UInt bytes) {
   if (repeated && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf))) return RT_REPEATED;
   if (opcode == 0xff) return flow_of_group_5(next);
   switch (opcode) {
-  case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xcf: case 0xe8: case 0xe9: case 0xeb: return RT_BRANCH;
+  case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xcf: return RT_RETURN;
+  case 0xe8: return RT_CALL;
+  case 0xe9: case 0xeb: return RT_JUMP;
   default: return RT_PLAIN;
   }
 }
@@ -42,7 +45,11 @@ UInt rt_flow_of(const UChar* code, UInt bytes) {
   const UInt word = code[0] | code[1] << 8 | code[2] << 16 | (UInt)code[3] << 24;
   const Bool conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000;
   if (conditional) return RT_CONDITIONAL;
-  if ((word & 0x7c000000) == 0x14000000 || (word & 0xfe000000) == 0xd6000000) return RT_BRANCH;
+  if ((word & 0x7c000000) == 0x14000000) return word >> 31 ? RT_CALL : RT_JUMP;
+  if ((word & 0xfe000000) == 0xd6000000) { /* BR, BLR, RET and their forms with authentication */
+    const UInt operation = word >> 21 & 3;
+    return operation == 0 ? RT_JUMP : operation == 1 ? RT_CALL : RT_RETURN;
+  }
   return (word & 0xffe0001f) == 0xd4000001 ? RT_SYSTEM : RT_PLAIN;
 }
 #endif
