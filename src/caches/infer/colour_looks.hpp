@@ -177,12 +177,11 @@ protected:
     const std::int64_t in_page = task_.page / task_.line / task_.lines, // such sets of lines in a page
         wrap = std::min(in_page, static_cast<std::int64_t>(count / aside_.size()));
     if (wrap < 2) return fitting_.at(count, step_, most_rise * step_);
-    const std::int64_t shift = task_.apart == task_.line ? task_.lines * task_.line : task_.line;
     for (int& looks = controls_[FittingTimes::step_of(count)]; looks < looks_at_control; ++looks) {
       Pages all = pages;
       all.insert(all.end(), aside_.begin(), aside_.end());
       shuffle_pages(all, random_);
-      fitting_.add(count, sampler_.glance(places_of_whole_pages(all, task_, random_, shift, wrap), false));
+      fitting_.add(count, sampler_.glance(places_of_whole_pages(all, task_, random_, shift_of(task_), wrap), false));
     }
     return fitting_.at(count, step_, std::numeric_limits<double>::infinity());
   }

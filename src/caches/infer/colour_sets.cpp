@@ -230,6 +230,10 @@ std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>
   return all;
 }
 
+std::int64_t shift_of(const ColourTask& task) {
+  return task.apart == task.line ? task.lines * task.line : task.line;
+}
+
 void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task,
                              const std::vector<std::int64_t>& spare) {
   ColourMeasurement(sampler, colours, task, spare).run();

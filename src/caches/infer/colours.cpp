@@ -47,16 +47,19 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     task.lines = lines;
     task.apart = apart;
   };
+  const auto time_of_pages = [&](std::int64_t count, std::int64_t shift = 0, std::int64_t wrap = 1) {
+    Pages pages(static_cast<std::size_t>(count));
+    std::iota(pages.begin(), pages.end(), std::int64_t{0});
+    double least = std::numeric_limits<double>::infinity();
+    for (int look = 0; look < looks_at_lines; ++look)
+      least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random, shift, wrap)));
+    return least;
+  };
+  // The fewer lines of a page are visited, the more translation adds to each. The same pages with their lines
+  // in several times as many sets take that, too.
   const auto rise_at = [&](std::int64_t many) {
-    const auto time_of_pages = [&](std::int64_t count) {
-      Pages pages(static_cast<std::size_t>(count));
-      std::iota(pages.begin(), pages.end(), std::int64_t{0});
-      double least = std::numeric_limits<double>::infinity();
-      for (int look = 0; look < looks_at_lines; ++look)
-        least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random)));
-      return least;
-    };
-    return time_of_pages(many) - time_of_pages(few);
+    const std::int64_t wrap = std::min(all_lines / task.lines, many / few);
+    return time_of_pages(many) - (wrap < 2 ? time_of_pages(few) : time_of_pages(many, shift_of(task), wrap));
   };
   choose(all_lines, task.line);
   // So many pages that some sets overflow and others do not: with half as many, nearly none would.
