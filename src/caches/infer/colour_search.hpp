@@ -45,11 +45,14 @@ public:
     if (3 * dropped_ > static_cast<int>(found_.size())) throw Unknown{"noise mixed pages of several colours"};
     if (found_.empty())
       throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
-    const std::int64_t tried = task_.pages - std::ssize(aside_);
-    return {task_.offset, tried,      std::ssize(rest) + std::ssize(sample_),
-            {},           found_,     members_,
-            task_.whole,  readings_,  incomplete,
-            task_.sample, in_sample()};
+    PageColours colours = found_colours();
+    colours.pages = task_.pages - std::ssize(aside_);
+    colours.left_over = std::ssize(rest) + std::ssize(sample_);
+    colours.readings = readings_;
+    colours.incomplete = incomplete;
+    colours.sample = task_.sample;
+    colours.in_sample = in_sample();
+    return colours;
   }
 
 private:
@@ -82,7 +85,7 @@ private:
       join_twins();
       drop_odd_sizes();
       if (readings_.empty()) read_groups();
-      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.whole).probability >=
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.mixed()).probability >=
           sure_of_number)
         return;
     }
@@ -93,8 +96,19 @@ private:
     return std::accumulate(from_sample_.begin(), from_sample_.end(), std::int64_t{0});
   }
 
+  [[nodiscard]] PageColours found_colours() const {
+    PageColours colours;
+    colours.offset = task_.offset;
+    colours.pages = task_.pages;
+    colours.smallest = found_;
+    colours.members = members_;
+    colours.whole = task_.whole;
+    colours.mixed = task_.mixed();
+    return colours;
+  }
+
   void read_groups() {
-    PageColours some{task_.offset, task_.pages, 0, {}, found_, members_, task_.whole, {}, {}, 0, 0};
+    PageColours some = found_colours();
     measure_colour_readings(sampler_, some, task_, sample_);
     readings_ = some.readings;
     firm_ = found_.size();

@@ -17,10 +17,17 @@ constexpr int looks_at_lines = 5;
 constexpr double some_sets = 0.35; ///< of the penalty, that pages show of which a part overflows
 constexpr double same_rise = 0.6;  ///< of the time that all lines of these pages show
 
+PageColours not_searched(const ColourTask& task) {
+  PageColours none;
+  none.offset = task.offset;
+  none.pages = task.pages;
+  none.unknown = "page colours were not searched for";
+  return none;
+}
+
 /// Several searches, until one finds something.
 PageColours searched(Sampler& sampler, const ColourTask& task) {
-  PageColours none{task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {},
-                   {},          0,          0};
+  PageColours none = not_searched(task);
   for (std::uint64_t search = 0; search < most_searches; ++search) {
     ColourTask another = task;
     another.seed += search;
@@ -80,8 +87,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
 
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   const std::uint64_t place = 0;
-  if (sampler.glance(std::span(&place, 1)) < 0)
-    return {task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {}, {}, 0, 0};
+  if (sampler.glance(std::span(&place, 1)) < 0) return not_searched(task);
   PageColours found = searched(sampler, task);
   if ((found.unknown.empty() && found.smallest.size() >= enough_groups) || sampler.out_of_time())
     return found;

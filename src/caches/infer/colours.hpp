@@ -25,6 +25,8 @@ struct ColourTask {
   std::uint64_t seed = 1;
   bool whole = false; ///< several lines of each page are visited, whatever set each one falls into:
   std::int64_t lines = 0, apart = 0; ///< so many, and the bytes from one to the next
+  /// Where two lines of a page overflow the level as all do, the index mixes the offset with nothing.
+  [[nodiscard]] bool mixed() const { return whole && lines > 2; }
 };
 
 /// In random order.
