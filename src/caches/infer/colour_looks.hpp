@@ -136,11 +136,12 @@ protected:
     const std::uint64_t offsets = lines == Lines::spread         ? in_a_page
                                   : lines == Lines::in_more_sets ? offsets_of_control(pages.size(), 1)
                                                                  : 1;
-    std::vector<std::uint64_t> places;
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-      const std::uint64_t in_page = offsets > 1 ? i % offsets * static_cast<std::uint64_t>(task_.line) + 8
+    std::vector<std::uint64_t> places, next(static_cast<std::size_t>(task_.page_sets_above));
+    for (const std::int64_t page : pages) { // each set of the first level gets as many lines at each offset
+      const std::uint64_t at = next[static_cast<std::size_t>(page) % next.size()]++ % offsets;
+      const std::uint64_t in_page = offsets > 1 ? at * static_cast<std::uint64_t>(task_.line) + 8
                                                 : static_cast<std::uint64_t>(task_.offset);
-      places.push_back(static_cast<std::uint64_t>(pages[i] * task_.page) + in_page);
+      places.push_back(static_cast<std::uint64_t>(page * task_.page) + in_page);
     }
     return sampler_.glance(places, look == Look::quick);
   }
