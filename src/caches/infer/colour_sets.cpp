@@ -94,17 +94,21 @@ private:
     return colours_.members[static_cast<std::size_t>(colour)];
   }
 
-  /// Pages of a colour, and of the others in turn.
-  [[nodiscard]] std::vector<std::int64_t> pages_of(const Trial& trial) const {
-    const auto& own = members(trial.reading.colour);
-    std::vector<std::int64_t> pages(own.begin(), own.begin() + trial.reading.lines), others;
+  /// Pages of all colours but this one in turn, so few of each that they fit.
+  [[nodiscard]] std::vector<std::int64_t> others_of(std::int64_t colour, std::size_t count) const {
+    std::vector<std::int64_t> others;
     for (std::size_t at = 0; at < of_another_; ++at)
       for (std::size_t other = 0; other < colours_.members.size(); ++other)
-        if (static_cast<std::int64_t>(other) != trial.reading.colour && at < colours_.members[other].size())
+        if (static_cast<std::int64_t>(other) != colour && at < colours_.members[other].size())
           others.push_back(colours_.members[other][at]);
-    if (others.size() < trial.others) others.insert(others.end(), spare_.begin(), spare_.end());
-    const auto chosen = spread_over_page_sets(others, trial.others, task_);
-    pages.insert(pages.end(), chosen.begin(), chosen.end());
+    if (others.size() < count) others.insert(others.end(), spare_.begin(), spare_.end());
+    return spread_over_page_sets(others, count, task_);
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> pages_of(const Trial& trial) const {
+    const auto& own = members(trial.reading.colour);
+    auto pages = others_of(trial.reading.colour, trial.others);
+    pages.insert(pages.begin(), own.begin(), own.begin() + trial.reading.lines);
     return pages;
   }
 
@@ -115,7 +119,9 @@ private:
     if (colours_.whole) {
       trial.together = std::min(
           trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_, trial.reading.shift)));
-      trial.apart = 0;
+      // Whole pages have no lines that could be spread: as many other pages take what translation costs.
+      const auto fitting = others_of(trial.reading.colour, pages.size());
+      trial.apart = std::min(trial.apart, sampler_.glance(places_of_whole_pages(fitting, task_, random_)));
       return;
     }
     std::vector<std::uint64_t> together, apart;
