@@ -217,7 +217,7 @@ private:
   /// overflows is none.
   void join_twins() {
     for (std::size_t i = found_.size(); i-- > joined_;) {
-      if (!overflows(found_[i])) {
+      if (!overflows(found_[i], ahead_to_overflow)) {
         ++dropped_;
         drop(i);
         continue;
