@@ -150,7 +150,9 @@ protected:
   /// pages with so many lines.
   [[nodiscard]] std::uint64_t offsets_of_control(std::size_t pages, std::int64_t lines) const {
     const std::int64_t in_page = task_.page / task_.line / lines;
-    return static_cast<std::uint64_t>(std::min(in_page, static_cast<std::int64_t>(pages / aside_.size())));
+    // Twice as many of a single line: where the first level does not replace in order of use, it keeps some.
+    const std::size_t at_one = aside_.size() * (lines == 1 ? 2 : 1);
+    return static_cast<std::uint64_t>(std::min(in_page, static_cast<std::int64_t>(pages / at_one)));
   }
 
   /// Visits of a pass that leave the level. The same pages in the same order with their lines spread over the
@@ -164,7 +166,7 @@ protected:
     const double together = visit_time(pages, Lines::together, Look::thorough);
     if (2 * visits <= static_cast<double>(task_.lines_above))
       plain_ = visit_time(pages, Lines::spread, Look::thorough);
-    else if (visits >= 2 * static_cast<double>(aside_.size()))
+    else if (offsets_of_control(pages.size() + aside_.size(), 1) > 1)
       plain_ = visit_time(pages, Lines::in_more_sets, Look::thorough) - step_;
     return (together - plain_ - step_) * visits / penalty_;
   }

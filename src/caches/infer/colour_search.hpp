@@ -61,6 +61,7 @@ private:
                           most_overflow = 4; ///< of whole pages, which are an average over sets
   static constexpr std::size_t first_prefix = 24;
   static constexpr std::size_t usual_group = 10; ///< pages, where none is known yet
+  static constexpr std::size_t groups_to_compare = 3;
   static constexpr std::size_t groups_to_read =
       6; ///< for each set of the level above that their lines fall into
   static constexpr std::size_t least_groups = 8, more_groups = 4;
@@ -119,7 +120,7 @@ private:
     for (int failures = 0; found_.size() < most;) {
       if (!overflows(rest)) return true;
       const auto smallest = reduce(shortest_prefix(rest));
-      if (smallest) {
+      if (smallest && usual_size(*smallest)) {
         take(*smallest, rest);
         failures = 0;
         continue;
@@ -128,6 +129,15 @@ private:
       shuffle_pages(rest, random_);
     }
     return false;
+  }
+
+  /// All sets have as many ways: several times as many pages as of other groups overflow something else.
+  [[nodiscard]] bool usual_size(const Pages& smallest) const {
+    if (found_.size() < groups_to_compare) return true;
+    std::vector<double> sizes;
+    for (const Pages& group : found_)
+      sizes.push_back(static_cast<double>(group.size()));
+    return static_cast<double>(smallest.size()) < 2 * statistics::median(sizes);
   }
 
   Pages shortest_prefix(const Pages& pages) {
