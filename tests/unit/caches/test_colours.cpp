@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(every_colour_is_found_once) {
 
 BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
   int known = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const double busy = seed % 2 == 0 ? 0.1 : 0.5;
     BOOST_TEST_CONTEXT("seed " << seed << ", busy " << busy) {
       Placed sampler({0.01, busy}, seed);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
       BOOST_TEST(found.smallest.size() == true_colours);
     }
   }
-  BOOST_TEST(known >= 4, known << " of 20 known");
+  BOOST_TEST(known >= 2, known << " of 8 known");
 }
 
 BOOST_AUTO_TEST_CASE(noise_without_end_is_no_colour) {

@@ -16,11 +16,7 @@ BOOST_AUTO_TEST_SUITE(timing)
 
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t usual_machines = 10;
-#else
-constexpr std::uint64_t usual_machines = 40;
-#endif
+constexpr std::uint64_t usual_machines = RECOUNT_PROPERTY_CASES < 1000 ? 10 : RECOUNT_PROPERTY_CASES / 100;
 
 /// More of them on demand: RECOUNT_TIMING_MACHINES=4000 unit-caches --run_test=timing, which takes half an
 /// hour, or the program timing-machines [COUNT [FIRST_SEED]], which also writes what was wrong or unknown.
