@@ -146,8 +146,8 @@ protected:
     return sampler_.glance(places, look == Look::quick);
   }
 
-  /// How many offsets lines of so many pages may have while the first level holds none of them, each of the
-  /// pages with so many lines.
+  /// The most offsets that the lines of these pages, `lines` of each, may have while the first level holds
+  /// none.
   [[nodiscard]] std::uint64_t offsets_of_control(std::size_t pages, std::int64_t lines) const {
     const std::int64_t in_page = task_.page / task_.line / lines;
     // Twice as many of a single line: where the first level does not replace in order of use, it keeps some.
