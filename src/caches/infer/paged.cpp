@@ -190,13 +190,13 @@ private:
     p.threshold = "an eighth of the lines missing per pass";
     p.against = "most other colours had another number";
     p.words.push_back(fmt::format(
-        "One line at the same offset in each of {} pages; pages of one colour share a set. Together with "
-        "lines of "
+        "{} {} pages; pages of one colour share {}. Together with lines of "
         "other colours, which keep L1d from holding any, {} lines of one colour fit {} and {} do not, in {} "
         "of {} "
         "colours: {} ways. Probability of another number: {}.",
-        found.pages, ways, level_.name, ways + 1, sets.with_ways, sets.trials.size(), ways,
-        rare_text(1 - sets.probability)));
+        found.whole ? "Several lines in each of" : "One line at the same offset in each of", found.pages,
+        found.whole ? "all of their sets" : "a set", ways, level_.name, ways + 1, sets.with_ways,
+        sets.trials.size(), ways, rare_text(1 - sets.probability)));
     p.evidence = fmt::format("lines of one page colour that fit: {}, in {} of {} colours", ways,
                              sets.with_ways, sets.trials.size());
   }

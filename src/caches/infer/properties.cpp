@@ -147,7 +147,7 @@ void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
                                   *g.line));
   p.evidence = fmt::format("miss rate of pairs: {}", fmt::join(pairs, ", "));
   if (!g.line_by_shift) return;
-  p.words.push_back("Pairs of accesses alone show no line: noise.");
+  p.words.push_back("The second access of a pair misses at no clear distance, so the shift alone decides.");
   p.against = "lines of one set still overflowed it when every second one was shifted that far";
   p.evidence = fmt::format("lines of one set leave it when shifted by {} bytes", *g.line);
 }
