@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t pages_per_step = 8;
+  static constexpr std::size_t pages_per_step = 1;
   static constexpr double endless = std::numeric_limits<double>::infinity();
   std::vector<std::pair<double, double>> lowest_;
 };
@@ -120,7 +120,8 @@ protected:
     penalty_ = std::clamp(here, least_of_penalty * task_.penalty, task_.penalty);
   }
 
-  enum class Lines { together, spread };
+  /// At one offset; at as many as possible; at so many that the first level still holds none of the lines.
+  enum class Lines { together, spread, in_more_sets };
   enum class Look { quick, thorough };
 
   /// Of the pages and those set aside. Whole pages have no lines that could be spread: their time is 0, and
@@ -132,14 +133,26 @@ protected:
     if (task_.whole)
       return sampler_.glance(places_of_whole_pages(pages, task_, random_), look == Look::quick);
     const auto in_a_page = static_cast<std::uint64_t>(task_.page / task_.line);
-    std::vector<std::uint64_t> places;
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-      const std::uint64_t in_page = lines == Lines::spread
-                                        ? i % in_a_page * static_cast<std::uint64_t>(task_.line) + 8
-                                        : static_cast<std::uint64_t>(task_.offset);
-      places.push_back(static_cast<std::uint64_t>(pages[i] * task_.page) + in_page);
+    const std::uint64_t offsets = lines == Lines::spread         ? in_a_page
+                                  : lines == Lines::in_more_sets ? offsets_of_control(pages.size(), 1)
+                                                                 : 1;
+    std::vector<std::uint64_t> places, next(static_cast<std::size_t>(task_.page_sets_above));
+    for (const std::int64_t page : pages) { // each set of the first level gets as many lines at each offset
+      const std::uint64_t at = next[static_cast<std::size_t>(page) % next.size()]++ % offsets;
+      const std::uint64_t in_page = offsets > 1 ? at * static_cast<std::uint64_t>(task_.line) + 8
+                                                : static_cast<std::uint64_t>(task_.offset);
+      places.push_back(static_cast<std::uint64_t>(page * task_.page) + in_page);
     }
     return sampler_.glance(places, look == Look::quick);
+  }
+
+  /// The most offsets that the lines of these pages, `lines` of each, may have while the first level holds
+  /// none.
+  [[nodiscard]] std::uint64_t offsets_of_control(std::size_t pages, std::int64_t lines) const {
+    const std::int64_t in_page = task_.page / task_.line / lines;
+    // Twice as many of a single line: where the first level does not replace in order of use, it keeps some.
+    const std::size_t at_one = aside_.size() * (lines == 1 ? 2 : 1);
+    return static_cast<std::uint64_t>(std::min(in_page, static_cast<std::int64_t>(pages / at_one)));
   }
 
   /// Visits of a pass that leave the level. The same pages in the same order with their lines spread over the
@@ -153,6 +166,8 @@ protected:
     const double together = visit_time(pages, Lines::together, Look::thorough);
     if (2 * visits <= static_cast<double>(task_.lines_above))
       plain_ = visit_time(pages, Lines::spread, Look::thorough);
+    else if (offsets_of_control(pages.size() + aside_.size(), 1) > 1)
+      plain_ = visit_time(pages, Lines::in_more_sets, Look::thorough) - step_;
     return (together - plain_ - step_) * visits / penalty_;
   }
 
@@ -174,15 +189,14 @@ protected:
   double time_of_fitting(const Pages& pages, double ns) {
     const std::size_t count = pages.size() + aside_.size();
     fitting_.add(count, ns);
-    const std::int64_t in_page = task_.page / task_.line / task_.lines, // such sets of lines in a page
-        wrap = std::min(in_page, static_cast<std::int64_t>(count / aside_.size()));
+    const auto wrap = static_cast<std::int64_t>(offsets_of_control(count, task_.lines));
     if (wrap < 2) return fitting_.at(count, step_, most_rise * step_);
-    const std::int64_t shift = task_.apart == task_.line ? task_.lines * task_.line : task_.line;
     for (int& looks = controls_[FittingTimes::step_of(count)]; looks < looks_at_control; ++looks) {
       Pages all = pages;
       all.insert(all.end(), aside_.begin(), aside_.end());
       shuffle_pages(all, random_);
-      fitting_.add(count, sampler_.glance(places_of_whole_pages(all, task_, random_, shift, wrap), false));
+      fitting_.add(count,
+                   sampler_.glance(places_of_whole_pages(all, task_, random_, shift_of(task_), wrap), false));
     }
     return fitting_.at(count, step_, std::numeric_limits<double>::infinity());
   }

@@ -10,22 +10,27 @@ namespace recount::caches {
 namespace {
 
 constexpr std::int64_t most_colours = 1024;
-constexpr double outside = 0.005; ///< probability on either side of the interval
-constexpr double impossible = 1e-300;
-constexpr double strays = 0.002; ///< pages of other colours that noise takes for one of the known
+constexpr double outside = 0.005;                         ///< probability on either side of the interval
+constexpr double most_seen = 0.998;                       ///< of the pages, even if all colours are known
+constexpr double impossible = 1e-300, never_built = 1e-7; ///< priors
 
-/// Share of the pages that noise hides, and how probable it is.
-struct Hidden {
+/// A share of pages that noise misplaces, and how probable it is.
+struct Misplaced {
   double share, probability;
 };
-constexpr std::array<Hidden, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
+/// Of the known colours: not recognised.
+constexpr std::array<Misplaced, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
+/// Of other colours: taken for one of the known. Beside other programs, 28 of 32 colours seemed to have all
+/// pages.
+constexpr std::array<Misplaced, 5> strays{
+    {{0.002, 0.957}, {0.03, 0.04}, {0.1, 0.001}, {0.3, 0.001}, {0.8, 0.001}}};
 
 double prior(std::int64_t colours, bool of_address_bits) {
   std::int64_t odd = colours;
   while (odd % 2 == 0)
     odd /= 2;
   if (of_address_bits) return odd == 1 ? 1 : impossible;
-  return odd == 1 ? 1 : odd == 3 || odd == 5 ? 0.1 : odd <= 15 ? 0.005 : 0.0002;
+  return odd == 1 ? 1 : odd == 3 || odd == 5 ? 0.1 : never_built;
 }
 
 } // namespace
@@ -43,19 +48,21 @@ ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::in
   std::vector<double> logs;
   double highest = -INFINITY;
   for (std::int64_t colours = groups; colours <= std::max(groups, most_colours); ++colours)
-    for (const Hidden& of : hidden_shares) {
-      const double part = static_cast<double>(groups) / static_cast<double>(colours);
-      const double p = std::clamp(part * (1 - of.share) + (1 - part) * strays, 1e-6, 1 - strays);
-      logs.push_back(std::log(prior(colours, of_address_bits) * of.probability) + hits * std::log(p) +
-                     misses * std::log1p(-p));
-      highest = std::max(highest, logs.back());
-    }
+    for (const Misplaced& hidden : hidden_shares)
+      for (const Misplaced& stray : strays) {
+        const double part = static_cast<double>(groups) / static_cast<double>(colours);
+        const double p = std::clamp(part * (1 - hidden.share) + (1 - part) * stray.share, 1e-6, most_seen);
+        logs.push_back(std::log(prior(colours, of_address_bits) * hidden.probability * stray.probability) +
+                       hits * std::log(p) + misses * std::log1p(-p));
+        highest = std::max(highest, logs.back());
+      }
   std::vector<double> weights;
   double all = 0, most = 0;
   std::size_t best = 0;
-  for (std::size_t i = 0; i < logs.size(); i += hidden_shares.size()) {
+  constexpr std::size_t of_each = hidden_shares.size() * strays.size();
+  for (std::size_t i = 0; i < logs.size(); i += of_each) {
     double weight = 0;
-    for (std::size_t j = 0; j < hidden_shares.size(); ++j)
+    for (std::size_t j = 0; j < of_each; ++j)
       weight += std::exp(logs[i + j] - highest);
     if (weight > most) best = weights.size();
     most = std::max(most, weight);

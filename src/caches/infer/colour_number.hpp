@@ -13,9 +13,10 @@ struct ColourNumber {
 };
 
 /// `groups` colours are known, and of `sample` pages that took no part in finding them, `in_sample` have one
-/// of these. Pages lie anywhere, so each colour has the same share of them, less the few pages that noise
-/// hides. Sets of real caches are mostly a power of two, sometimes times 3 or 5, hardly ever another number.
-/// `of_address_bits`: exclusive ors of address bits choose the set, so it can only be a power of two.
+/// of these. Pages lie anywhere, so each colour has the same share of them, less the pages that noise
+/// hides, and those that it takes for one of the known. Sets of real caches are a power of two, sometimes
+/// times 3 or 5. `of_address_bits`: exclusive ors of address bits choose the set, so it can only be a power
+/// of two.
 [[nodiscard]] ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
                                              bool of_address_bits = false);
 

@@ -29,11 +29,13 @@ public:
     shuffle_pages(rest, random_);
     sample_.assign(rest.end() - task_.sample, rest.end());
     rest.resize(rest.size() - sample_.size());
+    whole_sample_ = sample_;
+    std::ranges::sort(whole_sample_);
     std::string incomplete;
     try {
       set_aside(rest);
       find_enough_groups(rest);
-      if (dropped_ > 0) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
+      if (dropped_ > most_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
     } catch (const NoSharedSet&) {
       throw;
     } catch (const Unknown& unknown) {
@@ -45,11 +47,14 @@ public:
     if (3 * dropped_ > static_cast<int>(found_.size())) throw Unknown{"noise mixed pages of several colours"};
     if (found_.empty())
       throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
-    const std::int64_t tried = task_.pages - std::ssize(aside_);
-    return {task_.offset, tried,      std::ssize(rest) + std::ssize(sample_),
-            {},           found_,     members_,
-            task_.whole,  readings_,  incomplete,
-            task_.sample, in_sample()};
+    PageColours colours = found_colours();
+    colours.pages = task_.pages - std::ssize(aside_);
+    colours.left_over = std::ssize(rest) + std::ssize(sample_);
+    colours.readings = readings_;
+    colours.incomplete = incomplete;
+    colours.sample = task_.sample;
+    colours.in_sample = in_sample();
+    return colours;
   }
 
 private:
@@ -58,6 +63,7 @@ private:
                           most_overflow = 4; ///< of whole pages, which are an average over sets
   static constexpr std::size_t first_prefix = 24;
   static constexpr std::size_t usual_group = 10; ///< pages, where none is known yet
+  static constexpr std::size_t groups_to_compare = 3;
   static constexpr std::size_t groups_to_read =
       6; ///< for each set of the level above that their lines fall into
   static constexpr std::size_t least_groups = 8, more_groups = 4;
@@ -65,6 +71,7 @@ private:
   static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
   static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
   static constexpr int passes_again = 4;
+  static constexpr int most_dropped = 4; ///< groups whose pages are searched again
 
   /// Before the first look, so that all looks have the same pages.
   void map_all() {
@@ -79,10 +86,12 @@ private:
         std::max(least_groups, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
     for (bool all = false; !all; wanted = found_.size() + more_groups) {
       all = find_groups(rest, wanted);
-      join_twins();
-      drop_odd_sizes();
+      const int dropped = dropped_;
+      join_twins(rest);
+      drop_odd_sizes(rest);
+      if (dropped_ > dropped && dropped_ <= most_dropped) all = false; // their pages are searched again
       if (readings_.empty()) read_groups();
-      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.whole).probability >=
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.mixed()).probability >=
           sure_of_number)
         return;
     }
@@ -93,8 +102,19 @@ private:
     return std::accumulate(from_sample_.begin(), from_sample_.end(), std::int64_t{0});
   }
 
+  [[nodiscard]] PageColours found_colours() const {
+    PageColours colours;
+    colours.offset = task_.offset;
+    colours.pages = task_.pages;
+    colours.smallest = found_;
+    colours.members = members_;
+    colours.whole = task_.whole;
+    colours.mixed = task_.mixed();
+    return colours;
+  }
+
   void read_groups() {
-    PageColours some{task_.offset, task_.pages, 0, {}, found_, members_, task_.whole, {}, {}, 0, 0};
+    PageColours some = found_colours();
     measure_colour_readings(sampler_, some, task_, sample_);
     readings_ = some.readings;
     firm_ = found_.size();
@@ -105,7 +125,7 @@ private:
     for (int failures = 0; found_.size() < most;) {
       if (!overflows(rest)) return true;
       const auto smallest = reduce(shortest_prefix(rest));
-      if (smallest) {
+      if (smallest && usual_size(*smallest)) {
         take(*smallest, rest);
         failures = 0;
         continue;
@@ -114,6 +134,15 @@ private:
       shuffle_pages(rest, random_);
     }
     return false;
+  }
+
+  /// All sets have as many ways: several times as many pages as of other groups overflow something else.
+  [[nodiscard]] bool usual_size(const Pages& smallest) const {
+    if (found_.size() < groups_to_compare) return true;
+    std::vector<double> sizes;
+    for (const Pages& group : found_)
+      sizes.push_back(static_cast<double>(group.size()));
+    return static_cast<double>(smallest.size()) < 2 * statistics::median(sizes);
   }
 
   Pages shortest_prefix(const Pages& pages) {
@@ -191,7 +220,15 @@ private:
     return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
   }
 
-  void drop(std::size_t i) {
+  /// A group that is none: its pages are of colours to be found.
+  void drop(std::size_t i, Pages& rest) {
+    ++dropped_;
+    for (const std::int64_t page : members_[i])
+      (std::ranges::binary_search(whole_sample_, page) ? sample_ : rest).push_back(page);
+    forget(i);
+  }
+
+  void forget(std::size_t i) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     found_.erase(found_.begin() + at);
     members_.erase(members_.begin() + at);
@@ -201,11 +238,10 @@ private:
 
   /// Pages of a colour found before that noise had kept out of it are no new colour; a group that no longer
   /// overflows is none.
-  void join_twins() {
+  void join_twins(Pages& rest) {
     for (std::size_t i = found_.size(); i-- > joined_;) {
-      if (!overflows(found_[i])) {
-        ++dropped_;
-        drop(i);
+      if (!overflows(found_[i], ahead_to_overflow)) {
+        drop(i, rest);
         continue;
       }
       std::size_t twin = 0;
@@ -214,26 +250,24 @@ private:
       if (twin == i) continue;
       members_[twin].insert(members_[twin].end(), members_[i].begin(), members_[i].end());
       from_sample_[twin] += from_sample_[i];
-      drop(i);
+      forget(i);
     }
     joined_ = found_.size();
   }
 
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
-  void drop_odd_sizes() {
+  void drop_odd_sizes(Pages& rest) {
     if (members_.empty()) return;
     std::vector<double> sizes;
     for (const Pages& members : members_)
       sizes.push_back(static_cast<double>(members.size()));
     const double usual = statistics::median(sizes), off = unlikely * std::sqrt(usual);
     for (std::size_t i = sizes.size(); i-- > firm_;) {
-      if (std::abs(sizes[i] - usual) <= off) continue;
-      ++dropped_;
-      drop(i);
+      if (std::abs(sizes[i] - usual) > off) drop(i, rest);
     }
   }
 
-  Pages sample_; ///< pages of it that have no known colour
+  Pages sample_, whole_sample_; ///< pages of it that have no known colour; all, sorted
   std::vector<Pages> found_, members_;
   std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
   std::vector<ColourReading> readings_;

@@ -19,7 +19,7 @@ constexpr std::size_t most_lines_tried = 34;
 constexpr std::int64_t surely_fit = 4; ///< lines of one colour: no second level has fewer ways
 constexpr std::int64_t least_reference =
     3; ///< lines whose time is that of a hit: with fewer, more of the others stay above
-constexpr std::size_t most_of_another = 4;             ///< lines of one other colour
+constexpr std::size_t most_of_another = 4; ///< lines of one other colour: no second level has fewer ways
 constexpr int rounds_of_colours = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
 constexpr double least_penalty = 0.1;                  ///< of what the working sets show
 constexpr double clear_overflow = 0.2;                 ///< share of the lines that miss
@@ -55,9 +55,14 @@ public:
   void run() {
     const auto tried = static_cast<std::int64_t>(std::min(colours_.members.size(), most_colours_tried));
     if (tried < static_cast<std::int64_t>(least_colours)) return;
-    const std::size_t others = 2 * static_cast<std::size_t>(task_.ways_above) + 2;
-    if (most_of_another * (colours_.members.size() - 1) + spare_.size() < others)
-      return; // L1 would hold the lines
+    for (const auto& pages : colours_.smallest) // most of a few colours, where there are no more of them
+      of_another_ =
+          &pages == colours_.smallest.data() ? pages.size() / 2 : std::min(of_another_, pages.size() / 2);
+    of_another_ = std::max(of_another_, most_of_another);
+    const auto above = static_cast<std::size_t>(task_.ways_above);
+    const std::size_t others =
+        std::min(2 * above + 2, of_another_ * (colours_.members.size() - 1) + spare_.size());
+    if (2 * others < 3 * above) return; // L1 would hold the lines
     std::vector<Trial> trials;
     for (std::int64_t colour = 0; colour < tried; ++colour)
       for (std::size_t n = 1; n <= std::min(members(colour).size(), most_lines_tried); ++n)
@@ -89,17 +94,21 @@ private:
     return colours_.members[static_cast<std::size_t>(colour)];
   }
 
-  /// Pages of a colour, and of the others in turn.
+  /// Pages of all colours but this one in turn, so few of each that they fit.
+  [[nodiscard]] std::vector<std::int64_t> others_of(std::int64_t colour, std::size_t count) const {
+    std::vector<std::int64_t> others;
+    for (std::size_t at = 0; at < of_another_; ++at)
+      for (std::size_t other = 0; other < colours_.members.size(); ++other)
+        if (static_cast<std::int64_t>(other) != colour && at < colours_.members[other].size())
+          others.push_back(colours_.members[other][at]);
+    if (others.size() < count) others.insert(others.end(), spare_.begin(), spare_.end());
+    return spread_over_page_sets(others, count, task_);
+  }
+
   [[nodiscard]] std::vector<std::int64_t> pages_of(const Trial& trial) const {
     const auto& own = members(trial.reading.colour);
-    std::vector<std::int64_t> pages(own.begin(), own.begin() + trial.reading.lines), others;
-    for (std::size_t at = 0; at < most_of_another; ++at)
-      for (std::size_t other = 0; other < colours_.members.size(); ++other)
-        if (static_cast<std::int64_t>(other) != trial.reading.colour && at < colours_.members[other].size())
-          others.push_back(colours_.members[other][at]);
-    if (others.size() < trial.others) others.insert(others.end(), spare_.begin(), spare_.end());
-    const auto chosen = spread_over_page_sets(others, trial.others, task_);
-    pages.insert(pages.end(), chosen.begin(), chosen.end());
+    auto pages = others_of(trial.reading.colour, trial.others);
+    pages.insert(pages.begin(), own.begin(), own.begin() + trial.reading.lines);
     return pages;
   }
 
@@ -110,7 +119,9 @@ private:
     if (colours_.whole) {
       trial.together = std::min(
           trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_, trial.reading.shift)));
-      trial.apart = 0;
+      // Whole pages have no lines that could be spread: as many other pages take what translation costs.
+      const auto fitting = others_of(trial.reading.colour, pages.size());
+      trial.apart = std::min(trial.apart, sampler_.glance(places_of_whole_pages(fitting, task_, random_)));
       return;
     }
     std::vector<std::uint64_t> together, apart;
@@ -170,6 +181,7 @@ private:
   const ColourTask& task_;
   const std::vector<std::int64_t>& spare_;
   std::uint64_t random_;
+  std::size_t of_another_ = most_of_another; ///< lines of one other colour that fit
   double step_ = 0;    ///< ns: what a hit in the level takes beyond one in the level above
   double penalty_ = 0; ///< ns of a miss
 };
@@ -228,6 +240,10 @@ std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
+}
+
+std::int64_t shift_of(const ColourTask& task) {
+  return task.apart == task.line ? task.lines * task.line : task.line;
 }
 
 void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task,

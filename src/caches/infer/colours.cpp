@@ -17,10 +17,17 @@ constexpr int looks_at_lines = 5;
 constexpr double some_sets = 0.35; ///< of the penalty, that pages show of which a part overflows
 constexpr double same_rise = 0.6;  ///< of the time that all lines of these pages show
 
+PageColours not_searched(const ColourTask& task) {
+  PageColours none;
+  none.offset = task.offset;
+  none.pages = task.pages;
+  none.unknown = "page colours were not searched for";
+  return none;
+}
+
 /// Several searches, until one finds something.
 PageColours searched(Sampler& sampler, const ColourTask& task) {
-  PageColours none{task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {},
-                   {},          0,          0};
+  PageColours none = not_searched(task);
   for (std::uint64_t search = 0; search < most_searches; ++search) {
     ColourTask another = task;
     another.seed += search;
@@ -47,16 +54,19 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     task.lines = lines;
     task.apart = apart;
   };
+  const auto time_of_pages = [&](std::int64_t count, std::int64_t shift = 0, std::int64_t wrap = 1) {
+    Pages pages(static_cast<std::size_t>(count));
+    std::iota(pages.begin(), pages.end(), std::int64_t{0});
+    double least = std::numeric_limits<double>::infinity();
+    for (int look = 0; look < looks_at_lines; ++look)
+      least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random, shift, wrap)));
+    return least;
+  };
+  // The fewer lines of a page are visited, the more translation adds to each. The same pages with their lines
+  // in several times as many sets take that, too.
   const auto rise_at = [&](std::int64_t many) {
-    const auto time_of_pages = [&](std::int64_t count) {
-      Pages pages(static_cast<std::size_t>(count));
-      std::iota(pages.begin(), pages.end(), std::int64_t{0});
-      double least = std::numeric_limits<double>::infinity();
-      for (int look = 0; look < looks_at_lines; ++look)
-        least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random)));
-      return least;
-    };
-    return time_of_pages(many) - time_of_pages(few);
+    const std::int64_t wrap = std::min(all_lines / task.lines, many / few);
+    return time_of_pages(many) - (wrap < 2 ? time_of_pages(few) : time_of_pages(many, shift_of(task), wrap));
   };
   choose(all_lines, task.line);
   // So many pages that some sets overflow and others do not: with half as many, nearly none would.
@@ -77,8 +87,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
 
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   const std::uint64_t place = 0;
-  if (sampler.glance(std::span(&place, 1)) < 0)
-    return {task.offset, task.pages, 0, "page colours were not searched for", {}, {}, false, {}, {}, 0, 0};
+  if (sampler.glance(std::span(&place, 1)) < 0) return not_searched(task);
   PageColours found = searched(sampler, task);
   if ((found.unknown.empty() && found.smallest.size() >= enough_groups) || sampler.out_of_time())
     return found;

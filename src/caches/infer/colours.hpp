@@ -25,6 +25,8 @@ struct ColourTask {
   std::uint64_t seed = 1;
   bool whole = false; ///< several lines of each page are visited, whatever set each one falls into:
   std::int64_t lines = 0, apart = 0; ///< so many, and the bytes from one to the next
+  /// Where two lines of a page overflow the level as all do, the index mixes the offset with nothing.
+  [[nodiscard]] bool mixed() const { return whole && lines > 2; }
 };
 
 /// In random order.
@@ -39,6 +41,8 @@ void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
 [[nodiscard]] std::vector<std::uint64_t> places_of_whole_pages(const std::vector<std::int64_t>& pages,
                                                                const ColourTask& task, std::uint64_t& random,
                                                                std::int64_t shift = 0, std::int64_t wrap = 2);
+/// The bytes that take ColourTask::lines of a page to sets that none of them was in.
+[[nodiscard]] std::int64_t shift_of(const ColourTask& task);
 /// The fewest lines of a page with which pages share all of their sets or none, where the index mixes bits of
 /// the offset in the page with others: lines of which only the mixed bits differ. All lines of the page, if
 /// no fewer lines overflow the level at the same number of pages.

@@ -29,7 +29,8 @@ struct Geometry {
   std::optional<std::int64_t> shifted_line; ///< second route: how far lines of one set may be shifted
   std::string unknown;                      ///< why capacity and ways are not known; empty: they are
   // Of a geometry by time only.
-  double probability = 0; ///< of the shape, given the readings of all strides; 0: not estimated
+  bool line_by_shift = false; ///< the line is the second route's alone
+  double probability = 0;     ///< of the shape, given the readings of all strides; 0: not estimated
 };
 
 /// The levels above and below.

@@ -63,11 +63,11 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
   const bool all_pages = pages < members * (1 + 0.5 / groups);
   const bool complete = found.incomplete.empty() && 2 * found.left_over <= ways && all_pages;
-  const bool usual = found.whole ? std::has_single_bit(found.members.size()) : usual_number(groups);
+  const bool usual = found.mixed ? std::has_single_bit(found.members.size()) : usual_number(groups);
   if (complete && (usual || found.sample == 0))
     return {groups, 1, tolerance_of_colours(true, groups, members), true, true, false};
   const ColourNumber number =
-      number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.whole);
+      number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.mixed);
   // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
   if (number.colours == 0)
     return {std::max(groups, pages * groups / members),

@@ -119,12 +119,13 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
 void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
   const Geometry& g = level.geometry;
   p.value = static_cast<double>(*g.line);
-  p.routes = {
-      {"shortest distance at which the second access of a pair misses", static_cast<double>(*g.line)}};
+  if (!g.line_by_shift)
+    p.routes = {
+        {"shortest distance at which the second access of a pair misses", static_cast<double>(*g.line)}};
   if (g.shifted_line)
     p.routes.push_back({"shift that maps lines to the next set", static_cast<double>(*g.shifted_line)});
   const bool agree = g.shifted_line == g.line;
-  p.confidence = g.shifted_line && !agree ? Confidence::low : two_routes(agree, by.exact);
+  p.confidence = g.shifted_line && !agree ? Confidence::low : two_routes(agree && !g.line_by_shift, by.exact);
   std::vector<std::string> pairs;
   for (const PairPoint& pair : g.pairs) {
     p.points.push_back({fmt::format("second access {} bytes further", pair.distance), pair.near_first});
@@ -145,6 +146,10 @@ void fill_line(Property& p, const LevelFinding& level, const Witnessed& by) {
                                   "shifted by {} bytes, because the shift maps it to the next set.",
                                   *g.line));
   p.evidence = fmt::format("miss rate of pairs: {}", fmt::join(pairs, ", "));
+  if (!g.line_by_shift) return;
+  p.words.push_back("The second access of a pair misses at no clear distance, so the shift alone decides.");
+  p.against = "lines of one set still overflowed it when every second one was shifted that far";
+  p.evidence = fmt::format("lines of one set leave it when shifted by {} bytes", *g.line);
 }
 
 } // namespace

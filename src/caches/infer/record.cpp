@@ -134,7 +134,8 @@ std::vector<result::Observation> colour_observations(const PageColours& colours,
   rest.params = {{"count", colours.pages},
                  {"stride", page},
                  {"offset", colours.offset},
-                 {"whole", std::int64_t{colours.whole ? 1 : 0}}};
+                 {"whole", std::int64_t{colours.whole ? 1 : 0}},
+                 {"mixed", std::int64_t{colours.mixed ? 1 : 0}}};
   rest.metric = left_over_metric;
   rest.reason = colours.unknown;
   if (colours.unknown.empty()) rest.value = colours.left_over;
@@ -218,6 +219,7 @@ void RecordSampler::take_colours(const result::Observation& o) {
     colours_->pages = result::integer(o.params, "count").value_or(0);
     colours_->offset = result::integer(o.params, "offset").value_or(0);
     colours_->whole = result::integer(o.params, "whole").value_or(0) != 0;
+    colours_->mixed = result::integer(o.params, "mixed").value_or(colours_->whole ? 1 : 0) != 0;
   }
 }
 

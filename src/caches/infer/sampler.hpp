@@ -51,7 +51,8 @@ struct PageColours {
   std::vector<std::vector<std::int64_t>> smallest;
   /// For each colour: all pages that were found to be of it, those of `smallest` first.
   std::vector<std::vector<std::int64_t>> members;
-  bool whole = false; ///< all lines of a page were visited: single lines at one offset share no set
+  bool whole = false; ///< several lines of each page were visited
+  bool mixed = false; ///< single lines at one offset share no set: other address bits change that of each
   std::vector<ColourReading> readings;
   std::string incomplete; ///< why there may be more colours, a clause; empty: nothing hindered the search
   /// Pages that took no part in finding the colours, and how many of them have one of these colours.

@@ -200,8 +200,9 @@ private:
       if (*shares[i] >= clear_miss) found_.shifted_line.reset();
       if (*shares[i] < clear_miss && !found_.shifted_line) found_.shifted_line = patterns[i].shift;
     }
-    if (found_.line || !found_.shifted_line) return;
-    found_.line = found_.shifted_line; // one route is left
+    if (found_.line || !found_.shifted_line || *found_.shifted_line < narrowest_line) return;
+    found_.line = found_.shifted_line;
+    found_.line_by_shift = true;
     found_.shapes = {{*found_.line, shape.ways, shape.way_bytes() / *found_.line}};
   }
 

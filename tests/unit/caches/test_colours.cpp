@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(every_colour_is_found_once) {
 
 BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
   int known = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const double busy = seed % 2 == 0 ? 0.1 : 0.5;
     BOOST_TEST_CONTEXT("seed " << seed << ", busy " << busy) {
       Placed sampler({0.01, busy}, seed);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_set_that_others_use_is_no_second_colour) {
       BOOST_TEST(found.smallest.size() == true_colours);
     }
   }
-  BOOST_TEST(known >= 4, known << " of 20 known");
+  BOOST_TEST(known >= 2, known << " of 8 known");
 }
 
 BOOST_AUTO_TEST_CASE(noise_without_end_is_no_colour) {
@@ -169,11 +169,26 @@ BOOST_AUTO_TEST_CASE(a_sample_tells_the_number_of_colours) {
 }
 
 /// As measured on a busy machine: pages of other colours were taken for some of the 28 that were found.
+BOOST_AUTO_TEST_CASE(pages_that_noise_misplaces_are_no_odd_number_of_colours) {
+  BOOST_TEST(recount::caches::number_of_colours(28, 768, 760).colours == 32);
+  BOOST_TEST(recount::caches::number_of_colours(15, 768, 762).colours == 16);
+  BOOST_TEST(recount::caches::number_of_colours(31, 768, 764).colours == 32);
+}
+
+/// What decides between 24, 32 and 40 is the sample, not what is usual.
+BOOST_AUTO_TEST_CASE(three_and_five_times_a_power_of_two_are_told) {
+  for (const std::int64_t colours : {24, 32, 40, 48, 64, 80}) {
+    const auto number = recount::caches::number_of_colours(8, 100 * colours, 800);
+    BOOST_TEST(number.colours == colours);
+    BOOST_TEST(number.probability > 0.97, colours << " colours: " << number.probability);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(exclusive_ors_of_address_bits_choose_a_power_of_two) {
-  BOOST_TEST(recount::caches::number_of_colours(28, 768, 760).colours == 28);
+  BOOST_TEST(recount::caches::number_of_colours(8, 848, 283).colours == 24);
   BOOST_TEST(recount::caches::number_of_colours(28, 768, 760, true).colours == 32);
   BOOST_TEST(recount::caches::number_of_colours(8, 848, 240, true).colours == 32);
-  BOOST_TEST(recount::caches::number_of_colours(8, 848, 240, true).probability > 0.9995);
+  BOOST_TEST(recount::caches::number_of_colours(8, 848, 240, true).probability > 0.99);
 }
 
 BOOST_AUTO_TEST_CASE(no_sample_tells_nothing) {

@@ -79,7 +79,7 @@ double floor_of(double share, const std::string& kind) {
 
 BOOST_AUTO_TEST_CASE(machines_are_recovered_exactly_or_called_unknown) {
   tallies.clear();
-  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES / 20; ++seed) {
     Dice dice(seed);
     const bool lru = seed % 2 == 0;
     const auto machine = random_machine(dice, lru);

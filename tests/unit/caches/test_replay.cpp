@@ -55,6 +55,7 @@ private:
     } else if (kind == "colours") {
       caches::PageColours& c = colours_.emplace();
       words >> c.offset >> c.pages >> c.left_over >> c.whole;
+      c.mixed = c.whole;
     } else if (kind == "unknown" || kind == "incomplete") {
       std::getline(words >> std::ws, kind == "unknown" ? colours_->unknown : colours_->incomplete);
     } else if (kind == "smallest" || kind == "members") {

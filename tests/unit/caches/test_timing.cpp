@@ -16,11 +16,7 @@ BOOST_AUTO_TEST_SUITE(timing)
 
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t usual_machines = 10;
-#else
-constexpr std::uint64_t usual_machines = 40;
-#endif
+constexpr std::uint64_t usual_machines = RECOUNT_PROPERTY_CASES < 1000 ? 10 : RECOUNT_PROPERTY_CASES / 100;
 
 /// More of them on demand: RECOUNT_TIMING_MACHINES=4000 unit-caches --run_test=timing, which takes half an
 /// hour, or the program timing-machines [COUNT [FIRST_SEED]], which also writes what was wrong or unknown.
@@ -138,6 +134,54 @@ BOOST_AUTO_TEST_CASE(page_colours_behind_a_folded_index) {
         if (folded == 0b111000U) BOOST_TEST(found.levels[1].line.value.value_or(0) == 64);
       }
     }
+}
+
+/// More pages than the first TLB has entries take longer, whatever set their lines are in; and where there
+/// are few colours, most lines of each of the others keep L1 from holding any.
+BOOST_AUTO_TEST_CASE(translation_is_no_conflict_of_page_colours) {
+  struct Case {
+    std::int64_t l1, l1_ways, l2, l2_ways, tlb; ///< KiB
+    Replacement replacement;
+    std::size_t folded;
+  };
+  for (const Case& of :
+       {Case{8, 2, 1536, 8, 128, Replacement::lru, 0}, Case{32, 2, 2048, 16, 64, Replacement::nru, 0},
+        Case{32, 8, 2048, 16, 32, Replacement::nru, 0b111000}, Case{64, 16, 576, 18, 64, Replacement::nru, 0},
+        Case{32, 4, 512, 16, 48, Replacement::random, 0b111000}}) {
+    TimedMachine m = timed_machine(1);
+    m.l1 = {of.l1 << 10, of.l1_ways, 64, 1.2, Replacement::lru, false, 0};
+    m.l2 = {of.l2 << 10, of.l2_ways, 64, 4, of.replacement, false, of.folded};
+    m.l3_size = 32 << 20;
+    m.l3_ns = 12;
+    m.tlb = of.tlb;
+    m.tlb_ns = 3;
+    m.run = 1;
+    m.disturbances = {};
+    BOOST_TEST_CONTEXT("L1 of " << of.l1 << " KiB, L2 of " << of.l2 << " KiB") {
+      TimingSampler sampler(m, 1);
+      const caches::Caches found = caches::infer_caches(sampler);
+      BOOST_TEST_REQUIRE(found.levels.size() >= 2u);
+      BOOST_TEST(found.levels[1].ways.value.value_or(0) == of.l2_ways, found.levels[1].ways.unknown);
+      BOOST_TEST(found.levels[1].capacity.value.value_or(0) == of.l2 << 10, found.levels[1].capacity.unknown);
+    }
+  }
+}
+
+/// Machines whose pages overflow some sets of four or eight ways far below the capacity: page colours decide,
+/// and the confidence tells that the onset does not confirm them.
+BOOST_AUTO_TEST_CASE(an_early_onset_lowers_the_confidence_of_page_colours) {
+  int medium = 0;
+  for (const std::uint64_t seed : {65U, 311U, 412U, 1605U}) {
+    const TimedMachine machine = timed_machine(seed);
+    TimingSampler sampler(machine, seed);
+    const caches::Caches found = caches::infer_caches(sampler);
+    BOOST_TEST_REQUIRE(found.levels.size() >= 2u);
+    const caches::Property& p = found.levels[1].capacity;
+    BOOST_TEST(p.value.value_or(0) == machine.l2.size, "seed " << seed << ": " << p.unknown);
+    BOOST_TEST((p.confidence != caches::Confidence::high), "seed " << seed);
+    medium += p.confidence == caches::Confidence::medium ? 1 : 0;
+  }
+  BOOST_TEST(medium >= 2);
 }
 
 /// Of an L1 of 8 ways, others use one all the time: 7 ways hold what lies at conflicting strides, but working
