@@ -103,6 +103,14 @@ class Objects(unittest.TestCase):
             self.assertEqual(row['kind'], 'stack')
             self.assertAlmostEqual(row['misses'], lines, delta=300)
 
+    def test_threads_allocate(self):
+        row = self.from_line(self.objects('./threads'), 'threads.c', 'own = malloc', function='run')
+        self.assertEqual((row['blocks'], row['bytes']), (4, 4 * 48 * 1024))
+        self.assertAlmostEqual(row['misses'], 4 * 48 * KB, delta=12)
+
+    def test_program_that_another_executes(self):
+        self.near(self.objects('sh', '-c', 'exec ./variables')['b'], 1024 * KB)
+
     def test_mapped_files(self):
         file = self.folder / 'data'
         file.write_bytes(bytes(300 * 1024))
