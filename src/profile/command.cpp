@@ -94,6 +94,7 @@ profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<p
   }
   settings.who = target_options(o);
   settings.section = o.section;
+  settings.debug_path = o.debug_path;
   settings.objects = objects_wanted(o, ways, settings.events);
   if (!o.section.empty() && !are_modelled(settings.events))
     throw bad_input("--section " + o.section, "limits what a model simulates", "add -e model:PAPI_L1_DCM");

@@ -116,6 +116,7 @@ Recording record_modelled(const RecordSettings& settings) {
   AttributedRun run = run_of(settings);
   run.section = settings.section;
   run.objects = settings.objects;
+  run.made.objects.set_debug_path(settings.debug_path);
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     Name exec;
     exec.pid = exec.tid = pid;

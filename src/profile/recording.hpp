@@ -19,10 +19,11 @@ struct RecordSettings {
   std::vector<EventRequest> events;
   TargetOptions who;
   bool chains = false;
-  unsigned frames = 0;      ///< of a chain; 0: as many as the kernel allows
-  std::size_t buffer = 0;   ///< bytes of each ring; 0: as fits
-  std::string section = {}; ///< a model simulates only this one; empty: everything
-  bool objects = false;     ///< of a model: by data object
+  unsigned frames = 0;         ///< of a chain; 0: as many as the kernel allows
+  std::size_t buffer = 0;      ///< bytes of each ring; 0: as fits
+  std::string section = {};    ///< a model simulates only this one; empty: everything
+  bool objects = false;        ///< of a model: by data object
+  std::string debug_path = {}; ///< for these objects
 };
 
 /// The recorded samples.

@@ -66,6 +66,16 @@ class Objects(unittest.TestCase):
                 self.near(row, lines)
                 self.assertEqual((row['offset_low'], row['offset_high']), (low, row['bytes'] - 64))
 
+    def test_variables_of_a_separate_debug_file(self):
+        separate = self.folder / 'separate'
+        separate.mkdir()
+        for command in (['objcopy', '--only-keep-debug', 'variables', 'separate/variables.debug'],
+                        ['objcopy', '--strip-all', '--add-gnu-debuglink=separate/variables.debug', 'variables', 'split']):
+            subprocess.run(command, cwd=self.folder, check=True)
+        self.assertNotIn('b', self.objects('./split'))
+        done = self.run_profile('./split', options=['--by', 'object', '--debug-path', str(separate)])
+        self.assertRegex(done.stderr, r' 16384  b +1 MiB')
+
     def test_variables_of_one_name(self):
         rows = self.objects('./twins')
         twins = sorted(row['misses'] for name, row in rows.items() if re.fullmatch('own at 0x[0-9a-f]+', name))
