@@ -94,6 +94,7 @@ profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<p
   }
   settings.who = target_options(o);
   settings.section = o.section;
+  settings.debug_path = o.debug_path;
   settings.objects = objects_wanted(o, ways, settings.events);
   settings.from = o.from;
   settings.to = o.to;

@@ -94,7 +94,7 @@ std::uint32_t DataObjects::number_of(DataObject object) {
 const symbol::Module* DataObjects::module(std::uint32_t file, Files& files, const Places& places) {
   auto known = modules_.find(file);
   if (known == modules_.end())
-    known = modules_.emplace(file, files.module(places.spaces(), file, {}).module).first;
+    known = modules_.emplace(file, files.module(places.spaces(), file, debug_path_).module).first;
   return known->second ? &*known->second : nullptr;
 }
 

@@ -35,6 +35,8 @@ public:
   /// The number of an object that is equal but for its counts.
   [[nodiscard]] std::uint32_t number_of(DataObject object);
   [[nodiscard]] const std::vector<DataObject>& all() const { return all_; }
+  /// Where else debug files are, see NamingOptions.
+  void set_debug_path(const std::string& path) { debug_path_ = path; }
   /// A mapped file to look variables up in; null: it is no program. Once for each.
   [[nodiscard]] const symbol::Module* module(std::uint32_t file, Files& files, const Places& places);
   void count_block(std::uint32_t number, std::uint64_t bytes);
@@ -46,6 +48,7 @@ private:
       std::tuple<DataObject::Kind, std::string, std::uint32_t, std::vector<std::uint32_t>, std::uint64_t>;
   std::vector<DataObject> all_;
   std::map<Key, std::uint32_t> known_;
+  std::string debug_path_;
   std::map<std::uint32_t, std::optional<symbol::Module>> modules_;
 };
 

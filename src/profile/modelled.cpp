@@ -118,6 +118,7 @@ Recording record_modelled(const RecordSettings& settings) {
   run.section = settings.section;
   run.objects = settings.objects;
   run.functions = {settings.from, settings.to};
+  run.made.objects.set_debug_path(settings.debug_path);
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     Name exec;
     exec.pid = exec.tid = pid;

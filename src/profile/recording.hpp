@@ -24,6 +24,7 @@ struct RecordSettings {
   std::string section = {};       ///< a model simulates only this one; empty: everything
   std::string from = {}, to = {}; ///< and only between these functions, see trace::FunctionRange
   bool objects = false;           ///< of a model: by data object
+  std::string debug_path = {};    ///< for these objects
 };
 
 /// The recorded samples.

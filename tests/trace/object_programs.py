@@ -89,6 +89,24 @@ SOURCES = {
           pthread_join(thread, NULL);
           return 0;
         }''',
+    'threads.c': TOUCH + '''
+        #include <pthread.h>
+        static void* run(void* ignored) {
+          for (int i = 0; i < 500; i++) {
+            char* small = malloc(100);
+            small[0] = 1;
+            free(small);
+          }
+          char* own = malloc(48 * KB);
+          touch(own, 48 * KB);
+          return own;
+        }
+        int main(void) {
+          pthread_t threads[4];
+          for (int i = 0; i < 4; i++) pthread_create(threads + i, NULL, run, NULL);
+          for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+          return 0;
+        }''',
     'maps.c': TOUCH + '''
         int main(int argc, char** argv) {
           const int file = open(argv[1], O_RDWR);
@@ -188,6 +206,7 @@ SOURCES['nested.c'] = TOUCH + '''
 
 BUILDS = {
     'variables': ['variables.c'], 'twins': ['twins.c', 'other.c'], 'heap': ['heap.c'], 'stacks': ['stacks.c', '-pthread'],
+    'threads': ['threads.c', '-pthread'],
     'maps': ['maps.c'], 'forked': ['forked.c'], 'nested': ['nested.c'], 'plugins': ['plugins.c', '-ldl'],
     'library_a.so': ['library_a.c', '-shared', '-fPIC'], 'library_b.so': ['library_b.c', '-shared', '-fPIC'],
     'stripped': ['variables.c', '-s'], 'stripped_heap': ['heap.c', '-s'], 'static_heap': ['heap.c', '-static'],

@@ -15,7 +15,7 @@ import programs
 
 RECOUNT = os.path.abspath(sys.argv.pop(1))
 os.environ['COLUMNS'] = '200'  # also seen by the simulated programs
-os.environ.pop('MALLOC_PERTURB_', None)  # the allocator would fill what it hands out
+os.environ.pop('MALLOC_PERTURB_', None)  # of meson: malloc() and free() then fill blocks
 EVENT = 'model:i7-9700~no-tlb:PAPI_L1_DCM'
 KB = 16  # lines
 
@@ -66,6 +66,16 @@ class Objects(unittest.TestCase):
                 self.near(row, lines)
                 self.assertEqual((row['offset_low'], row['offset_high']), (low, row['bytes'] - 64))
 
+    def test_variables_of_a_separate_debug_file(self):
+        separate = self.folder / 'separate'
+        separate.mkdir()
+        for command in (['objcopy', '--only-keep-debug', 'variables', 'separate/variables.debug'],
+                        ['objcopy', '--strip-all', '--add-gnu-debuglink=separate/variables.debug', 'variables', 'split']):
+            subprocess.run(command, cwd=self.folder, check=True)
+        self.assertNotIn('b', self.objects('./split'))
+        done = self.run_profile('./split', options=['--by', 'object', '--debug-path', str(separate)])
+        self.assertRegex(done.stderr, r' 16384  b +1 MiB')
+
     def test_variables_of_one_name(self):
         rows = self.objects('./twins')
         twins = sorted(row['misses'] for name, row in rows.items() if re.fullmatch('own at 0x[0-9a-f]+', name))
@@ -103,6 +113,14 @@ class Objects(unittest.TestCase):
             row = rows[f'stack of thread {thread}']
             self.assertEqual(row['kind'], 'stack')
             self.assertAlmostEqual(row['misses'], lines, delta=300)
+
+    def test_threads_allocate(self):
+        row = self.from_line(self.objects('./threads'), 'threads.c', 'own = malloc', function='run')
+        self.assertEqual((row['blocks'], row['bytes']), (4, 4 * 48 * 1024))
+        self.assertAlmostEqual(row['misses'], 4 * 48 * KB, delta=12)
+
+    def test_program_that_another_executes(self):
+        self.near(self.objects('sh', '-c', 'exec ./variables')['b'], 1024 * KB)
 
     def test_mapped_files(self):
         file = self.folder / 'data'
