@@ -115,7 +115,7 @@ int execute_stat(const StatOptions& o) {
   if (!witnesses.models.empty())
     check_modelled(o);
   else if (o.sample > 0)
-    throw bad_input(fmt::format("--sample {}", o.sample), "limits what a model simulates",
+    throw bad_input(fmt::format("--sample-every {}", o.sample), "limits what a model simulates",
                     "add --witness model");
   else
     for (const auto& [option, value] :
@@ -183,7 +183,7 @@ command::Command stat_command() {
         .text("--from", o->from, "FUNCTION",
               "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
         .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
-        .number("--sample", o->sample, "N",
+        .number("--sample-every", o->sample, "N",
                 "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
         .text("--domain", o->domain, "DOMAIN",
               "count in user mode, kernel or all (default: all, where permitted)")

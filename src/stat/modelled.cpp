@@ -55,7 +55,7 @@ model::MachineDescription machine_of(const std::string& witness) {
   model::MachineDescription machine = model::machine(witness::modelled_machine(witness));
   if (machine.sampled || !machine.family.empty())
     throw bad_input("--witness " + witness, "~sample and ~l1= are for kernels",
-                    "omit them; --sample N samples a program");
+                    "omit them; --sample-every N samples a program");
   return machine;
 }
 
@@ -94,7 +94,7 @@ public:
     if (auto never = trace::never_entered(simulation.functions()); !never.empty())
       missing_ = std::move(never);
     if (totals.too_few_windows)
-      unsampled_ = "a process has too few windows for an estimate: use a smaller --sample, or none";
+      unsampled_ = "a process has too few windows for an estimate: use a smaller --sample-every, or none";
     flag_ = session.incomplete();
     return exit;
   }

@@ -143,7 +143,7 @@ class Traced(unittest.TestCase):
     def test_sampled(self):
         events = 'PAPI_L1_DCM,PAPI_L2_DCM,PAPI_LST_INS,PAPI_TOT_INS,PAPI_TLB_DM'
         exact, _, _ = self.values('./product', '300', events=events, machine='i7-9700')
-        sampled, told, _ = self.values('./product', '300', events=events, machine='i7-9700', options=['--sample', '8', '--export', 'sampled.csv'])
+        sampled, told, _ = self.values('./product', '300', events=events, machine='i7-9700', options=['--sample-every', '8', '--export', 'sampled.csv'])
         for row in told['metrics']:
             self.assertEqual(row['witness'], 'model:i7-9700~sample')
             flags = ' '.join(row.get('flags', ()))
@@ -157,15 +157,15 @@ class Traced(unittest.TestCase):
             if row['name'] == 'PAPI_L1_DCM':
                 self.assertLess(error, 0.1 * row['mean'])
         self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,model:i7-9700~sample,.*sampled [\d.]+ %: \+- \d+')
-        text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample', '8', '--', './product', '300'],
+        text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample-every', '8', '--', './product', '300'],
                               cwd=self.folder, capture_output=True, text=True, env={**os.environ, 'COLUMNS': '160'}).stderr
         self.assertRegex(text, r'PAPI_L1_DCM +model:i7-9700~no-tlb~sample +[\d,]+ +sampled [\d.]+ %: \+- \d+')
 
     def test_sampled_short_programs(self):
         exact, _, _ = self.values('./map', '/dev/null', events='PAPI_L1_DCM')
-        short, told, _ = self.values('./section', options=['--sample', '100'])
+        short, told, _ = self.values('./section', options=['--sample-every', '100'])
         self.assertIn('error 0', ' '.join(told['metrics'][0]['flags']))  # simulated completely
-        few, told, _ = self.values('./product', '200', options=['--sample', '1000'])
+        few, told, _ = self.values('./product', '200', options=['--sample-every', '1000'])
         self.assertIsNone(few['PAPI_L1_DCM'])
         self.assertIn('too few windows', told['metrics'][0]['reason'])
 
