@@ -53,7 +53,9 @@ std::vector<std::string> disturbances(const Observation& observation) {
 }
 
 std::string sampled_flag(double percent, double error) {
-  return fmt::format("sampled {:.2g} % of the accesses, error {:.0f}", percent, std::ceil(error));
+  // Few percent are told to two digits, as 0.012; 100 is never 1e+02.
+  const std::string share = percent < 10 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent);
+  return fmt::format("sampled {} % of the accesses, error {:.0f}", share, std::ceil(error));
 }
 
 std::optional<double> sampling_error(const Observation& observation) {
