@@ -24,9 +24,7 @@ constexpr double share_at_capacity = 0.54;
 /// that others use as well was seen at 0.89 of it: the middle of both.
 constexpr double crossing_of_some_policy = 0.88;
 constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / capacity that confirms it
-/// Few pages at random places fill some sets early, others use the cache as well, and random replacement
-/// keeps lines longer: simulated machines have any of these. Beyond, conflicts and sizes contradict each
-/// other; beyond twice that, one of them is noise.
+/// Few pages fill some sets early, random replacement keeps lines. Beyond twice this, one of them is noise.
 constexpr double crossing_seen_least = 0.5, crossing_seen_most = 2.6, excluded = 2;
 
 constexpr double sure = 0.999;          ///< probability of a value at high confidence
@@ -190,10 +188,9 @@ private:
     p.threshold = "an eighth of the lines missing per pass";
     p.against = "most other colours had another number";
     p.words.push_back(fmt::format(
-        "{} {} pages; pages of one colour share {}. Together with lines of "
-        "other colours, which keep L1d from holding any, {} lines of one colour fit {} and {} do not, in {} "
-        "of {} "
-        "colours: {} ways. Probability of another number: {}.",
+        "{} {} pages; pages of one colour share {}. Together with lines of other colours, which keep L1d "
+        "from holding any, {} lines of one colour fit {} and {} do not, in {} of {} colours: {} ways. "
+        "Probability of another number: {}.",
         found.whole ? "Several lines in each of" : "One line at the same offset in each of", found.pages,
         found.whole ? "all of their sets" : "a set", ways, level_.name, ways + 1, sets.with_ways,
         sets.trials.size(), ways, rare_text(1 - sets.probability)));
@@ -227,9 +224,8 @@ private:
                                     found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
     else if (count.sampled)
       p.words.push_back(fmt::format("{} colours were found. Of {} other pages, which took no part in that, "
-                                    "{} have one of these colours: "
-                                    "there are {} colours (probability of another number: {}). {} colours x "
-                                    "{} ways x {} per page = {}.",
+                                    "{} have one of these colours: there are {} colours (probability of "
+                                    "another number: {}). {} colours x {} ways x {} per page = {}.",
                                     groups, found.sample, found.in_sample, count.colours,
                                     rare_text(1 - count.probability), count.colours, *sets.ways,
                                     in_bytes(page), in_bytes(*p.value)));
