@@ -1,122 +1,20 @@
 #include "trace/function_gate.hpp"
 
-#include "base/nearest.hpp"
-#include "process/child.hpp"
-#include "process/fd.hpp"
-#include "process/program.hpp"
-#include "symbol/module.hpp"
-
-#include <recount/error.hpp>
-
 #include <algorithm>
-#include <cstring>
-#include <elf.h>
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <fstream>
-#include <iterator>
-#include <optional>
-#include <sstream>
+#include <utility>
 
 namespace recount::trace {
-namespace {
 
-std::optional<symbol::Module> open_module(const std::string& file) {
-  process::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) return {};
-  try {
-    return symbol::Module(std::move(fd), file);
-  } catch (const Error&) { // no program
-    return {};
-  }
-}
-
-/// The program interpreter of an executable: its dynamic linker. Empty: it has none.
-std::string linker_of(const std::string& file) {
-  Elf64_Ehdr head{};
-  std::ifstream in(file, std::ios::binary);
-  in.read(reinterpret_cast<char*>(&head), sizeof head);
-  for (unsigned i = 0; in && i < head.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    in.seekg(static_cast<std::streamoff>(head.e_phoff + i * sizeof segment));
-    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
-    constexpr std::uint64_t longest = 4096;
-    if (!in || segment.p_type != PT_INTERP || segment.p_filesz > longest) continue;
-    std::string name(segment.p_filesz, '\0');
-    in.seekg(static_cast<std::streamoff>(segment.p_offset));
-    in.read(name.data(), static_cast<std::streamsize>(name.size()));
-    return in ? name.c_str() : std::string();
-  }
-  return {};
-}
-
-/// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a
-/// script.
-std::vector<symbol::Module> modules_of(const std::string& file) {
-  std::vector<symbol::Module> all;
-  if (auto program = open_module(file))
-    all.push_back(std::move(*program));
-  else
-    return all;
-  const std::string linker = linker_of(file);
-  if (linker.empty()) return all;
-  const auto listed = process::capture({{linker, "--list", file}}, {}, std::chrono::seconds(20));
-  std::istringstream words(listed.out);
-  for (std::string word; words >> word;)
-    if (word.starts_with('/'))
-      if (auto library = open_module(word)) all.push_back(std::move(*library));
-  return all;
-}
-
-void demand_function(const std::vector<symbol::Module>& modules, const std::string& option,
-                     const std::string& name) {
-  if (name.empty() || std::ranges::any_of(modules, [&](const symbol::Module& module) {
-        return !module.functions(name).empty();
-      }))
-    return;
-  std::vector<std::string> names;
-  for (const symbol::Named& function : modules.front().functions("*"))
-    names.push_back(function.name.substr(0, function.name.find('(')));
-  throw bad_input(
-      option + " " + name, "neither the program nor its libraries have such a function",
-      base::did_you_mean(name, names,
-                         "compile it without -s, and with __attribute__((noinline)) if it is small"));
-}
-
-} // namespace
-
-std::optional<FunctionGate> gate_of(const Blocks& blocks, FunctionRange& range) {
-  if (range.empty()) return {};
-  return FunctionGate(blocks, range);
-}
-
-std::string never_entered(const FunctionRange& range) {
-  return range.from.empty() || range.begun ? std::string()
-                                           : "the program never entered the function " + range.from;
-}
-
-void demand_functions(const std::vector<std::string>& command, const FunctionRange& range) {
-  const auto file = range.empty() ? std::nullopt : process::find_program(command.front());
-  if (!file) return;
-  const auto modules = modules_of(*file);
-  if (modules.empty()) return;
-  demand_function(modules, "--from", range.from);
-  demand_function(modules, "--to", range.to);
-}
-
-FunctionGate::FunctionGate(const Blocks& blocks, FunctionRange& range)
-    : blocks_(&blocks), range_(&range), between_(range.from.empty()), open_(range.from.empty()) {}
+FunctionGate::FunctionGate(const Blocks& blocks, FunctionRange& range, Find find)
+    : blocks_(&blocks),
+      range_(&range),
+      find_(find),
+      between_(range.from.empty()),
+      open_(range.from.empty()) {}
 
 void FunctionGate::module(const Module& module) {
-  const auto elf = open_module(module.file);
-  if (!elf) return;
-  for (const auto& [name, addresses] : {std::pair(&range_->from, &from_), std::pair(&range_->to, &to_)}) {
-    if (name->empty()) continue;
-    for (const symbol::Named& function : elf->functions(*name))
-      if (const auto offset = elf->offset(function.start);
-          offset && *offset >= module.offset && *offset - module.offset < module.end - module.start)
-        addresses->insert(module.start + (*offset - module.offset));
-  }
+  for (const auto& [name, addresses] : {std::pair(&range_->from, &from_), std::pair(&range_->to, &to_)})
+    if (!name->empty()) addresses->merge(find_(module, *name));
 }
 
 void FunctionGate::thread(std::uint64_t number) {

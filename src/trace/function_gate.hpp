@@ -38,7 +38,9 @@ void demand_functions(const std::vector<std::string>& command, const FunctionRan
 /// returned, as that of longjmp(3).
 class FunctionGate {
 public:
-  FunctionGate(const Blocks& blocks, FunctionRange& range);
+  /// Finds the addresses of functions of that name in a module.
+  using Find = std::unordered_set<std::uint64_t> (*)(const Module& module, const std::string& name);
+  FunctionGate(const Blocks& blocks, FunctionRange& range, Find find);
 
   [[nodiscard]] bool open() const { return open_; }
   void block(const Blocks::Block& block);
@@ -69,6 +71,7 @@ private:
 
   const Blocks* blocks_;
   FunctionRange* range_;
+  Find find_;
   std::unordered_set<std::uint64_t> from_, to_; ///< addresses
   std::map<std::uint64_t, Thread> threads_;
   std::uint64_t number_ = 0;

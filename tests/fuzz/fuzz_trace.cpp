@@ -1,5 +1,6 @@
 // The words that a traced program writes: it can overwrite the memory that it shares with recount.
 #include "trace/decoder.hpp"
+#include "trace/executed.hpp"
 #include "trace/memory_map.hpp"
 #include "trace/section_gate.hpp"
 
@@ -12,11 +13,15 @@ using namespace recount::trace;
 
 class Sink {
 public:
-  explicit Sink(const Blocks& blocks) : blocks_(&blocks) {}
+  explicit Sink(const Blocks& blocks) : blocks_(&blocks), executed_(blocks, false) {}
+  ~Sink() { static_cast<void>(executed_.all()); }
+  Sink(const Sink&) = default;
+  Sink& operator=(const Sink&) = delete;
   void block(const Blocks::Block& block) {
     if (block.instructions == 0) std::abort();
+    executed_.block(block);
   }
-  void left(unsigned) {}
+  void left(unsigned instructions) { executed_.left(instructions); }
   template <bool store>
   void access(std::uint64_t address, unsigned bytes, std::uint32_t number) {
     if (address >= RT_CONTROL || bytes == 0 ||
@@ -44,6 +49,7 @@ public:
 
 private:
   const Blocks* blocks_;
+  Executed executed_;
   SectionGate gate_{"name"};
   MemoryMap map_;
 };
@@ -55,7 +61,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (words.empty()) return 0;
   std::memcpy(words.data(), data, words.size() * sizeof(std::uint64_t));
   Blocks blocks;
-  Decoder<Sink> process(blocks, std::make_unique<Sink>(blocks));
+  FunctionRange range{"from", size % 2 == 0 ? "" : "to"};
+  const auto find = [](const Module& module, const std::string&) { return std::unordered_set{module.start}; };
+  std::optional<FunctionGate> gate;
+  if (data[0] % 2 == 0) gate.emplace(blocks, range, find);
+  Decoder<Sink> process(blocks, std::make_unique<Sink>(blocks), std::move(gate));
   const std::size_t half = words.size() / 2; // two chunks, the second by a child as well
   if (!process.take({words.data(), half})) return 0;
   const auto child = process.forked(1);
