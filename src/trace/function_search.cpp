@@ -42,7 +42,8 @@ std::string linker_of(const std::string& file) {
     std::string name(segment.p_filesz, '\0');
     in.seekg(static_cast<std::streamoff>(segment.p_offset));
     in.read(name.data(), static_cast<std::streamsize>(name.size()));
-    return in ? name.c_str() : std::string();
+    name.resize(std::min(name.find('\0'), name.size())); // it ends with 0
+    return in ? name : std::string();
   }
   return {};
 }
