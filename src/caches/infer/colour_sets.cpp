@@ -19,7 +19,6 @@ constexpr std::size_t most_lines_tried = 34;
 constexpr std::int64_t surely_fit = 4;      ///< lines of one colour: no second level has fewer ways
 constexpr std::int64_t least_reference = 3; ///< lines that show the time of a hit; fewer stay above
 constexpr std::size_t most_of_another = 4;  ///< lines of one other colour: no second level has fewer ways
-constexpr double part_of_group = 0.6;       ///< lines of one other colour, of those that overflow a set
 constexpr int rounds_of_colours = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
 constexpr double least_penalty = 0.1;                  ///< of what the working sets show
 constexpr double clear_overflow = 0.2;                 ///< share of the lines that miss
@@ -55,10 +54,10 @@ public:
   void run() {
     const auto tried = static_cast<std::int64_t>(std::min(colours_.members.size(), most_colours_tried));
     if (tried < static_cast<std::int64_t>(least_colours)) return;
-    std::vector<double> most; // of a few colours, where there are no more of them
-    for (const auto& pages : colours_.smallest)
-      most.push_back(part_of_group * static_cast<double>(pages.size()));
-    of_another_ = std::max(most_of_another, static_cast<std::size_t>(statistics::median(most)));
+    // Most of a few colours, where there are no more of them; the smallest group may lack lines.
+    const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+    if (!colours_.smallest.empty())
+      of_another_ = std::max(most_of_another, std::ranges::min_element(colours_.smallest, fewer)->size() / 2);
     const auto above = static_cast<std::size_t>(task_.ways_above);
     const std::size_t others =
         std::min(2 * above + 2, of_another_ * (colours_.members.size() - 1) + spare_.size());
