@@ -76,6 +76,7 @@ using Node = std::variant<Statement, Loop>;
 
 /// for (variable = first; variable < last; variable += step); the variable's number is the depth of the loop.
 struct Loop {
+  std::string name; ///< of the variable
   std::size_t variable = 0;
   Index first, last, step;
   std::vector<Node> body;

@@ -138,7 +138,7 @@ private:
     Loop loop;
     loop.at = next().at;
     loop.variable = depth_;
-    define({Symbol::Kind::variable, depth_});
+    loop.name = define({Symbol::Kind::variable, depth_});
     const auto variable = scope_.back();
     scope_.pop_back(); // the bounds do not know it
     if (!took_word("in")) fail("\"in\" must follow the loop variable");

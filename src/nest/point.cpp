@@ -245,6 +245,10 @@ Point::Point(const Definition& nest, Setting setting) : nest_(nest), setting_(st
     refuse(nest_.file, {}, "the nest makes no access at this point", "use larger parameters");
 }
 
+Point::Point(std::shared_ptr<const Definition> nest, Setting setting) : Point(*nest, std::move(setting)) {
+  kept_ = std::move(nest);
+}
+
 std::int64_t Point::bytes() const {
   return arrays_.back().begin + arrays_.back().bytes;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace recount::nest {
@@ -37,6 +38,8 @@ public:
   /// Throws recount::Error (bad_input) with FILE:LINE:COLUMN: an extent below 1, an array of more than a TiB,
   /// a step below 1, a subscript that leaves its array, numbers that overflow, no access at all.
   Point(const Definition& nest, Setting setting);
+  /// Keeps the definition.
+  Point(std::shared_ptr<const Definition> nest, Setting setting);
 
   [[nodiscard]] const Definition& definition() const { return nest_; }
   [[nodiscard]] const Setting& setting() const { return setting_; }
@@ -55,6 +58,7 @@ public:
 
 private:
   class Checker;
+  std::shared_ptr<const Definition> kept_;
   const Definition& nest_;
   Setting setting_;
   std::vector<PlacedArray> arrays_;

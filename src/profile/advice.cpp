@@ -143,7 +143,13 @@ std::string advice_text(const Profile& p) {
                           command::line_width(stderr), 4) +
             "\n";
   }
-  return text.empty() ? text : "what would help (the first level and the TLB, each simulated alone)\n" + text;
+  if (text.empty()) return text;
+  return "what would help (the first level and the TLB, each simulated alone)\n" + text +
+         command::wrap(
+             "  another loop order or blocks: write the loop as text, recount sweep nest --order all; see "
+             "recount-nest(5)",
+             command::line_width(stderr), 4) +
+         "\n";
 }
 
 } // namespace recount::profile

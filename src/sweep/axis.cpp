@@ -26,6 +26,7 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
 
 std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
   std::vector<result::ParamValue> all;
+  if (text == "all") return {p.choices.begin(), p.choices.end()};
   std::string_view rest = text;
   for (;;) {
     const std::string word(rest.substr(0, rest.find(',')));

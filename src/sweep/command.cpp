@@ -59,6 +59,10 @@ bool kept_in_file(const sweep::Session& session) {
   return !session.file.empty() && session.file != "-";
 }
 
+Selection selection_of(const sweep::Session& session, const SweepOptions& o) {
+  return {static_cast<std::size_t>(o.least), session.grid.points.front()};
+}
+
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
   if (!o.quiet) {
     command::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs,
@@ -72,7 +76,7 @@ void report(const sweep::Session& session, const sweep::Ended& ended, const Swee
   if (o.json)
     command::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
-    command::print("{}", sweep_table(ended));
+    command::print("{}", sweep_table(ended, selection_of(session, o)));
   command::flush(stdout);
 }
 
@@ -143,7 +147,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   sweep::Ended ended = conduct(session, o, plot);
   ended.results.statistic = statistic;
   report(session, ended, o);
-  tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended)});
+  tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended, selection_of(session, o))});
   if (ended.outcome.stopped)
     command::tell_how_to_resume("sweep", session.file, session.header.command,
                                 !ended.results.observations.empty());
@@ -182,6 +186,8 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .flag("--resume", o->resume, "resume FILE: run only what is missing")
                 .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
+                .number("--least", o->least, "N", "show the N points of least value of each metric only",
+                        {1, 1'000'000})
                 .text("--statistic", o->statistic, "NAME", command::statistic_help)
                 .text("--export", o->export_to, "FILE", command::export_help)
                 .text("--plot", o->plot, "FILE",

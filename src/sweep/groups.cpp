@@ -51,6 +51,24 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   return all;
 }
 
+std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
+                              const result::Params& first) {
+  std::map<std::pair<std::string, std::string>, std::vector<SweepGroup>> kinds;
+  for (auto& group : groups)
+    if (group.summary) kinds[{group.metric, group.witness}].push_back(std::move(group));
+  std::vector<SweepGroup> all;
+  for (auto& [kind, points] : kinds) {
+    const auto at = std::ranges::find(points, first, &SweepGroup::params);
+    const double reference = at == points.end() ? 0 : at->summary->value;
+    for (SweepGroup& group : points)
+      if (reference > 0) group.of_first = group.summary->value / reference;
+    std::ranges::stable_sort(points, {}, [](const SweepGroup& group) { return group.summary->value; });
+    points.resize(std::min(points.size(), count));
+    all.insert(all.end(), std::make_move_iterator(points.begin()), std::make_move_iterator(points.end()));
+  }
+  return all;
+}
+
 std::string outliers_text(const std::vector<SweepGroup>& groups) {
   constexpr std::size_t most_named = 3;
   std::size_t all = 0;

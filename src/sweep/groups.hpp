@@ -23,12 +23,17 @@ struct SweepGroup {
   std::size_t flagged = 0; ///< disturbed repetitions
   double error = 0;        ///< the largest sampling error of a simulation
   std::optional<std::int64_t> accesses;
+  std::optional<double> of_first; ///< the statistic divided by that of the first point, see least()
   /// The statistic divided by the accesses; none where either is not known.
   [[nodiscard]] std::optional<double> per_access() const;
 };
 
 /// By point, metric and witness, points in their natural order.
 [[nodiscard]] std::vector<SweepGroup> sweep_groups(const result::Results& results);
+
+/// Of each metric and witness the `count` points where it is least, least first.
+[[nodiscard]] std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
+                                            const result::Params& first);
 
 /// "2 outliers, further than 14.826 median absolute deviations from their median: size=4096 stride=64,
 /// seconds by clock, repetition 2 ...; ": the first three by name. Empty: there are none. Modelled values

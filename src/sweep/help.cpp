@@ -10,6 +10,8 @@ namespace {
 
 using kernel::Parameter;
 
+constexpr std::size_t most_choices = 24; ///< in a column
+
 std::string show(const Parameter& p, std::int64_t value) {
   return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? base::format_bytes(value)
                                                                                 : std::to_string(value);
@@ -21,6 +23,8 @@ std::string fallback(const Parameter& p) {
 }
 
 std::string bounds(const Parameter& p) {
+  if (p.unit == Parameter::Unit::choice && p.choices.size() > most_choices)
+    return fmt::format("{}, {}, ... ({})", p.choices[0], p.choices[1], p.choices.size());
   if (p.unit == Parameter::Unit::choice) return fmt::format("{}", fmt::join(p.choices, ", "));
   if (p.unit == Parameter::Unit::text) return "any";
   if (p.most == 0) return "at least " + show(p, p.least);
@@ -42,7 +46,7 @@ std::string kernel_help(const std::string& name) {
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
-      "(powers of 1024).\nWORDS is a list separated by commas. The loop and its expected counts: "
+      "(powers of 1024).\nWORDS is a list separated by commas, or all. The loop and its expected counts: "
       "recount-kernels(7).\n",
       kernel.name(), kernel.prose(), table.text());
 }

@@ -16,7 +16,7 @@ struct SweepOptions {
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
   std::string seed, cpu, timeout, memory, output, plot, figure, export_to, statistic, sample, shard;
-  long repeat = 5, draws = 0, parallel = 0;
+  long repeat = 5, draws = 0, parallel = 0, least = 0;
   bool resume = false, json = false, quiet = false, dry_run = false, no_verdicts = false;
 };
 

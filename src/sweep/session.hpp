@@ -55,10 +55,17 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
 /// simulated_seconds() of a nest that is written as text.
 [[nodiscard]] double nest_simulated_seconds(const Job& job);
 
+/// The points that are shown: all, or of each metric and witness those where it is least, compared with the
+/// first point of the grid.
+struct Selection {
+  std::size_t least = 0; ///< how many; 0: all
+  result::Params first;
+};
+
 /// A row for each point, witness and metric.
-[[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended);
+[[nodiscard]] command::Table sweep_summary(const sweep::Ended& ended, const Selection& selection);
 /// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
-[[nodiscard]] std::string sweep_table(const sweep::Ended& ended);
+[[nodiscard]] std::string sweep_table(const sweep::Ended& ended, const Selection& selection);
 /// The same as one JSON object, documented in recount-sweep(1).
 [[nodiscard]] std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended);
 /// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.

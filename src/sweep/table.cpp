@@ -88,9 +88,10 @@ std::string kind(const std::string& reason) {
 
 } // namespace
 
-command::Table sweep_summary(const sweep::Ended& ended) {
-  const auto groups = sweep_groups(ended.results);
+command::Table sweep_summary(const sweep::Ended& ended, const Selection& selection) {
+  auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
+  if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
   const auto marks = marks_of(ended);
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
@@ -99,12 +100,17 @@ command::Table sweep_summary(const sweep::Ended& ended) {
   for (const char* head : {"metric", "witness"})
     columns.push_back({head, Align::left});
   const statistics::Statistic statistic = ended.results.statistic;
-  const bool intervals = statistic == statistics::Statistic::median;
-  columns.push_back({"n", Align::right});
+  const bool few = selection.least > 0; // fewer columns, so that the line is short
+  const bool intervals = statistic == statistics::Statistic::median &&
+                         !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
+                             return show_interval(*group.summary) == "-";
+                           }));
+  if (!few) columns.push_back({"n", Align::right});
   columns.push_back({statistics::name_of(statistic), Align::right});
   if (intervals) columns.push_back({"95 % interval", Align::right});
-  columns.push_back({"per access", Align::right});
-  columns.push_back({"disturbed", Align::right});
+  if (few) columns.push_back({"of first point", Align::right});
+  if (!few) columns.push_back({"per access", Align::right});
+  if (!few) columns.push_back({"disturbed", Align::right});
   const bool marked =
       std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
   if (marked) columns.push_back({"verdict", Align::left});
@@ -113,12 +119,14 @@ command::Table sweep_summary(const sweep::Ended& ended) {
     std::vector<std::string> row;
     for (const auto& name : names)
       row.push_back(result::text(group.params.at(name)));
-    row.insert(row.end(), {group.metric, group.witness, std::to_string(group.values.size())});
+    row.insert(row.end(), {group.metric, group.witness});
+    if (!few) row.push_back(std::to_string(group.values.size()));
     if (const auto& s = group.summary) {
       row.push_back(show(s->value));
       if (intervals) row.push_back(show_interval(*s));
-      row.push_back(show_per_access(group));
-      row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+      if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
+      if (!few) row.push_back(show_per_access(group));
+      if (!few) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
     } else {
       row.push_back("not counted");
     }
@@ -128,8 +136,8 @@ command::Table sweep_summary(const sweep::Ended& ended) {
   return table;
 }
 
-std::string sweep_table(const sweep::Ended& ended) {
-  const command::Table table = sweep_summary(ended);
+std::string sweep_table(const sweep::Ended& ended, const Selection& selection) {
+  const command::Table table = sweep_summary(ended, selection);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);

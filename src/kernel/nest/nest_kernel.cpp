@@ -8,6 +8,7 @@
 #include "kernel/nest/nest_simulation.hpp"
 #include "kernel/point.hpp"
 #include "nest/compile.hpp"
+#include "nest/dependences.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ namespace {
 /// Instructions of the stack that a compiler may add: registers saved and restored per call, and loop
 /// variables, bounds and pointers that do not fit the registers per turn of a loop that holds loops.
 constexpr double stack_per_call = 40, stack_per_turn = 12;
+constexpr std::size_t most_exchanged = 5; ///< loops: 120 orders
 
 std::string read_nest(const std::string& file) {
   std::error_code none;
@@ -47,12 +49,35 @@ std::vector<Parameter> NestKernel::common_parameters(const std::string& file, co
           number_parameter("offset",
                            "bytes from a page boundary to the first element of each array, a multiple of it",
                            16, 0, 4095, Parameter::Unit::bytes),
-          choice_parameter("pages", "page size requested from the system", {"small", "huge"})};
+          choice_parameter("pages", "page size requested from the system", {"small", "huge"}),
+          number_parameter("tile", "turns per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
+          number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
+}
+
+/// The written form or another one.
+nest::Point NestKernel::formed(nest::Setting setting, const nest::Form& form) const {
+  if (!form.reorders() && form.padding == 0) return {*nest_, std::move(setting)};
+  nest::Transformed changed = nest::transformed(*nest_, form);
+  nest::Point point(std::make_shared<const nest::Definition>(std::move(changed.nest)), setting);
+  if (!form.reorders()) return point;
+  const nest::Point written(*nest_, std::move(setting));
+  std::string broken;
+  {
+    const std::scoped_lock lock(*decided_);
+    const auto [known, is_new] = broken_.try_emplace({written.setting().parameters, form.order, form.tile});
+    if (is_new) known->second = nest::broken_dependence(written, point, changed.variables);
+    broken = known->second;
+  }
+  if (!broken.empty())
+    throw bad_input(nest_->file, broken,
+                    "use another --order, or --tile 0: this one would change what the nest computes");
+  return point;
 }
 
 NestKernel::NestKernel(const std::string& file, const std::string& text)
     : nest_(std::make_unique<nest::Definition>(nest::parse(file, text))),
-      parameters_(common_parameters(file, fmt::format("{:016x}", base::fnv(text)))) {
+      parameters_(common_parameters(file, fmt::format("{:016x}", base::fnv(text)))),
+      orders_(nest::orders(*nest_, most_exchanged)) {
   const auto add = [&](Parameter parameter) {
     const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
     if (std::ranges::any_of(parameters_, same))
@@ -60,6 +85,12 @@ NestKernel::NestKernel(const std::string& file, const std::string& text)
                       "use another name");
     parameters_.push_back(std::move(parameter));
   };
+  std::vector<std::string> orders;
+  for (const nest::Order& order : orders_)
+    orders.push_back(nest::name(*nest_, order));
+  if (orders.size() > 1)
+    add(choice_parameter("order", "of the loops, from the outermost one; all: every order",
+                         std::move(orders)));
   for (const nest::Parameter& p : nest_->parameters)
     add(number_parameter(p.name, p.prose, p.fallback, p.least, p.most));
   for (const nest::TypeParameter& p : nest_->types) {
@@ -106,7 +137,10 @@ nest::Point NestKernel::at(const result::Params& given) const {
     setting.parameters.push_back(number(point, p.name));
   for (const auto& p : nest_->types)
     setting.types.push_back(*nest::parse_type(text(point, p.name)));
-  return {*nest_, std::move(setting)};
+  nest::Form form{orders_.front(), number(point, "tile"), number(point, "padding")};
+  for (const nest::Order& order : orders_)
+    if (orders_.size() > 1 && nest::name(*nest_, order) == text(point, "order")) form.order = order;
+  return formed(std::move(setting), form);
 }
 
 std::int64_t NestKernel::bytes(const result::Params& point) const {

@@ -4,9 +4,13 @@
 #include "kernel/kernel.hpp"
 #include "nest/parse.hpp"
 #include "nest/point.hpp"
+#include "nest/transform.hpp"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace recount::kernel {
@@ -40,9 +44,15 @@ public:
 private:
   std::unique_ptr<const nest::Definition> nest_; ///< null without a file
   std::vector<Parameter> parameters_ = common_parameters("", "");
+  std::vector<nest::Order> orders_; ///< of the loops; the written one is the first
 
   [[nodiscard]] static std::vector<Parameter> common_parameters(const std::string& file,
                                                                 const std::string& digest);
+  [[nodiscard]] nest::Point formed(nest::Setting setting, const nest::Form& form) const;
+
+  /// What broken_dependence() found, by parameters, order and tile.
+  std::unique_ptr<std::mutex> decided_ = std::make_unique<std::mutex>(); // movable
+  mutable std::map<std::tuple<std::vector<std::int64_t>, nest::Order, std::int64_t>, std::string> broken_;
 };
 
 } // namespace recount::kernel

@@ -54,12 +54,13 @@ result::ParamValue of(std::int64_t n) {
   return n;
 }
 const result::ParamValue i16 = std::string("i16"), f32 = std::string("f32"), i8 = std::string("i8"),
-                         i32 = std::string("i32");
+                         i32 = std::string("i32"), kij = std::string("kij");
 const std::vector<Shipped> all_shipped = {
     {"gemm-ijk", {{"n", of(8)}}},
     {"gemm-ijk", {{"n", of(8)}, {"element", i16}}},
     {"gemm-ijk-mem", {{"n", of(8)}}},
     {"gemm-ijk-mem", {{"n", of(8)}, {"element", i16}}},
+    {"gemm-ijk-mem", {{"n", of(8)}, {"order", kij}, {"tile", of(3)}, {"padding", of(2)}}},
     {"gemm-ikj", {{"n", of(8)}}},
     {"gemm-ikj", {{"n", of(8)}, {"element", f32}}},
     {"gemm-transposed", {{"n", of(8)}}},
@@ -68,7 +69,7 @@ const std::vector<Shipped> all_shipped = {
     {"gemm-tiled", {{"n", of(9)}, {"rows", of(4)}, {"columns", of(9)}, {"pad", of(3)}}},
     {"stencil-2d", {{"n", of(9)}, {"m", of(12)}, {"steps", of(2)}}},
     {"stencil-3d", {{"n", of(8)}}},
-    {"stencil-3d", {{"n", of(8)}, {"tile", of(4)}, {"element", f32}}},
+    {"stencil-3d", {{"n", of(8)}, {"block", of(4)}, {"element", f32}}},
     {"transpose", {{"n", of(16)}}},
     {"transpose", {{"n", of(16)}, {"block", of(8)}, {"element", i8}}},
     {"triangular-solve", {{"n", of(20)}}},
@@ -118,6 +119,23 @@ BOOST_DATA_TEST_CASE(the_product_is_right,
   check_product<std::int64_t>(name, "i64");
   check_product<std::int32_t>(name, "i32");
   check_product<std::int16_t>(name, "i16");
+}
+
+BOOST_AUTO_TEST_CASE(another_form_computes_the_same) {
+  if (no_compiler()) return;
+  const kernel::NestKernel kernel = shipped("gemm-ijk-mem");
+  const auto computed = [&](const std::string& order, std::int64_t tile) {
+    const result::Params point = {{"n", of(11)}, {"order", order}, {"tile", tile}};
+    const auto instance = kernel.prepare(point);
+    instance->region()();
+    const auto& c = kernel.at(point).arrays()[2];
+    const double* const first = elements<double>(*instance, c);
+    return std::vector<double>(first, first + c.bytes / 8);
+  };
+  const auto written = computed("ijk", 0);
+  for (const auto* const order : {"kji", "jik"})
+    for (const std::int64_t tile : {0, 4})
+      BOOST_TEST(computed(order, tile) == written, order << " tile " << tile);
 }
 
 BOOST_DATA_TEST_CASE(the_processor_executes_what_the_text_says, data::make(all_shipped), one) {

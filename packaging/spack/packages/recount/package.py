@@ -29,6 +29,7 @@ class Recount(MesonPackage):
     depends_on("papi@7:")
     depends_on("libpfm4@4.13:")
     depends_on("hwloc@2:")
+    depends_on("isl")
     depends_on("zlib-api")
     depends_on("fmt@9:")
     depends_on("cli11@2.3:", type="build")
