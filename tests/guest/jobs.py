@@ -31,6 +31,7 @@ BOOTS = [
          [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
     Boot('a64fx', tables('a64fx', limit=180), cpu='a64fx'),
     Boot('a57-wrong', tables('check-wrong', limit=180)),
+    Boot('a57-trace', [Step('traced', '/traced 40', 180, show=True)], shift=None),
     # Two cycles per instruction: detects swapped counts.
     Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),
     # Virtual time is independent of instructions.

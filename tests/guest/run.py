@@ -20,7 +20,11 @@ import jobs  # noqa: E402
 import summary  # noqa: E402
 
 # What goes into the guest: where it lies there -> target of the cross build.
-PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/cli/recount', 'cli-table': 'tests/cli/cli-table'}
+PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/cli/recount', 'cli-table': 'tests/cli/cli-table',
+            'product': 'tests/guest/product'}
+# Recount's Valgrind tool, what it needs, and its peer.
+TOOL = 'recount-trace-arm64-linux'
+VALGRIND = ['default.supp', 'vgpreload_core-arm64-linux.so', 'cachegrind-arm64-linux']
 # Static, without what cannot be linked statically or has nothing to do there; as units, which take half the time.
 OPTIONS = ['-Dprefer_static=true', '-Dfigures=false', '-Dsymbols=false', '-Ddebug=false', '-Dunity=on', '-Dunity_size=16']
 SKIP = 77
@@ -35,7 +39,7 @@ def build(where):
     if not (cross / 'build.ninja').exists():
         subprocess.run(['meson', 'setup', cross, TOP, '--cross-file', where / 'cross.ini', *OPTIONS], check=True)
         chosen.write_text(options)
-    subprocess.run(['ninja', '-C', cross, *PROGRAMS.values()], check=True)
+    subprocess.run(['ninja', '-C', cross, f'src/trace/{TOOL}', *PROGRAMS.values()], check=True)
 
 
 def pack(where, boots):
@@ -46,13 +50,18 @@ def pack(where, boots):
         (root / folder).mkdir(parents=True)
     shutil.copy(where / 'sysroot/bin/busybox', root / 'bin')
     shutil.copy(HERE / 'init', root)
-    shutil.copy(HERE / 'repeat', root)
-    for script in ('init', 'repeat'):
+    for script in ('repeat', 'traced'):
+        shutil.copy(HERE / script, root)
+    for script in ('init', 'repeat', 'traced'):
         (root / script).chmod(0o755)
     (root / 'etc/passwd').write_text('root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n')
     for name, target in PROGRAMS.items():
         subprocess.run(['aarch64-linux-gnu-strip', '-o', root / name, where / 'build' / target], check=True)
     shutil.copytree(where / 'sysroot/usr/share/papi', root / 'usr/share/papi')
+    (root / 'trace').mkdir()
+    for file in (where / 'build/src/trace' / TOOL, *(where / 'sysroot/usr/libexec/valgrind' / f for f in VALGRIND)):
+        shutil.copy(file, root / 'trace')
+    shutil.copy(where / 'sysroot/usr/bin/valgrind.bin', root / 'bin/valgrind')
     tables = [*HERE.glob('*.table'), *(HERE.parent / 'cli').glob('*.table')]
     for table in tables:
         shutil.copy(table, root / 'tables')
