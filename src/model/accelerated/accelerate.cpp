@@ -12,8 +12,7 @@ namespace {
 
 /// Nanoseconds that a replayed access takes, as measured for matrix products.
 struct Pace {
-  double in_rows = 1.2;                 ///< several turns on a line
-  double in_columns = 4, walking = 8.0; ///< with TLBs
+  double rows, columns; ///< several turns on a line, and other ones
 };
 
 bool in_rows(const Step& step, std::int64_t line) {
@@ -22,15 +21,19 @@ bool in_rows(const Step& step, std::int64_t line) {
                              [&](const LeafAccess& access) { return std::abs(access.own) <= line / 4; });
 }
 
+/// Without TLBs, with them, and where one is hashed.
+constexpr Pace bare{1.2, 4}, walking{2, 8}, hashed{2, 15};
+
 double replaying(const Program& program, const MachineDescription& machine) {
-  constexpr Pace pace;
+  const bool scattered = machine.tlb && std::ranges::any_of(machine.tlb->levels, [](const TlbLevel& level) {
+                           return !level.index.empty();
+                         });
+  const Pace& pace = scattered ? hashed : machine.tlb ? walking : bare;
   double sum = 0;
   for (const Step& step : program.steps) {
     Environment variables{};
-    const double each = in_rows(step, machine.levels.front().line) ? pace.in_rows
-                        : machine.tlb                              ? pace.walking
-                                                                   : pace.in_columns;
-    sum += each * static_cast<double>(accesses({step}, variables));
+    sum += (in_rows(step, machine.levels.front().line) ? pace.rows : pace.columns) *
+           static_cast<double>(accesses({step}, variables));
   }
   return sum;
 }

@@ -35,24 +35,25 @@ public:
     if (2 * (size() + 1) > slots_.size()) grow();
     const std::uint64_t hash = mix(words);
     for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
-      if (slots_[at] == 0) {
+      std::uint64_t& found = slots_.data()[at];
+      if (found == 0) {
         std::uint64_t* const entry = arena_.take(words.size() + 2);
         entry[0] = std::uint64_t{size()} << 32 | words.size();
         entry[1] = 0;
         std::ranges::copy(words, entry + 2);
         all_.push_back(entry);
-        slots_[at] = slot(entry, hash);
+        found = slot(entry, hash);
         return Entry(entry);
       }
-      if ((slots_[at] ^ hash) >> kept_shift != 0) continue;
-      const Entry there(std::bit_cast<std::uint64_t*>(slots_[at] << address_shift & address_mask));
+      if ((found ^ hash) >> kept_shift != 0) continue;
+      const Entry there(std::bit_cast<std::uint64_t*>(found << address_shift & address_mask));
       if (std::ranges::equal(there.words(), words)) return there;
     }
   }
   [[nodiscard]] Entry operator[](std::uint32_t number) const { return Entry(all_[number]); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   [[nodiscard]] std::size_t bytes() const {
-    return arena_.bytes() + all_.capacity() * sizeof(all_[0]) + slots_.capacity() * sizeof(slots_[0]);
+    return arena_.bytes() + all_.capacity() * sizeof(all_[0]) + slots_.size() * sizeof(std::uint64_t);
   }
   void clear() { *this = {}; }
 
@@ -75,19 +76,20 @@ private:
     return hash ^ hash >> 32;
   }
   void grow() {
-    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
+    slots_ = WordBlock(std::max<std::size_t>(64, 2 * slots_.size()));
+    std::fill_n(slots_.data(), slots_.size(), 0);
     for (const std::uint64_t* const entry : all_) {
       const std::uint64_t hash = mix({entry + 2, static_cast<std::uint32_t>(entry[0])});
       std::size_t at = hash & mask();
-      while (slots_[at] != 0)
+      while (slots_.data()[at] != 0)
         at = (at + 1) & mask();
-      slots_[at] = slot(entry, hash);
+      slots_.data()[at] = slot(entry, hash);
     }
   }
 
   Arena arena_;
   std::vector<std::uint64_t*> all_;
-  std::vector<std::uint64_t> slots_;
+  WordBlock slots_;
 };
 
 } // namespace recount::model

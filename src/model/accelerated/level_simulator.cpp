@@ -5,23 +5,14 @@
 
 namespace recount::model {
 
-LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces)
+LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces,
+                               SetTraces& below)
     : shape_(shape),
       limits_(limits),
       traces_(traces),
+      traces_below_(below),
       has_word_(has_word(shape.rules.policy)),
-      uneven_(!shape.below.memory &&
-              (shape.index.sets() << shape.below.up) % (std::uint64_t{1} << shape.below.down) != 0),
-      one_(shape.rules),
-      group_of_(shape.below.memory ? 0 : (Slots::most + 1) * shape.below.index.sets(), 0),
-      last_leaf_(group_of_.size(), 0) {
-  if (shape.below.memory) return;
-  if (shape.below.index.hashed())
-    hashed_below_ = (std::int64_t{1} << std::min(62u, shape.below.down + shape.below.index.bits())) - 1;
-  if (shape.index.hashed())
-    hashed_here_ = std::max<std::int64_t>(1, (std::int64_t{1} << shape.index.bits()) /
-                                                 static_cast<std::int64_t>(shape.index.sets()));
-}
+      one_(shape.rules) {}
 
 bool LevelSimulator::run(std::int64_t set, std::span<const PlacedTrace> in, std::span<Level::Entry> entries,
                          std::uint64_t* tree) {

@@ -5,24 +5,16 @@
 #include "model/accelerated/order.hpp"
 #include "model/accelerated/set_trace.hpp"
 #include "model/accelerated/slots.hpp"
+#include "model/accelerated/splitter.hpp"
 #include "model/accelerated/trace_merge.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <vector>
 
 namespace recount::model {
-
-/// The destination of requests to the level below: line y of this level (line of the set * sets + set) lies
-/// in line (add + y * 2^up) / 2^down of the level below. Both index functions are invertible.
-struct Below {
-  bool memory = true; ///< to no level: it is counted
-  bool walk = false;  ///< it is a page walk
-  SetIndex index{1};
-  std::int64_t add = 0;
-  unsigned up = 0, down = 0;
-};
 
 struct LevelShape {
   SetRules rules;
@@ -45,22 +37,22 @@ struct LevelEffort {
   std::int64_t flushes = 0;           ///< discards of all stored outcomes for lack of memory
 };
 
-/// Not thread-safe. Keeps a reference to the store of traces.
+/// Not thread-safe. Keeps references to the store of the traces that it is given and to that of those that it
+/// hands down; they may be the same.
 class LevelSimulator {
 public:
-  LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces);
+  LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces, SetTraces& below);
 
   /// Simulates set number `set` over the traces, from and to `entries` and `tree` (those of the set in the
   /// level; see Level::read()). False when more traces meet than Slots can hold.
   bool run(std::int64_t set, std::span<const PlacedTrace> in, std::span<Level::Entry> entries,
            std::uint64_t* tree);
-  /// Calls give(set below, trace) for every trace that the last run sends to the level below.
+  /// Calls give(trace) for every trace that the last run sends to the level below; lines are still of the
+  /// set.
   template <class Give>
   void hand_down(Give&& give) const {
-    for (const Piece& piece : pieces_) {
-      const std::int64_t line = line_below(piece.line);
-      give(set_below(line), PlacedTrace{piece.id, row_below(line)});
-    }
+    for (const Piece& piece : pieces_)
+      give(PlacedTrace{piece.id, piece.line});
   }
 
   [[nodiscard]] const LevelShape& shape() const { return shape_; }
@@ -101,7 +93,7 @@ private:
     std::vector<TraceEvent> events;
     std::int64_t line = 0; ///< of the first, in this set
     unsigned slot = 0;
-    std::uint32_t next = 0; ///< number + 1 of another group for the same place
+    std::uint32_t next = 0; ///< number + 1 of another group of the same slot
   };
 
   // simulator.cpp
@@ -121,25 +113,9 @@ private:
   // stage_pieces.cpp
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
-  [[nodiscard]] std::size_t place(unsigned slot, std::int64_t line) const;
   Group& open_group(std::uint32_t& link, unsigned slot, std::int64_t line);
   void close_groups();
 
-  /// Address of a line in units of the level below, before it is cut down to lines.
-  [[nodiscard]] std::int64_t address_below(std::int64_t line) const {
-    const auto row = static_cast<std::uint64_t>(line), set = static_cast<std::uint64_t>(set_);
-    return shape_.below.add + static_cast<std::int64_t>(shape_.index.line_of(set, row) << shape_.below.up);
-  }
-  [[nodiscard]] std::int64_t line_below(std::int64_t line) const {
-    return address_below(line) >> shape_.below.down;
-  }
-  /// The set below that a line of the level below maps to, and the line of that set.
-  [[nodiscard]] std::int64_t set_below(std::int64_t line) const {
-    return static_cast<std::int64_t>(shape_.below.index(static_cast<std::uint64_t>(line)));
-  }
-  [[nodiscard]] std::int64_t row_below(std::int64_t line) const {
-    return line / static_cast<std::int64_t>(shape_.below.index.sets());
-  }
   [[nodiscard]] std::span<const PlacedTrace> at(Range in) const {
     return std::span(stack_).subspan(in.from, in.size);
   }
@@ -153,12 +129,8 @@ private:
 
   LevelShape shape_;
   LevelLimits limits_;
-  SetTraces& traces_;
+  SetTraces &traces_, &traces_below_;
   bool has_word_;
-  bool uneven_; ///< lines lie differently in the lines below
-  /// Of a slot with several lines: bits of its address below, and of its line and the set, that decide which
-  /// of its lines meet in a set below. Where both index functions are linear, none.
-  std::int64_t hashed_below_ = 0, hashed_here_ = 0;
   OneSet one_;
   std::int64_t set_ = 0;
   bool lost_ = false; ///< more traces than Slots tells apart
@@ -172,8 +144,8 @@ private:
 
   std::deque<Group> groups_; // stay where they are
   std::size_t groups_used_ = 0;
-  std::vector<std::uint32_t> group_of_;  ///< by slot and set below: number + 1 of the first group, or 0
-  std::vector<std::uint32_t> last_leaf_; ///< likewise: the last trace made
+  std::array<std::uint32_t, Slots::most + 1> group_of_{};  ///< by slot: number + 1 of the first group, or 0
+  std::array<std::uint32_t, Slots::most + 1> last_leaf_{}; ///< likewise: the last trace made
 
   std::vector<std::uint64_t> key_, words_;
   Interner known_; ///< situations; aside: where in outcomes_ what came of it is, 0 when not known

@@ -59,21 +59,6 @@ bool LevelSimulator::encode_state(Range in, const Slots& slots, std::span<const 
     key_.push_back(TraceWord{trace.id, slot, distance != 0}.pack());
     if (distance != 0) key_.push_back(static_cast<std::uint64_t>(distance));
   }
-  if (uneven_) {
-    const std::int64_t mask = (std::int64_t{1} << shape_.below.down) - 1;
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      key_.push_back(static_cast<std::uint64_t>(address_below(slots[i].anchor) & mask));
-  }
-  if (hashed_below_ != 0 || hashed_here_ != 0)
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].low == slots[i].high) continue; // told by the traces
-      if (hashed_below_ != 0)
-        key_.push_back(static_cast<std::uint64_t>(address_below(slots[i].anchor) & hashed_below_));
-      if (hashed_here_ != 0) {
-        key_.push_back(static_cast<std::uint64_t>(slots[i].anchor & (hashed_here_ - 1)));
-        key_.push_back(static_cast<std::uint64_t>(set_));
-      }
-    }
   if (has_word_) key_.push_back(tree());
   add_entries(entries, slots, key_, [](std::int64_t) { return std::int64_t{0}; });
   return true;

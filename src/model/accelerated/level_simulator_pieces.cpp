@@ -1,16 +1,11 @@
-// What a LevelSimulator hands down: requests and the traces of segments inside, brought together to traces
-// for the sets of the level below. One trace holds lines of one slot only (or one foreign line), so that it
-// is the same wherever the slots lie.
+// What a LevelSimulator hands down: requests and the traces of segments inside, brought together to traces.
+// One trace holds lines of one slot only (or one foreign line), so that it is the same wherever the slots
+// lie.
 #include "model/accelerated/level_simulator.hpp"
 
 #include <algorithm>
 
 namespace recount::model {
-
-/// Where the first group for a line's place is noted. Foreign lines share the last slot.
-std::size_t LevelSimulator::place(unsigned slot, std::int64_t line) const {
-  return slot * shape_.below.index.sets() + static_cast<std::size_t>(set_below(line_below(line)));
-}
 
 LevelSimulator::Group& LevelSimulator::open_group(std::uint32_t& link, unsigned slot, std::int64_t line) {
   if (groups_used_ == groups_.size()) groups_.emplace_back();
@@ -26,8 +21,7 @@ LevelSimulator::Group& LevelSimulator::open_group(std::uint32_t& link, unsigned 
 
 /// Where nobody else asks the sets below, the order of what this one asks counts, not the time: told by
 /// numbers, segments that differ in when alone are one. A number is that of a row of requests to one slot,
-/// as the order of those is that of their trace; counted over all sets below, as which slots meet there
-/// differs from place to place.
+/// as the order of those is that of their trace; which slots meet below differs from place to place.
 void LevelSimulator::group_events(const Slots& slots) {
   groups_used_ = 0;
   Order order;
@@ -36,11 +30,10 @@ void LevelSimulator::group_events(const Slots& slots) {
     const unsigned slot = slots.of_line(e.line);
     if (numbered)
       e.tag = order.number(slot == Slots::none ? ~static_cast<std::uint64_t>(e.line) : slot, e.count);
-    std::uint32_t* link = &group_of_[place(slot, e.line)];
+    std::uint32_t* link = &group_of_[slot];
     while (*link != 0 && slot == Slots::none && groups_[*link - 1].line != e.line)
       link = &groups_[*link - 1].next;
     Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, e.line);
-    e.line = row_below(line_below(e.line));
     group.events.push_back(e);
   }
   events_.clear();
@@ -52,13 +45,13 @@ void LevelSimulator::group_pieces(const Slots& slots, std::size_t from) {
   for (std::size_t i = from; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     const unsigned slot = slots.of_line(piece.line);
-    std::uint32_t* link = &group_of_[place(slot, piece.line)];
+    std::uint32_t* link = &group_of_[slot];
     // Two traces of one segment inside may run side by side: they go to different groups.
     while (*link != 0 && (groups_[*link - 1].children.back().at == piece.at ||
                           (slot == Slots::none && groups_[*link - 1].line != piece.line)))
       link = &groups_[*link - 1].next;
     Group& group = *link != 0 ? groups_[*link - 1] : open_group(*link, slot, piece.line);
-    group.children.push_back({piece.at, piece.id, row_below(line_below(piece.line)), piece.times});
+    group.children.push_back({piece.at, piece.id, piece.line, piece.times});
   }
   pieces_.resize(from);
   close_groups();
@@ -68,13 +61,12 @@ void LevelSimulator::group_pieces(const Slots& slots, std::size_t from) {
 void LevelSimulator::close_groups() {
   for (std::size_t i = 0; i < groups_used_; ++i) {
     const Group& group = groups_[i];
-    const std::size_t home = place(group.slot, group.line);
-    group_of_[home] = 0;
+    group_of_[group.slot] = 0;
     std::uint32_t id = 0;
     if (group.events.empty())
-      id = traces_.branch(group.children);
+      id = traces_below_.branch(group.children);
     else // one leaf's trace is often that of the leaf before
-      id = last_leaf_[home] = traces_.leaf(group.events, last_leaf_[home]);
+      id = last_leaf_[group.slot] = traces_below_.leaf(group.events, last_leaf_[group.slot]);
     pieces_.push_back({0, id, group.line});
   }
   effort_.pieces += static_cast<std::int64_t>(groups_used_);

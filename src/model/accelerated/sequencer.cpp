@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace recount::model {
 
@@ -46,53 +45,21 @@ void Sequencer::renumber(std::span<std::uint32_t> ids) {
   traces_.about(ids[0]).leaf ? leaves(ids) : branches(ids);
 }
 
-/// Takes up the next event of a trace; false at its end.
-bool Sequencer::advance(Run& run, std::uint32_t id) const {
-  if (run.next == traces_.size(id)) return false;
-  run.event = traces_.event(id, run.next++);
-  return true;
-}
-
 void Sequencer::leaves(std::span<std::uint32_t> ids) {
-  constexpr std::uint64_t none = ~std::uint64_t{0};
-  if (runs_.size() < ids.size()) runs_.resize(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    runs_[i].next = 0;
-    runs_[i].out.clear();
-    advance(runs_[i], ids[i]);
-  }
-  Order order;
-  for (;;) {
-    std::size_t first = ids.size();
-    std::uint64_t soonest = none, others = none; // when the next of the others comes
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (runs_[i].event.count == 0) continue;
-      const std::uint64_t time = std::uint64_t{runs_[i].event.tag};
-      if (time < soonest) {
-        others = soonest;
-        soonest = time;
-        first = i;
-      } else {
-        others = std::min(others, time);
-      }
-    }
-    if (first == ids.size()) break;
-    Run& run = runs_[first];
-    TraceEvent e = run.event;
-    if (e.count > 1 && others != none)
-      e.count = static_cast<std::uint32_t>(
-          std::clamp<std::uint64_t>((others - soonest + TraceTime::turn - 1) / TraceTime::turn, 1, e.count));
-    run.event.count -= e.count;
-    if (run.event.count == 0)
-      advance(run, ids[first]);
-    else
-      run.event.tag += e.count * TraceTime::turn;
-    e.tag = order.number(first, e.count);
-    if (!order.fits()) return; // too many to number: as they are
-    run.out.push_back(e);
-  }
+  if (leaves_.size() < ids.size()) leaves_.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = traces_.leaf(runs_[i].out);
+    leaves_[i].clear();
+  Order order;
+  const bool numbered = merge_.run(
+      traces_, ids.size(), [&](std::size_t i) { return ids[i]; },
+      [&](std::size_t i, TraceEvent e) {
+        e.tag = order.number(i, e.count);
+        leaves_[i].push_back(e);
+        return order.fits();
+      });
+  if (!numbered) return; // too many to number: as they are
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = traces_.leaf(leaves_[i]);
 }
 
 void Sequencer::branches(std::span<std::uint32_t> ids) {

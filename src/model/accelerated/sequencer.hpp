@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/accelerated/interner.hpp"
+#include "model/accelerated/leaf_merge.hpp"
 #include "model/accelerated/set_trace.hpp"
 #include "model/accelerated/trace_merge.hpp"
 
@@ -39,17 +40,10 @@ private:
     std::vector<std::uint32_t> old, now, last, became;
     std::vector<std::vector<TraceChild>> children;
   };
-  struct Run { ///< how far one leaf is
-    std::size_t next = 0;
-    TraceEvent event; ///< what is left of it
-    std::vector<TraceEvent> out;
-  };
-
   void replace(std::span<std::uint32_t> ids);
   void renumber(std::span<std::uint32_t> ids);
   void leaves(std::span<std::uint32_t> ids);
   void branches(std::span<std::uint32_t> ids);
-  bool advance(Run& run, std::uint32_t id) const;
 
   SetTraces& traces_;
   std::vector<std::uint32_t> alone_;   ///< by id: what one trace alone becomes, + 1; 0: not known
@@ -58,7 +52,8 @@ private:
   std::vector<std::uint32_t> ids_;
   std::deque<Frame> frames_; // stay where they are
   std::size_t depth_ = 0;
-  std::vector<Run> runs_;
+  LeafMerge merge_;
+  std::vector<std::vector<TraceEvent>> leaves_;
 };
 
 } // namespace recount::model

@@ -89,6 +89,7 @@ public:
   /// too many: then no trace of the same segment has a row. Their times compare.
   [[nodiscard]] std::optional<std::span<const Timed>> row(std::uint32_t id);
 
+  void clear() { *this = {}; }
   [[nodiscard]] std::size_t bytes() const;
 
 private:

@@ -93,10 +93,13 @@ bool Setwise::possible(const MachineDescription& machine) {
 Setwise::Setwise(const MachineDescription& machine, const Program& program, const SetwiseLimits& limits)
     : limits_(limits),
       tlbs_(machine.tlb ? machine.tlb->levels.size() : 0),
-      sequencer_(traces_),
-      lines_(program, traces_, machine.levels.front().sets(), log2_of(machine.levels.front().line), true) {
+      slices_(tlbs_),
+      gatherer_(all_.traces),
+      lines_(program, all_.traces, machine.levels.front().sets(), log2_of(machine.levels.front().line),
+             true) {
   if (machine.tlb)
-    pages_.emplace(program, traces_, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page), false);
+    pages_.emplace(program, all_.traces, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page),
+                   false);
   std::vector<LevelShape> shapes;
   for (std::size_t at = 0; at < tlbs_; ++at)
     shapes.push_back(tlb_shape(machine, at));
@@ -112,49 +115,97 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
     word = place.words + (place.has_words ? sets : 0) + 1; // and the state of the random numbers
     places.push_back(place);
   }
+  while (!shapes[slices_].apart)
+    ++slices_;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    simulators_.emplace_back(shapes[i], LevelLimits{limits.bytes / 8 * 3, limits.events}, traces_);
+    SetTraces &above = (i > slices_ ? slice_ : all_).traces, &below = (i < slices_ ? all_ : slice_).traces;
+    simulators_.emplace_back(shapes[i], LevelLimits{limits.bytes / 8 * 3, limits.events}, above, below);
+    splitters_.emplace_back(shapes[i].index, shapes[i].below, below);
+    inputs_.emplace_back(shapes[i].index.sets());
     places_.push_back(places[(i + shapes.size() - tlbs_) % shapes.size()]);
   }
 }
 
-/// What other levels remember may go; traces cannot.
+/// All that is kept of slices. It may go after each of them: another slice meets little of it again, and
+/// little memory is looked up sooner.
+std::size_t Setwise::bytes_of_slices() const {
+  std::size_t sum = slice_.traces.bytes() + slice_.sequencer.bytes();
+  for (std::size_t at = slices_; at < simulators_.size(); ++at)
+    sum += simulators_[at].bytes() + splitters_[at].bytes();
+  return sum;
+}
+
+void Setwise::forget(std::size_t at) {
+  simulators_[at].forget();
+  splitters_[at].forget();
+}
+
+/// After a set, before the next. What levels remember may go; traces that sets to come will need cannot.
 bool Setwise::free_memory(std::size_t at) {
-  if (traces_.bytes() > limits_.bytes / 8 * 5) return false;
-  for (std::size_t other = 0; other < simulators_.size() && bytes() > limits_.bytes; ++other)
+  if (all_.traces.bytes() > limits_.bytes / 8 * 5) return false;
+  if (at == slices_ && bytes_of_slices() > limits_.bytes / 16) {
+    for (std::size_t level = slices_; level < simulators_.size(); ++level)
+      forget(level);
+    slice_.sequencer.forget();
+    slice_.traces.clear();
+  }
+  for (std::size_t other = 0; other < slices_ && bytes() > limits_.bytes; ++other) {
     if (other != at) simulators_[other].forget();
+    splitters_[other].forget();
+  }
   return true;
 }
 
-bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state,
-                        const Budget& budget, const std::function<void(double)>& tell) {
-  LevelSimulator& simulator = simulators_[at];
-  const Place& place = places_[at];
-  const std::size_t ways = simulator.shape().rules.ways;
-  const auto sets = static_cast<std::size_t>(simulator.shape().index.sets());
+/// The traces of a set.
+void Setwise::prepare(std::size_t at, std::size_t set) {
+  std::vector<PlacedTrace>& in = inputs_[at][set];
+  if (gatherer_.bytes() > limits_.bytes / 8) gatherer_.forget();
+  if (at > 0 && at <= slices_) gatherer_.put(in);
+  if (at == 0 || at == tlbs_) (at == tlbs_ ? lines_ : *pages_).traces(static_cast<std::int64_t>(set), in);
   // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
   // between.
-  const bool sequenced = simulator.shape().apart && at > tlbs_;
+  Store& store = at > slices_ ? slice_ : all_;
+  if (store.sequencer.bytes() > limits_.bytes / 8) store.sequencer.forget();
+  if (at >= slices_ && at > tlbs_ && store.traces.bytes() < limits_.bytes / 2) store.sequencer.put(in);
+}
+
+/// With a slice, all of it.
+bool Setwise::run_set(std::size_t at, std::size_t set, Hierarchy::State& state) {
+  LevelSimulator& simulator = simulators_[at];
+  const Place& place = places_[at];
+  const std::size_t ways = simulator.shape().rules.ways, sets = simulator.shape().index.sets();
+  prepare(at, set);
+  if (!simulator.run(static_cast<std::int64_t>(set), inputs_[at][set],
+                     std::span(state).subspan(place.entries + set * ways, ways),
+                     place.has_words ? &state[place.words + set] : nullptr))
+    return false;
+  inputs_[at][set] = {};
+  if (simulator.shape().below.memory) return true;
+  simulator.hand_down([&](const PlacedTrace& asked) {
+    splitters_[at].split(static_cast<std::int64_t>(set), asked,
+                         [&](std::int64_t to, const PlacedTrace& part) {
+                           inputs_[at + 1][static_cast<std::size_t>(to)].push_back(part);
+                         });
+  });
+  if (at < slices_) return true;
+  if (slice_.traces.bytes() > limits_.bytes / 8 * 5) return false;
+  for (std::size_t below = set; below < inputs_[at + 1].size(); below += sets)
+    if (!run_set(at + 1, below, state)) return false;
+  return true;
+}
+
+bool Setwise::run_level(std::size_t at, Hierarchy::State& state, const Budget& budget,
+                        const std::function<void(double)>& tell) {
+  const std::size_t sets = inputs_[at].size();
   const double before = processor_time() - budget.start;
   double until_last = before;
   for (std::size_t set = 0; set < sets; ++set) {
-    std::uint64_t* const tree = place.has_words ? &state[place.words + set] : nullptr;
-    if (sequencer_.bytes() > limits_.bytes / 8) sequencer_.forget();
-    if (sequenced && traces_.bytes() < limits_.bytes / 2) sequencer_.put(in[set]);
-    if (!simulator.run(static_cast<std::int64_t>(set), in[set],
-                       std::span(state).subspan(place.entries + set * ways, ways), tree))
-      return false;
-    if (!out.empty())
-      simulator.hand_down([&](std::int64_t to, const PlacedTrace& trace) {
-        out[static_cast<std::size_t>(to)].push_back(trace);
-      });
-    in[set] = {};
-    if (!free_memory(at)) return false;
+    if (!run_set(at, set, state) || !free_memory(at)) return false;
     // The first sets meet everything for the first time, and a single one may be slow by chance: neither the
     // last one nor their mean alone tells of those to come.
     const double now = processor_time() - budget.start,
                  each = std::min(now - until_last, (now - before) / static_cast<double>(set + 1));
-    if (now > 1e8 && now > budget.worth / 8 &&
+    if (now > 1e8 && now - before > budget.worth / 8 &&
         now + each * static_cast<double>(sets - set - 1) > budget.worth)
       return false;
     until_last = now;
@@ -166,30 +217,16 @@ bool Setwise::run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::Stat
 bool Setwise::run(Hierarchy& caches, double worth) {
   const Budget budget{processor_time(), worth};
   Hierarchy::State state = caches.state();
+  for (Inputs& inputs : inputs_)
+    std::ranges::fill(inputs, std::vector<PlacedTrace>());
   std::vector<SetCounts> before;
   for (const LevelSimulator& simulator : simulators_)
     before.push_back(simulator.counts());
-  Inputs in, out;
-  for (std::size_t at = 0; at < simulators_.size(); ++at) {
-    if (at == 0 || at == tlbs_) {
-      Source& source = at == tlbs_ ? lines_ : *pages_;
-      std::vector<PlacedTrace> walks;
-      in.resize(static_cast<std::size_t>(simulators_[at].shape().index.sets()));
-      for (std::size_t set = 0; set < in.size(); ++set) {
-        walks.swap(in[set]);
-        source.traces(static_cast<std::int64_t>(set), in[set]);
-        in[set].insert(in[set].end(), walks.begin(), walks.end());
-        walks.clear();
-      }
-    }
-    out.assign(
-        at + 1 < simulators_.size() ? static_cast<std::size_t>(simulators_[at + 1].shape().index.sets()) : 0,
-        {});
+  for (std::size_t at = 0; at <= slices_; ++at) {
     const auto tell = [&](double share) {
-      caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(simulators_.size()));
+      caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(slices_ + 1));
     };
-    if (!run_level(at, in, out, state, budget, tell)) return false;
-    in.swap(out);
+    if (!run_level(at, state, budget, tell)) return false;
   }
   Counts none = caches.counts();
   for (LevelCounts& level : none.levels)
@@ -217,9 +254,10 @@ bool Setwise::run(Hierarchy& caches, double worth) {
 }
 
 std::size_t Setwise::bytes() const {
-  std::size_t sum = traces_.bytes() + sequencer_.bytes() + lines_.bytes() + (pages_ ? pages_->bytes() : 0);
-  for (const LevelSimulator& simulator : simulators_)
-    sum += simulator.bytes();
+  std::size_t sum = bytes_of_slices() + all_.traces.bytes() + all_.sequencer.bytes() + gatherer_.bytes() +
+                    lines_.bytes() + (pages_ ? pages_->bytes() : 0);
+  for (std::size_t at = 0; at < slices_; ++at)
+    sum += simulators_[at].bytes() + splitters_[at].bytes();
   return sum;
 }
 

@@ -1,10 +1,12 @@
 // Simulates a nest set by set instead of access by access.
 #pragma once
 
+#include "model/accelerated/gatherer.hpp"
 #include "model/accelerated/level_simulator.hpp"
 #include "model/accelerated/program.hpp"
 #include "model/accelerated/sequencer.hpp"
 #include "model/accelerated/source.hpp"
+#include "model/accelerated/splitter.hpp"
 #include "model/hierarchy.hpp"
 
 #include <cstdint>
@@ -50,18 +52,34 @@ private:
     bool has_words = false;
   };
 
+  /// Traces, and what becomes of them by themselves.
+  struct Store {
+    SetTraces traces;
+    Sequencer sequencer{traces};
+  };
+
+  [[nodiscard]] std::size_t bytes_of_slices() const;
+  void forget(std::size_t at);
   bool free_memory(std::size_t at);
-  bool run_level(std::size_t at, Inputs& in, Inputs& out, Hierarchy::State& state, const Budget& budget,
+  void prepare(std::size_t at, std::size_t set);
+  bool run_set(std::size_t at, std::size_t set, Hierarchy::State& state);
+  bool run_level(std::size_t at, Hierarchy::State& state, const Budget& budget,
                  const std::function<void(double)>& tell);
 
   SetwiseLimits limits_;
   std::size_t tlbs_; ///< so many of the simulators are TLB levels, which come first
-  SetTraces traces_;
-  Sequencer sequencer_;
+  /// The first simulator each of whose sets, with those below, is a slice of its own: it is simulated whole
+  /// before the next set.
+  std::size_t slices_;
+  Store all_;   ///< of the levels down to that, which are simulated one after the other
+  Store slice_; ///< below
+  Gatherer gatherer_;
   std::optional<Source> pages_;
   Source lines_;
   std::deque<LevelSimulator> simulators_; // stay where they are
-  std::vector<Place> places_;             ///< of each simulator
+  std::deque<Splitter> splitters_;        ///< of each simulator, for what it hands down
+  std::vector<Place> places_;             ///< likewise
+  std::vector<Inputs> inputs_;            ///< likewise, of those to come
 };
 
 } // namespace recount::model
