@@ -1,6 +1,6 @@
 #include "model/hierarchy.hpp"
 
-#include "model/wide_lookup.hpp"
+#include "model/level_lookup.hpp"
 
 #include <algorithm>
 
@@ -41,6 +41,7 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
   direct_ = simple_ && !physical_;
   simple_below_ = std::ranges::all_of(machine_.levels, simple);
+  wide_ = simple_below_ && std::ranges::all_of(levels_, &Level::wide_lru);
 }
 
 // An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
@@ -97,37 +98,45 @@ void Hierarchy::read_entry(std::uint64_t entry) {
     return;
   }
   ++levels_.front().counts.accesses[number(Cause::walk)];
-  if (newest >> 1 == line) return;
+  if (first_ != Level::Kind::wide && newest >> 1 == line) return;
   newest = line << 1;
   if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
 }
 
-// After a miss of a simple first level. For levels without special policies the fast path of request() and
-// missed().
+// After a miss of a simple first level.
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
+  ++levels_[0].counts.misses[number(cause)];
+  if (wide_) return bring_wide(address, cause, dirty);
+  if (simple_below_) return bring_simple<AsKept>(address, cause, dirty);
+  const bool came_dirty = request(1, address, cause, false);
+  fill(0, address >> shift_, dirty || came_dirty);
+}
+
+// For levels without special policies the fast path of request() and missed().
+template <class Lookup>
+[[gnu::always_inline]] inline void Hierarchy::bring_simple(std::uint64_t address, Cause cause, bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
-  ++levels_[0].counts.misses[c];
-  if (!simple_below_) {
-    const bool came_dirty = request(1, address, cause, false);
-    return fill(0, address >> shift_, dirty || came_dirty);
-  }
   std::size_t at = 1;
   for (; at < size; ++at) {
     Level& level = levels_[at];
     ++level.counts.accesses[c];
-    if (level.use(address >> level.shift(), false)) break;
+    if (Lookup::use(level, address >> level.shift())) break;
     ++level.counts.misses[c];
   }
   if (at == size) ++memory_.accesses[c];
   while (at-- > 0) {
     Level& level = levels_[at];
-    const Level::Entry leaves = level.insert(address >> level.shift(), dirty && at == 0);
+    const Level::Entry leaves = Lookup::insert(level, address >> level.shift(), dirty && at == 0);
     if (leaves == Level::empty) continue;
     if ((leaves & 1) == 0 && machine_.levels[at].inclusion == Inclusion::non_inclusive)
       ++level.counts.evictions;
     else
       evict(at, leaves);
   }
+}
+
+RECOUNT_BY_EIGHT void Hierarchy::bring_wide(std::uint64_t address, Cause cause, bool dirty) {
+  bring_simple<ByVectors>(address, cause, dirty);
 }
 
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up

@@ -92,6 +92,21 @@ public:
   }
   template <Cause cause, bool with_tlb>
   void enter_wide(std::uint64_t address); ///< in hierarchy_wide.hpp
+  /// The same where only the data tell which it is.
+  template <bool with_tlb>
+  [[gnu::always_inline]] void enter(std::uint64_t address, bool store) {
+    const Cause cause = store ? Cause::store : Cause::load;
+    const std::uint64_t line = address >> shift_;
+    if constexpr (with_tlb) translate(address, cause);
+    if (!is_newest(line, store) && !levels_.front().packed().use_eight(line, store))
+      bring(address, cause, store);
+  }
+  template <bool with_tlb>
+  class WideEntrance; ///< in hierarchy_wide.hpp
+  /// Whether an access lies within a line of the first level.
+  [[nodiscard]] bool within_line(std::uint64_t address, unsigned bytes) const {
+    return address >> shift_ == (address + bytes - 1) >> shift_;
+  }
   /// Restores a state() of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
@@ -125,8 +140,20 @@ private:
   /// is.
   template <bool store>
   [[gnu::always_inline]] bool is_newest(std::uint64_t line) {
+    if (first_ == Level::Kind::wide) {
+      const Level::Entry first = *levels_.front().wide().eight(line);
+      return store ? first == (line << 1 | 1) : first >> 1 == line;
+    }
     Level::Entry& newest = newest_[line & newest_mask_];
     if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return true;
+    newest = line << 1 | Level::Entry{store};
+    return false;
+  }
+  /// The same without a branch on which it is.
+  [[gnu::always_inline]] bool is_newest(std::uint64_t line, bool store) {
+    Level::Entry& newest = newest_[line & newest_mask_];
+    const Level::Entry other = newest ^ line << 1; // 0 or 1: the line, clean or dirty
+    if (other - Level::Entry{store} <= 1 - Level::Entry{store}) return true;
     newest = line << 1 | Level::Entry{store};
     return false;
   }
@@ -151,6 +178,9 @@ private:
   void walk(std::uint64_t page);
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
+  void bring_wide(std::uint64_t address, Cause cause, bool dirty);
+  template <class Lookup>
+  void bring_simple(std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
@@ -173,11 +203,12 @@ private:
   bool simple_;                           ///< the first level writes back, allocates and does not prefetch
   bool direct_;                           ///< and addresses are physical ones
   bool simple_below_;                     ///< so do the others, and none is exclusive
+  bool wide_;                             ///< simple_below_, and all levels are wide_lru()
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place
   /// Of each group of sets of the first level, the line used last: to use it again changes nothing. 2 * line,
-  /// 1 more where it is known to be dirty.
+  /// 1 more where it is known to be dirty. Not where the entrance is wide: the first place of a set tells it.
   std::array<Level::Entry, 64> newest_;
   std::uint64_t newest_mask_;          ///< lines of one set have one place
   std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts

@@ -35,6 +35,8 @@ public:
   [[nodiscard]] Kind kind() const { return kind_; }
   /// Whether PackedSets::use_eight() or WideSets::eight() may serve in place of use().
   [[nodiscard]] bool eight() const { return eight_; }
+  /// Whether wide::use() and wide::insert() of wide() may serve in place of use() and insert().
+  [[nodiscard]] bool wide_lru() const { return kind_ == Kind::wide && policy_ == Policy::lru; }
   [[nodiscard]] PackedSets& packed() { return packed_; }
   [[nodiscard]] WideSets& wide() { return wide_; }
   /// Takes in a line that is not there; returns the evicted entry, or `empty`.

@@ -24,6 +24,8 @@ SetIndex::SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks)
       term->mask |= std::uint64_t{1} << i;
     }
   }
+  if (hashed() && std::ranges::equal(masks, xor_masks(static_cast<std::int64_t>(sets))))
+    fold_ = static_cast<unsigned>(std::countr_zero(sets));
 }
 
 } // namespace recount::model

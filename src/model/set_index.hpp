@@ -19,7 +19,8 @@ public:
   explicit SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks = {});
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const {
-    return mask_ != none ? line & mask_ : other(line);
+    if (mask_ != none) return line & mask_;
+    return fold_ != 0 ? (line ^ line >> fold_) & (sets_ - 1) : other(line);
   }
   [[nodiscard]] std::uint64_t sets() const { return sets_; }
   [[nodiscard]] bool hashed() const { return !terms_.empty(); }
@@ -53,6 +54,7 @@ private:
   }
 
   std::uint64_t sets_, mask_;
+  unsigned fold_ = 0; ///< of masks as xor_masks() makes them: log2 of the sets
   unsigned bits_ = 0;
   bool invertible_ = true;
   std::vector<Term> terms_;

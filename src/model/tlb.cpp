@@ -1,5 +1,9 @@
 #include "model/tlb.hpp"
 
+#include "model/wide_lookup.hpp"
+
+#include <algorithm>
+
 namespace recount::model {
 
 Tlb::Tlb(const TlbDescription& description, std::uint64_t seed)
@@ -13,6 +17,7 @@ Tlb::Tlb(const TlbDescription& description, std::uint64_t seed)
     add(levels, level);
   for (const TlbLevel& level : description.walk)
     add(walk, level);
+  wide_ = std::ranges::all_of(levels, &Level::wide_lru);
 }
 
 bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
@@ -28,6 +33,24 @@ bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
   while (at-- > 0)
     if (levels[at].insert(page, false) != Level::empty) ++levels[at].counts.evictions;
   return known;
+}
+
+RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
+  const auto c = static_cast<unsigned>(cause);
+  const wide::Taken first = wide::take(levels.front().wide(), page);
+  if (first.found) return true;
+  Level* level = &levels.front();
+  bool evicts = first.leaves != Level::empty;
+  for (std::size_t at = 1;; ++at) {
+    ++level->counts.misses[c];
+    level->counts.evictions += evicts ? 1 : 0;
+    if (at == levels.size()) return false;
+    level = &levels[at];
+    ++level->counts.accesses[c];
+    const wide::Taken taken = wide::take(level->wide(), page);
+    if (taken.found) return true;
+    evicts = taken.leaves != Level::empty;
+  }
 }
 
 } // namespace recount::model

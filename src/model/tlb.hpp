@@ -15,7 +15,7 @@ public:
   /// True when some level knows the page. Afterwards all do: the caller walks on false. Accesses to the first
   /// level are not counted here.
   bool translate(std::uint64_t page, Cause cause) {
-    return levels.front().use(page, false) || beyond_first(page, cause);
+    return wide_ ? translate_wide(page, cause) : levels.front().use(page, false) || beyond_first(page, cause);
   }
   [[nodiscard]] unsigned page_shift() const { return page_shift_; }
 
@@ -24,7 +24,9 @@ public:
 
 private:
   bool beyond_first(std::uint64_t page, Cause cause);
+  bool translate_wide(std::uint64_t page, Cause cause);
   unsigned page_shift_;
+  bool wide_; ///< all levels are wide_lru()
 };
 
 } // namespace recount::model

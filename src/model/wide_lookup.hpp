@@ -53,6 +53,75 @@ inline constexpr __mmask8 all = 0xff;
   return true;
 }
 
+/// The same among sixteen, not found in the first eight.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_second(Entry* set, std::uint64_t line, bool dirty) {
+  const __m512i newer = _mm512_load_si512(set), older = _mm512_load_si512(set + lanes);
+  const std::uint32_t found = same(older, line);
+  if (found == 0) return false;
+  // From the second vector before all: the last of the first vector becomes the first there.
+  const auto place = static_cast<std::size_t>(__builtin_ctz(found));
+  const __m512i used = _mm512_set1_epi64(static_cast<long long>(set[lanes + place] | Entry{dirty})),
+                last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1])),
+                order = _mm512_load_si512(to_front.rows[place]);
+  _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
+  _mm512_store_si512(set + lanes,
+                     _mm512_mask_mov_epi64(_mm512_maskz_permutexvar_epi64(all, order, older), 1, last));
+  return true;
+}
+
+/// WideSets::use() with `first`.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
+  Entry* const set = sets.set_of(line);
+  return use(set, line, dirty) || (sets.two() && use_second(set, line, dirty));
+}
+
+/// Where take() found a line, and the entry that left the set if it did not.
+struct Taken {
+  bool found;
+  Entry leaves;
+};
+
+/// use() and, where the line is not there, insert(), of lines that are never dirty: the last way comes to the
+/// front in its place.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Taken take(WideSets& sets, std::uint64_t line) {
+  Entry* const set = sets.set_of(line);
+  const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(line << 1));
+  std::uint32_t found = same(newer, line);
+  const Entry leaves = set[sets.ways() - 1];
+  const unsigned end = sets.last();
+  if (found == 0 && sets.two()) {
+    const __m512i older = _mm512_load_si512(set + lanes);
+    found = same(older, line);
+    const std::uint64_t* const row = to_front.rows[__builtin_ctz(found | end)];
+    const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), older),
+                  last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1]));
+    _mm512_store_si512(set + lanes, _mm512_mask_mov_epi64(shifted, 1, last));
+    _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
+    return {found != 0, leaves};
+  }
+  const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.two() ? found : found | end)];
+  const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), newer);
+  _mm512_store_si512(set, _mm512_mask_mov_epi64(shifted, 1, used));
+  return {found != 0, leaves};
+}
+
+/// WideSets::insert().
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(WideSets& sets, std::uint64_t line, bool dirty) {
+  Entry* set = sets.set_of(line);
+  const Entry leaves = set[sets.ways() - 1];
+  __m512i before = _mm512_set1_epi64(static_cast<long long>(line << 1 | Entry{dirty}));
+  if (sets.two()) {
+    const __m512i newer = _mm512_load_si512(set);
+    _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, before, lanes - 1));
+    before = newer;
+    set += lanes;
+  }
+  const __m512i entries = _mm512_load_si512(set),
+                moved = _mm512_maskz_alignr_epi64(all, entries, before, lanes - 1);
+  _mm512_store_si512(set, _mm512_mask_mov_epi64(entries, static_cast<__mmask8>(sets.kept()), moved));
+  return leaves;
+}
+
 #else
 
 inline bool use(Entry* set, std::uint64_t line, bool dirty) {
@@ -61,6 +130,20 @@ inline bool use(Entry* set, std::uint64_t line, bool dirty) {
   *there |= Entry{dirty};
   std::rotate(set, there, there + 1);
   return true;
+}
+inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
+  return sets.use(line, dirty, true);
+}
+inline Entry insert(WideSets& sets, std::uint64_t line, bool dirty) {
+  return sets.insert(line, dirty);
+}
+struct Taken {
+  bool found;
+  Entry leaves;
+};
+inline Taken take(WideSets& sets, std::uint64_t line) {
+  const bool found = sets.use(line, false, true);
+  return {found, found ? WideSets::empty : sets.insert(line, false)};
 }
 
 #endif

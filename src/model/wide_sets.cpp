@@ -21,51 +21,17 @@ bool WideSets::supported() {
   return has;
 }
 
-namespace {
-
-RECOUNT_BY_EIGHT bool use_in_sixteen(WideSets::Entry* set, std::uint64_t line, bool dirty, bool first) {
-  if (first && wide::use(set, line, dirty)) return true;
-  const __m512i newer = _mm512_load_si512(set), older = _mm512_load_si512(set + wide::lanes);
-  const std::uint32_t found = wide::same(newer, line) | wide::same(older, line) << wide::lanes;
-  if (found == 0) return false;
-  const auto place = static_cast<std::size_t>(std::countr_zero(found));
-  set[place] |= WideSets::Entry{dirty};
-  if (!first) return true;
-  // From the second vector before all: the last of the first vector becomes the first there.
-  const __m512i used = _mm512_set1_epi64(static_cast<long long>(set[place])),
-                last = _mm512_set1_epi64(static_cast<long long>(set[wide::lanes - 1])),
-                order = _mm512_load_si512(wide::to_front.rows[place - wide::lanes]);
-  _mm512_store_si512(set, _mm512_maskz_alignr_epi64(wide::all, newer, used, wide::lanes - 1));
-  _mm512_store_si512(set + wide::lanes,
-                     _mm512_mask_mov_epi64(_mm512_maskz_permutexvar_epi64(wide::all, order, older), 1, last));
-  return true;
-}
-
-} // namespace
-
 RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
+  if (first) return wide::use(*this, line, dirty);
   Entry* const set = set_of(line);
-  if (stride_ > lanes) return use_in_sixteen(set, line, dirty, first);
-  if (first) return wide::use(set, line, dirty);
-  const std::uint32_t found = wide::same(_mm512_load_si512(set), line);
+  std::uint32_t found = wide::same(_mm512_load_si512(set), line);
+  if (two()) found |= wide::same(_mm512_load_si512(set + lanes), line) << lanes;
   if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
   return found != 0;
 }
 
 RECOUNT_BY_EIGHT WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
-  Entry* set = set_of(line);
-  const Entry leaves = set[ways_ - 1];
-  __m512i before = _mm512_set1_epi64(static_cast<long long>(line << 1 | Entry{dirty}));
-  if (stride_ > lanes) {
-    const __m512i newer = _mm512_load_si512(set);
-    _mm512_store_si512(set, _mm512_maskz_alignr_epi64(wide::all, newer, before, lanes - 1));
-    before = newer;
-    set += lanes;
-  }
-  const __m512i entries = _mm512_load_si512(set),
-                moved = _mm512_maskz_alignr_epi64(wide::all, entries, before, lanes - 1);
-  _mm512_store_si512(set, _mm512_mask_mov_epi64(entries, static_cast<__mmask8>(kept_), moved));
-  return leaves;
+  return wide::insert(*this, line, dirty);
 }
 
 #else

@@ -41,23 +41,33 @@ public:
   void write(std::uint64_t set, std::span<const Entry> in);
   void clear();
 
-  /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp; only of up to 8 ways where
-  /// the set is the lowest bits of the line.
+  /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp.
+  [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) {
+    return entries_.data() + index_(line) * stride_;
+  }
+  /// The same; only of up to 8 ways where the set is the lowest bits of the line.
   [[gnu::always_inline]] [[nodiscard]] Entry* eight(std::uint64_t line) {
     return entries_.data() + (line & index_.mask()) * lanes;
   }
 
+  [[nodiscard]] std::uint64_t mask() const { return index_.mask(); } ///< where eight() may serve
+  /// Whether a set has two vectors.
+  [[nodiscard]] bool two() const { return stride_ > lanes; }
+  [[nodiscard]] std::size_t ways() const { return ways_; }
+  /// A bit for each entry of a set's last vector that is a way, and for the last of them.
+  [[nodiscard]] unsigned kept() const { return kept_; }
+  [[nodiscard]] unsigned last() const { return kept_ ^ kept_ >> 1; }
+
 private:
   static constexpr std::size_t lanes = 8; ///< of a vector
 
-  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index_(line) * stride_; }
   [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
     return entries_.data() + index_(line) * stride_;
   }
 
   std::size_t ways_, stride_; ///< stride_: entries of a set, those beyond its ways never used
   SetIndex index_;
-  unsigned kept_; ///< a bit for each entry of a set's last vector that is a way
+  unsigned kept_;
   std::vector<Entry, boost::alignment::aligned_allocator<Entry, 64>> entries_;
 };
 

@@ -25,6 +25,8 @@ namespace recount::trace {
 ///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
 ///   void section(std::string_view)
 ///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
+///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
+///   many as it likes; false: damaged; left out where nothing is gained
 ///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
@@ -34,7 +36,14 @@ public:
       : blocks_(blocks), sink_(std::move(sink)), gate_(std::move(gate)) {}
 
   [[nodiscard]] bool take(std::span<const std::uint64_t> words) override {
-    return gate_ ? take_words<true>(words) : take_words<false>(words);
+    const std::uint64_t* at = words.data();
+    const std::uint64_t* const end = at + words.size();
+    while (at != end) {
+      if constexpr (requires { sink_->plain(blocks_, at, end); })
+        if (!gate_ && !sink_->plain(blocks_, at, end)) return false;
+      if (!(gate_ ? take_words<true>(at, end) : take_words<false>(at, end))) return false;
+    }
+    return true;
   }
   [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
     return std::make_unique<Decoder>(blocks_, sink_->forked(pid),
@@ -43,15 +52,14 @@ public:
   [[nodiscard]] Sink& sink() { return *sink_; }
 
 private:
+  /// Up to the next record or change of thread.
   template <bool gated>
-  [[nodiscard]] bool take_words(std::span<const std::uint64_t> words) {
+  [[nodiscard]] bool take_words(const std::uint64_t*& at, const std::uint64_t* const end) {
     static constexpr Blocks::Access none = 0;
     const Blocks::Access* access = &none;
     std::uint64_t instructions = 0; ///< of the block under way
-    const Blocks::Access* all = blocks_.all();
+    const Blocks::Access* const all = blocks_.all();
     Sink& sink = *sink_;
-    const std::uint64_t* at = words.data();
-    const std::uint64_t* const end = at + words.size();
     while (at != end) {
       const std::uint64_t word = *at++;
       if (word < RT_CONTROL) {
@@ -89,14 +97,12 @@ private:
       case RT_THREAD:
         if constexpr (gated) gate_->thread(RT_PAYLOAD(word));
         sink.thread(RT_PAYLOAD(word));
-        break;
+        return true;
       default: {
         const std::size_t length = RT_LENGTH(word);
         if (length > static_cast<std::size_t>(end - at) || !record(RT_KIND(word), {at, length})) return false;
         at += length;
-        access = &none;
-        instructions = 0;
-        all = blocks_.all();
+        return true;
       }
       }
     }

@@ -1,8 +1,9 @@
 // The accesses of traced programs in a described machine.
 #pragma once
 
-#include "model/hierarchy.hpp"
+#include "model/hierarchy_wide.hpp"
 #include "trace/decoder.hpp"
+#include "trace/plain_words.hpp"
 #include "trace/section_gate.hpp"
 #include "trace/window_sampler.hpp"
 
@@ -53,6 +54,8 @@ public:
     else
       caches_.load(address, bytes);
   }
+  /// Takes words up to one that takes more than an access: none where not every access is simulated alike.
+  bool plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* end);
   void thread(std::uint64_t number) { threads_ = std::max(threads_, static_cast<int>(number & 0xffff)); }
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/machine.hpp"
+#include "model/set_index.hpp"
 
 #include <bit>
 #include <random>
@@ -118,10 +119,11 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
   if (!plain && chance.one_in(3)) {
     TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
-      const std::int64_t ways = chance.from(1, 4);
+      const std::int64_t ways = chance.one_in(3) ? chance.from(9, 16) : chance.from(1, 8);
       const std::int64_t sets = chance.from(1, 4);
       tlb.levels.push_back({ways * sets, ways});
       if (chance.one_in(3)) tlb.levels.back().index = random_masks(chance, sets, chance.one_in(2));
+      if (sets > 1 && sets != 3 && chance.one_in(3)) tlb.levels.back().index = xor_masks(sets);
       if (chance.one_in(3)) random_policy(chance, tlb.levels.back(), tlb.levels.size() == 1);
     }
     for (std::int64_t i = chance.one_in(3) ? chance.from(1, 3) : 0; i > 0; --i) {
