@@ -84,6 +84,7 @@ void check_shape(const Checker& c, const LevelDescription& level) {
 void check_neighbours(const Checker& c, const LevelDescription& above, const LevelDescription& level) {
   c.need(level.line >= above.line, "line",
          "is shorter than that of " + above.name + ", " + std::to_string(above.line));
+  c.need(level.shared || !above.shared, "shared", "must be true below " + above.name + ", which is shared");
   if (level.inclusion != Inclusion::exclusive) return;
   c.need(level.line == above.line, "line",
          "an exclusive level has the line of the level above, " + above.name);
@@ -127,10 +128,14 @@ void check(const MachineDescription& machine, const std::string& file) {
       check_neighbours(c, machine.levels[i - 1], machine.levels[i]);
     else
       c.need(machine.levels[0].policy != Policy::qlru, "policy", first_qlru);
-    if (i == 0)
-      c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
-             "the first level has none above it");
+    if (i > 0) continue;
+    c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
+           "the first level has none above it");
+    c.need(!machine.levels[0].shared, "shared", "the first level belongs to one core");
   }
+  if (machine.cores < 1 || machine.cores > most_cores)
+    throw bad_input(file, "cores: must be from 1 to " + std::to_string(most_cores),
+                    "see recount-machines(5)");
   if (!machine.tlb) return;
   const TlbDescription& tlb = *machine.tlb;
   check_tlb(file, "tlb", tlb.page, tlb.levels, machine.levels[0].line);

@@ -6,12 +6,6 @@
 
 namespace recount::model {
 
-namespace {
-
-constexpr std::uint64_t tlb_seed = 64; ///< seeds of TLBs do not depend on the number of caches
-
-} // namespace
-
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   check(machine_, machine_.name.empty() ? "machine" : machine_.name);
   std::uint64_t seed = machine_.seed;
@@ -33,14 +27,24 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   if (!machine_.family.empty()) distances_.emplace(machine_);
   for (std::size_t at = 0; at < levels_.size(); ++at)
     prefetchers_.emplace_back(machine_.levels[at].prefetch, levels_[at].shift());
+  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  private_ = static_cast<std::size_t>(std::ranges::count(machine_.levels, false, &LevelDescription::shared));
+  block_shift_ = levels_[private_ - 1].shift();
+  begin(false);
+}
+
+// With several cores at work, no access takes a short way.
+void Hierarchy::begin(bool coherent) {
   const auto simple = [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
            level.prefetch.empty();
   };
-  simple_ = !distances_ && simple(machine_.levels.front());
-  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  simple_ = !coherent && !distances_ && simple(machine_.levels.front());
   direct_ = simple_ && !physical_;
-  simple_below_ = std::ranges::all_of(machine_.levels, simple);
+  simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
+  boundary_ = coherent ? private_ : ~std::size_t{0};
+  lost_.assign(coherent ? private_ : 0, {});
+  owners_.assign(coherent ? owners : 0, {});
 }
 
 // An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
@@ -51,6 +55,7 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
     const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
     if (tlb_) translate(first << shift_, cause);
+    if (store && coherent()) take_from_others(address);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
@@ -133,6 +138,7 @@ void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up
 // dirty, out of an exclusive level.
 bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
+  if (at == boundary_) read_from_others(address);
   if (at == levels_.size()) {
     ++memory_.accesses[number(cause)];
     return false;
@@ -143,6 +149,7 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
   ++level.counts.accesses[number(cause)];
   if (!level.use(line, writes && as.write == Write::back)) {
     ++level.counts.misses[number(cause)];
+    if ((cause == Cause::load || cause == Cause::store) && lost(at, line)) ++level.counts.coherence_misses;
     return missed(at, address, cause, writes);
   }
   if (writes && as.write == Write::through) request(at + 1, address, cause, true);
@@ -194,6 +201,7 @@ void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned
 
 void Hierarchy::fill(std::size_t at, std::uint64_t line, bool dirty) {
   const Level::Entry leaves = levels_[at].insert(line, dirty);
+  if (coherent() && at < private_) lost_[at].erase(line);
   if (leaves != Level::empty) evict(at, leaves);
 }
 
@@ -203,7 +211,7 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   ++level.counts.evictions;
   prefetchers_[at].left(line);
   bool dirty = (entry & 1) != 0;
-  if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, line)) dirty = true;
+  if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, address)) dirty = true;
   if (dirty) {
     ++level.counts.write_backs;
     put(at + 1, address, Cause::write_back, level.shift());
@@ -213,13 +221,22 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
 }
 
 // True when a copy above was dirty: its data leave with the line.
-bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t line) {
+bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
+  const unsigned shift = levels_[at].shift();
+  bool dirty = remove_within(at, address, shift);
+  if (at >= boundary_)
+    at_others(address, shift, [&] { dirty = remove_within(private_, address, shift) || dirty; });
+  return dirty;
+}
+
+// Out of so many levels of the current core.
+bool Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift) {
   bool dirty = false;
-  for (std::size_t above = 0; above < at; ++above) {
+  for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
-    const unsigned shorter = levels_[at].shift() - level.shift();
-    for (std::uint64_t part = 0; part >> shorter == 0; ++part) {
-      const Level::Entry entry = level.remove((line << shorter) + part);
+    const std::uint64_t first = address >> level.shift();
+    for (std::uint64_t part = 0; part >> (shift - level.shift()) == 0; ++part) {
+      const Level::Entry entry = level.remove(first + part);
       if (entry == Level::empty) continue;
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;

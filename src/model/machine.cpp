@@ -1,6 +1,7 @@
 #include "model/machine.hpp"
 
 #include "base/nearest.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "model/family.hpp"
 #include "model/shipped.hpp"
@@ -36,18 +37,25 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     if (machine.tlb) machine.placement->page = std::max(machine.placement->page, machine.tlb->page);
   } else if (part == "no-tlb") {
     machine.tlb.reset();
+  } else if (part.starts_with("cores=")) {
+    const auto cores = base::parse_number(std::string_view(part).substr(std::string_view("cores=").size()));
+    if (!cores || *cores < 1 || *cores > most_cores)
+      throw bad_input(machine.name, "is not a number of cores from 1 to " + std::to_string(most_cores),
+                      "as in ~cores=4");
+    machine.cores = static_cast<std::int64_t>(*cores);
   } else if (part == "full") {
     for (LevelDescription& level : machine.levels) {
       level.ways = level.size / level.line;
       level.index.clear();
     }
   } else {
-    throw bad_input(
-        machine.name, "unknown part of a machine \"" + part + "\"",
-        base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS", "sample", "pages=any"}));
+    throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
+                    base::did_you_mean_or_all(
+                        part, {"no-tlb", "full", "cores=N", "l1=SIZES/WAYS", "sample", "pages=any"}));
   }
-  if (!machine.family.empty() && (machine.sampled || machine.placement))
-    throw bad_input(machine.name, "a family of caches is simulated completely and with one placement",
+  if (!machine.family.empty() && (machine.sampled || machine.placement || machine.cores > 1))
+    throw bad_input(machine.name,
+                    "a family of caches is simulated completely, on one core and with one placement",
                     "one size: ~l1=32K/8");
   return machine;
 }

@@ -138,6 +138,7 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.allocate = fields.flag("allocate", true);
   level.prefetch = prefetchers(fields, file);
   level.latency = fields.number("latency");
+  level.shared = fields.flag("shared", false);
   fields.done();
   return level;
 }
@@ -209,6 +210,7 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
     machine.levels.push_back(level(element, file, "levels[" + std::to_string(i++) + "]"));
   if (const json& field = fields.any("tlb"); !field.is_null()) machine.tlb = tlb(field, file);
   machine.seed = static_cast<std::uint64_t>(fields.count("seed", 1));
+  machine.cores = fields.count("cores", 1);
   check(machine, file);
   presets(fields, file, machine);
   fields.done();

@@ -15,6 +15,31 @@ Tlb::Tlb(const TlbDescription& description, std::uint64_t seed)
     add(walk, level);
 }
 
+void Tlb::save(std::vector<std::uint64_t>& words) const {
+  for (const auto* const all : {&levels, &walk})
+    for (const Level& level : *all)
+      level.save(words);
+}
+
+bool Tlb::same(std::span<const std::uint64_t>& words) const {
+  for (const auto* const all : {&levels, &walk})
+    for (const Level& level : *all)
+      if (!level.same(words)) return false;
+  return true;
+}
+
+void Tlb::restore(std::span<const std::uint64_t>& words) {
+  for (auto* const all : {&levels, &walk})
+    for (Level& level : *all)
+      level.restore(words);
+}
+
+void Tlb::clear() {
+  for (auto* const all : {&levels, &walk})
+    for (Level& level : *all)
+      level.clear();
+}
+
 bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
   const auto c = static_cast<unsigned>(cause);
   ++levels.front().counts.misses[c];

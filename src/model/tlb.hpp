@@ -17,6 +17,11 @@ public:
   bool translate(std::uint64_t page, Cause cause) {
     return levels.front().use(page, false) || beyond_first(page, cause);
   }
+  /// As of Level.
+  void save(std::vector<std::uint64_t>& words) const;
+  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
+  void restore(std::span<const std::uint64_t>& words);
+  void clear();
   [[nodiscard]] unsigned page_shift() const { return page_shift_; }
 
   std::vector<Level> levels;

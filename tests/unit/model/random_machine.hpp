@@ -13,6 +13,7 @@ struct Access {
   bool store = false;
   std::uint64_t address = 0;
   unsigned bytes = 1;
+  std::uint64_t core = 0; // modulo those of the machine
 };
 
 class Chance {
@@ -115,6 +116,11 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
     }
     machine.levels.push_back(level);
   }
+  if (chance.one_in(2)) {
+    machine.cores = chance.from(1, 4);
+    for (auto i = static_cast<std::size_t>(chance.from(1, 4)); i < levels; ++i)
+      machine.levels[i].shared = true;
+  }
   if (!plain && chance.one_in(3)) {
     TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
@@ -141,11 +147,12 @@ inline std::vector<Access> random_trace(Chance& chance, std::size_t length) {
   while (trace.size() < length) {
     const std::int64_t start = chance.from(0, region), stride = chance.from(1, 80), n = chance.from(1, 40);
     const bool scattered = chance.one_in(3);
-    const std::int64_t stores_in = chance.from(1, 4);
+    const std::int64_t stores_in = chance.from(1, 4), core = chance.from(-1, 3);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = scattered ? chance.from(0, region) : (start + i * stride) % region;
       trace.push_back({chance.one_in(stores_in), static_cast<std::uint64_t>(at),
-                       static_cast<unsigned>(1 << chance.from(0, 5))});
+                       static_cast<unsigned>(1 << chance.from(0, 5)),
+                       static_cast<std::uint64_t>(core < 0 ? chance.from(0, 1) : core)});
     }
   }
   return trace;
@@ -153,11 +160,12 @@ inline std::vector<Access> random_trace(Chance& chance, std::size_t length) {
 
 inline std::string describe(const recount::model::MachineDescription& machine) {
   std::ostringstream text;
+  text << machine.cores << " cores; ";
   for (const auto& l : machine.levels)
     text << l.name << " size " << l.size << " line " << l.line << " ways " << l.ways << " policy "
          << static_cast<int>(l.policy) << " inclusion " << static_cast<int>(l.inclusion) << " write "
          << static_cast<int>(l.write) << " allocate " << l.allocate << " prefetch " << l.prefetch.size()
-         << " masks " << l.index.size() << "; ";
+         << (l.shared ? " shared" : "") << " masks " << l.index.size() << "; ";
   if (machine.tlb)
     for (const auto& l : machine.tlb->levels)
       text << "tlb page " << machine.tlb->page << " entries " << l.entries << " ways " << l.ways << " masks "

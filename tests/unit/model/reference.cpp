@@ -207,19 +207,26 @@ std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
 
 Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   std::uint64_t seed = machine.seed;
-  for (const LevelDescription& level : machine.levels)
-    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  counts.levels.resize(caches_.size());
-  counts.prefetch.resize(caches_.size());
-  pages_.resize(caches_.size());
-  untouched_.resize(caches_.size());
-  if (!machine.tlb) return;
+  Core core;
+  for (const LevelDescription& level : machine.levels) {
+    core.caches.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    if (!level.shared) ++private_;
+  }
+  const std::size_t levels = core.caches.size();
+  counts.levels.resize(levels);
+  counts.prefetch.resize(levels);
+  core.pages.resize(levels);
+  core.untouched.resize(levels);
+  core.stolen.resize(levels);
   seed = machine.seed + 64;
-  for (const TlbLevel& level : machine.tlb->levels)
-    tlbs_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  for (const TlbLevel& level : machine.tlb->walk)
-    walks_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  counts.tlb.resize(tlbs_.size());
+  if (machine.tlb) {
+    for (const TlbLevel& level : machine.tlb->levels)
+      core.tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    for (const TlbLevel& level : machine.tlb->walk)
+      core.walks.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+  }
+  counts.tlb.resize(core.tlbs.size());
+  cores_.resize(static_cast<std::size_t>(machine.cores), core);
 }
 
 void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
@@ -227,11 +234,46 @@ void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
   const auto line = static_cast<std::uint64_t>(machine_.levels[0].line);
   for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
     if (machine_.tlb) translate(l * line, cause);
+    if (cause == Cause::store) publish(physical(l * line), true);
     ask(0, physical(l * line), cause, cause == Cause::store);
   }
 }
 
+/// What other cores have stored to the block of an address goes to the shared levels; they lose the block if
+/// this core stores.
+void Simulator::publish(std::uint64_t address, bool stores) {
+  const std::int64_t block = machine_.levels[private_ - 1].line;
+  const std::uint64_t begin = address - address % static_cast<std::uint64_t>(block);
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    bool any_dirty = false;
+    for (std::size_t i = 0; c != current_ && i < private_; ++i)
+      for (std::int64_t byte = 0; byte < block; byte += machine_.levels[i].line) {
+        const std::uint64_t line =
+            (begin + static_cast<std::uint64_t>(byte)) / static_cast<std::uint64_t>(machine_.levels[i].line);
+        Slot* const slot = cores_[c].caches[i].find(line);
+        if (slot == nullptr) continue;
+        if (slot->dirty) at(i).coherence_write_backs += 1;
+        any_dirty = any_dirty || slot->dirty;
+        slot->dirty = false;
+        if (!stores) continue;
+        *slot = Slot{};
+        at(i).coherence_invalidations += 1;
+        cores_[c].stolen[i].insert(line);
+        unused(cores_[c], i, line);
+      }
+    if (any_dirty) give(private_, begin, Cause::write_back, block);
+  }
+}
+
+void Simulator::unused(Core& core, std::size_t i, std::uint64_t line) {
+  const auto found = core.untouched[i].find(line);
+  if (found == core.untouched[i].end()) return;
+  done(i, found->second).useless += 1;
+  core.untouched[i].erase(found);
+}
+
 void Simulator::translate(std::uint64_t address, Cause cause) {
+  auto& [caches, tlbs_, walks_, pages, untouched, stolen] = of();
   const std::uint64_t page = address / static_cast<std::uint64_t>(machine_.tlb->page);
   std::size_t found = 0;
   for (; found < tlbs_.size(); ++found) {
@@ -263,7 +305,8 @@ void Simulator::translate(std::uint64_t address, Cause cause) {
 }
 
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {
-  if (i == caches_.size()) {
+  if (i == private_) publish(address, false);
+  if (i == machine_.levels.size()) {
     one_more(counts.memory.accesses, cause);
     return false;
   }
@@ -271,8 +314,8 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
   const auto bytes = static_cast<std::uint64_t>(as.line);
   const std::uint64_t line = address / bytes;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = caches_[i].find(line)) {
-    caches_[i].mark_used(line);
+  if (Slot* const slot = of(i).caches[i].find(line)) {
+    of(i).caches[i].mark_used(line);
     if (write && as.write == Write::back) slot->dirty = true;
     if (write && as.write == Write::through) ask(i + 1, address, cause, true);
     prefetch(i, line, cause, false);
@@ -284,6 +327,8 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
     return moves_up_dirty;
   }
   one_more(at(i).misses, cause);
+  if ((cause == Cause::load || cause == Cause::store) && of(i).stolen[i].contains(line))
+    at(i).coherence_misses += 1;
   const bool stores_pass = as.inclusion == Inclusion::exclusive || !as.allocate;
   if (write && stores_pass) {
     ask(i + 1, address, cause, true);
@@ -299,9 +344,10 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
 
 void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool missed) {
   if (cause == Cause::write_back || cause == Cause::victim || cause == Cause::refill) return;
-  if (const auto found = untouched_[i].find(line); !missed && found != untouched_[i].end()) {
-    of(i, found->second).useful += 1;
-    untouched_[i].erase(found);
+  auto& untouched = of(i).untouched[i];
+  if (const auto found = untouched.find(line); !missed && found != untouched.end()) {
+    done(i, found->second).useful += 1;
+    untouched.erase(found);
   }
   const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
   for (const Prefetcher& by : machine_.levels[i].prefetch)
@@ -321,18 +367,18 @@ void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool mi
 
 void Simulator::fetch(std::size_t i, std::uint64_t line, Prefetch kind) {
   at(i).prefetches += 1;
-  of(i, kind).requests += 1;
-  if (caches_[i].find(line) != nullptr) return;
-  of(i, kind).fetches += 1;
+  done(i, kind).requests += 1;
+  if (of(i).caches[i].find(line) != nullptr) return;
+  done(i, kind).fetches += 1;
   const std::uint64_t address = line * static_cast<std::uint64_t>(machine_.levels[i].line);
   take_in(i, address, ask(i + 1, address, Cause::prefetch, false));
-  untouched_[i][line] = kind;
+  of(i).untouched[i][line] = kind;
 }
 
 /// The lines that a streamer asks for after an access.
 std::vector<std::uint64_t> Simulator::stream(std::size_t i, const Prefetcher& by, std::uint64_t line) {
   const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
-  auto& pages = pages_[i];
+  auto& pages = of(i).pages[i];
   if (!pages.contains(line / a_page) && pages.size() == static_cast<std::size_t>(by.streams)) {
     auto oldest = pages.begin();
     for (auto at = pages.begin(); at != pages.end(); ++at)
@@ -363,7 +409,7 @@ std::vector<std::uint64_t> Simulator::stream(std::size_t i, const Prefetcher& by
 }
 
 void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int64_t line_above) {
-  if (i == caches_.size()) {
+  if (i == machine_.levels.size()) {
     one_more(counts.memory.accesses, cause);
     return;
   }
@@ -371,8 +417,8 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
   const std::uint64_t line = address / static_cast<std::uint64_t>(as.line);
   const bool dirty = cause == Cause::write_back;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = caches_[i].find(line)) {
-    caches_[i].mark_used(line);
+  if (Slot* const slot = of(i).caches[i].find(line)) {
+    of(i).caches[i].mark_used(line);
     if (dirty && as.write == Write::back) slot->dirty = true;
   } else {
     one_more(at(i).misses, cause);
@@ -389,33 +435,31 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
 
 void Simulator::take_in(std::size_t i, std::uint64_t address, bool dirty) {
   const auto bytes = static_cast<std::uint64_t>(machine_.levels[i].line);
-  const Slot left = caches_[i].place(address / bytes, dirty);
+  const Slot left = of(i).caches[i].place(address / bytes, dirty);
+  of(i).stolen[i].erase(address / bytes);
   if (left.full) throw_out(i, left.line * bytes, left.dirty);
 }
 
 void Simulator::throw_out(std::size_t i, std::uint64_t address, bool dirty) {
   at(i).evictions += 1;
-  const auto unused = [this](std::size_t level, std::uint64_t line) {
-    const auto found = untouched_[level].find(line);
-    if (found == untouched_[level].end()) return;
-    of(level, found->second).useless += 1;
-    untouched_[level].erase(found);
-  };
-  unused(i, address / static_cast<std::uint64_t>(machine_.levels[i].line));
+  unused(of(i), i, address / static_cast<std::uint64_t>(machine_.levels[i].line));
   if (machine_.levels[i].inclusion == Inclusion::inclusive)
     for (std::size_t above = 0; above < i; ++above)
-      for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += machine_.levels[above].line) {
-        const std::uint64_t part = address + static_cast<std::uint64_t>(byte);
-        Slot* const copy =
-            caches_[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
-        if (copy == nullptr) continue;
-        dirty = dirty || copy->dirty;
-        unused(above, copy->line);
-        *copy = Slot{};
-        at(above).invalidations += 1;
+      for (Core& core : cores_) {
+        if (i < private_ ? &core != &of() : above >= private_ && &core != cores_.data()) continue;
+        for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += machine_.levels[above].line) {
+          const std::uint64_t part = address + static_cast<std::uint64_t>(byte);
+          Slot* const copy =
+              core.caches[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
+          if (copy == nullptr) continue;
+          dirty = dirty || copy->dirty;
+          unused(core, above, copy->line);
+          *copy = Slot{};
+          at(above).invalidations += 1;
+        }
       }
   const bool exclusive_below =
-      i + 1 < caches_.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
+      i + 1 < machine_.levels.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
   if (dirty) at(i).write_backs += 1;
   if (dirty || exclusive_below)
     give(i + 1, address, dirty ? Cause::write_back : Cause::victim, machine_.levels[i].line);

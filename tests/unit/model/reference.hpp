@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace reference {
@@ -66,9 +67,27 @@ public:
   explicit Simulator(const recount::model::MachineDescription& machine);
   void load(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::load); }
   void store(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::store); }
+  /// What follows is done by this core.
+  void select(std::uint64_t core) { current_ = core % cores_.size(); }
   recount::model::Counts counts;
 
 private:
+  struct Page { // what a streamer knows of one
+    long used = 0;
+    std::vector<std::uint64_t> lines; // all accesses, repetitions left out
+    std::uint64_t farthest = 0;
+  };
+  struct Core { // by level; of shared levels, those of core 0 are used
+    std::vector<Cache> caches, tlbs, walks;
+    std::vector<std::map<std::uint64_t, Page>> pages;
+    std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched; // prefetched lines
+    std::vector<std::set<std::uint64_t>> stolen;                              // lines
+  };
+  /// Whose level that is.
+  Core& of(std::size_t level) { return cores_[level < private_ ? current_ : 0]; }
+  Core& of() { return cores_[current_]; }
+  void publish(std::uint64_t address, bool stores);
+  void unused(Core& core, std::size_t level, std::uint64_t line);
   void access(std::uint64_t address, unsigned bytes, Cause cause);
   void translate(std::uint64_t address, Cause cause);
   bool ask(std::size_t at, std::uint64_t address, Cause cause, bool write);
@@ -78,14 +97,9 @@ private:
   void prefetch(std::size_t at, std::uint64_t line, Cause cause, bool missed);
   void fetch(std::size_t at, std::uint64_t line, recount::model::Prefetch kind);
   std::vector<std::uint64_t> stream(std::size_t at, const recount::model::Prefetcher& by, std::uint64_t line);
-  recount::model::PrefetchCounts& of(std::size_t level, recount::model::Prefetch kind) {
+  recount::model::PrefetchCounts& done(std::size_t level, recount::model::Prefetch kind) {
     return counts.prefetch[level][static_cast<std::size_t>(kind)];
   }
-  struct Page { // what a streamer knows of one
-    long used = 0;
-    std::vector<std::uint64_t> lines; // all accesses, repetitions left out
-    std::uint64_t farthest = 0;
-  };
   recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
 
   [[nodiscard]] std::uint64_t physical(std::uint64_t address) const {
@@ -93,9 +107,8 @@ private:
   }
 
   recount::model::MachineDescription machine_;
-  std::vector<Cache> caches_, tlbs_, walks_;
-  std::vector<std::map<std::uint64_t, Page>> pages_;                         // by level
-  std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched_; // prefetched lines, by level
+  std::vector<Core> cores_;
+  std::size_t current_ = 0, private_ = 0; // private_: levels
   long now_ = 0;
 };
 
