@@ -53,7 +53,10 @@ public:
     else
       caches_.load(address, bytes);
   }
-  void thread(std::uint64_t number) { threads_ = std::max(threads_, static_cast<int>(number & 0xffff)); }
+  void thread(std::uint64_t number) {
+    threads_ = std::max(threads_, static_cast<int>(number & 0xffff));
+    caches_.select(core_of(number));
+  }
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
   void section(std::string_view text) { gate_.take(text); }
