@@ -1,5 +1,6 @@
 // What a description must satisfy to be simulated.
 #include "model/machine.hpp"
+#include "model/set_index.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>
@@ -116,6 +117,21 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
   }
 }
 
+void check_shared(const std::string& file, const TlbDescription& tlb) {
+  for (std::size_t i = 0; i < tlb.huge.size(); ++i) {
+    if (!tlb.huge[i].shared) continue;
+    const Checker at{file, "tlb.huge.levels[" + std::to_string(i) + "]"};
+    at.need(i < tlb.levels.size(), "shared", "there is no such level of small pages");
+    const TlbLevel& small = tlb.levels[i];
+    at.need(small.entries == tlb.huge[i].entries && small.ways == tlb.huge[i].ways, "shared",
+            "the entries are not those of small pages");
+    at.need(small.index == tlb.huge[i].index ||
+                SetIndex(static_cast<std::uint64_t>(small.sets()), small.index).invertible(),
+            "index",
+            "of a shared level can differ from that of small pages only if mask i there selects bit i");
+  }
+}
+
 } // namespace
 
 void check(const MachineDescription& machine, const std::string& file) {
@@ -144,7 +160,9 @@ void check(const MachineDescription& machine, const std::string& file) {
                     "see recount-machines(5)");
   for (std::size_t i = 0; i < tlb.walk.size(); ++i)
     check_tlb_level({file, "tlb.walk[" + std::to_string(i) + "]"}, tlb.walk[i]);
-  if (!tlb.huge.empty()) check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
+  if (tlb.huge.empty()) return;
+  check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
+  check_shared(file, tlb);
 }
 
 } // namespace recount::model

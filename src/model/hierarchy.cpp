@@ -13,7 +13,8 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
     levels_.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
                          static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
                          level.policy, seed++, level.qlru);
-  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed);
+  mixed_ = machine_.tlb && machine_.placement && machine_.placement->mixed;
+  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
   shift_ = levels_.front().shift();
   first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
   newest_.fill(Level::empty);
@@ -23,7 +24,8 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
     return std::min<std::uint64_t>(places, static_cast<std::uint64_t>(sets & -sets)) - 1;
   };
   newest_mask_ = mask_of(machine_.levels.front(), newest_.size());
-  if (machine_.tlb) newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
+  if (machine_.tlb && !mixed_)
+    newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
   if (!machine_.family.empty()) distances_.emplace(machine_);
   for (std::size_t at = 0; at < levels_.size(); ++at)
     prefetchers_.emplace_back(machine_.levels[at].prefetch, levels_[at].shift());
@@ -54,7 +56,10 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
     const std::uint64_t address = physical_ ? (*physical_)(first << shift_) : first << shift_;
     const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
-    if (tlb_) translate(first << shift_, cause);
+    if (mixed_)
+      translate_mixed(first << shift_, cause);
+    else if (tlb_)
+      translate(first << shift_, cause);
     if (store && coherent()) take_from_others(address);
     if (distances_) {
       ++accesses_[number(cause)];
@@ -79,18 +84,33 @@ RECOUNT_BY_EIGHT void Hierarchy::look_wide(std::uint64_t line, std::uint64_t add
 template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_t address);
 template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
 
-void Hierarchy::walk(std::uint64_t page) {
+// Small and huge pages. The page before is the only one known to be the most recent in its set.
+void Hierarchy::translate_mixed(std::uint64_t address, Cause cause) {
+  const std::uint64_t page = address >> tlb_->page_shift();
+  if (page == newest_pages_[0]) return;
+  newest_pages_[0] = page;
+  if (!physical_->huge(address)) {
+    if (!tlb_->translate(page, cause)) walk(page);
+    return;
+  }
+  const unsigned small_in_huge = tlb_->huge_shift() - tlb_->page_shift();
+  if (!tlb_->translate_huge(page >> small_in_huge, cause))
+    walk(page >> small_in_huge << small_in_huge, tlb_->fewer_tables());
+}
+
+// `last`: the level of the page table that holds the entry of the page; above 0 for a huge one.
+void Hierarchy::walk(std::uint64_t page, std::size_t last) {
   constexpr unsigned level_bits = 9; // 512 entries of 8 bytes in a page of the table
   std::vector<Level>& caches = tlb_->walk;
   const auto key = [&](std::size_t above) { return page >> (level_bits * above); };
-  std::size_t missed = 0;
+  std::size_t missed = last;
   while (missed < caches.size() && !caches[missed].use(key(missed + 1), false))
     ++missed;
-  for (std::size_t above = missed; above > 0; --above) {
+  for (std::size_t above = missed; above > last; --above) {
     caches[above - 1].insert(key(above), false);
     read_entry(page_table + above * table_above + 8 * key(above));
   }
-  read_entry(page_table + 8 * page);
+  read_entry(page_table + last * table_above + 8 * key(last));
 }
 
 void Hierarchy::read_entry(std::uint64_t entry) {

@@ -154,7 +154,8 @@ private:
     if (!tlb_->translate(page, cause)) walk(page);
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
-  void walk(std::uint64_t page);
+  void translate_mixed(std::uint64_t address, Cause cause);
+  void walk(std::uint64_t page, std::size_t last = 0);
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
 
@@ -220,6 +221,7 @@ private:
   std::optional<PhysicalPages> physical_; ///< none: physical addresses are the virtual ones
   bool simple_;                           ///< the first level writes back, allocates and does not prefetch
   bool direct_;                           ///< and addresses are physical ones
+  bool mixed_;                            ///< pages of two sizes
   bool simple_below_;                     ///< so do the others, and none is exclusive
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;

@@ -25,7 +25,7 @@ void Hierarchy::add_core() {
     core.levels.back().counts = {};
     core.prefetchers.back().counts = {};
   }
-  if (machine_.tlb) core.tlb.emplace(*machine_.tlb, machine_.seed + tlb_seed);
+  if (machine_.tlb) core.tlb.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
   core.newest_pages.fill(no_page);
   core.lost.resize(private_);
   cores_.push_back(std::move(core));
@@ -37,9 +37,9 @@ void Hierarchy::swap_with(Core& core) {
     swap_contents(prefetchers_[at], core.prefetchers[at]);
   }
   if (tlb_)
-    for (const auto levels : {&Tlb::levels, &Tlb::walk})
-      for (std::size_t at = 0; at < ((*tlb_).*levels).size(); ++at)
-        swap_contents(((*tlb_).*levels)[at], ((*core.tlb).*levels)[at]);
+    for (const auto part : Tlb::parts)
+      for (std::size_t at = 0; at < ((*tlb_).*part).size(); ++at)
+        swap_contents(((*tlb_).*part)[at], ((*core.tlb).*part)[at]);
   newest_pages_.swap(core.newest_pages);
   lost_.swap(core.lost);
 }

@@ -47,9 +47,8 @@ std::vector<std::int64_t> Hierarchy::vacancies() const {
   const auto add = [&](const std::optional<Tlb>& tlb, const std::vector<Level>& levels) {
     all.resize(std::max(all.size(), (tlb ? tlb->levels.size() : 0) + levels.size()));
     std::size_t i = 0;
-    if (tlb)
-      for (const Level& level : tlb->levels)
-        all[i++] += level.vacant();
+    for (std::size_t level = 0; tlb && level < tlb->levels.size(); ++level)
+      all[i++] += tlb->vacant(level);
     for (const Level& level : levels)
       all[i++] += level.vacant();
   };

@@ -33,8 +33,12 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     machine.placement = parse_placement(std::string_view(part).substr(pages.size()));
     if (!machine.placement)
       throw bad_input(machine.name, "unknown placement of pages",
-                      "one of any, contiguous, random, huge, or a power of two from 1 to 512");
+                      "one of any, contiguous, random, huge, mixed, or a power of two from 1 to 512");
     if (machine.tlb) machine.placement->page = std::max(machine.placement->page, machine.tlb->page);
+    machine.placement->huge_page = (machine.tlb ? *machine.tlb : TlbDescription{}).huge_page;
+    if (machine.tlb && machine.placement->mixed && machine.tlb->huge.size() > machine.tlb->levels.size())
+      throw bad_input(machine.name, "has more TLB levels for huge pages than for small ones",
+                      "another placement than mixed");
   } else if (part == "no-tlb") {
     machine.tlb.reset();
   } else if (part.starts_with("cores=")) {
@@ -79,6 +83,7 @@ bool depends_on_placement(const MachineDescription& machine) {
 }
 
 MachineDescription with_huge_pages(MachineDescription machine) {
+  if (machine.placement) machine.placement->mixed = false;
   if (machine.placement)
     machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
   if (!machine.tlb) return machine;

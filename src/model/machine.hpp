@@ -63,7 +63,8 @@ struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
   std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
   Policy policy = Policy::lru;
-  Qlru qlru = {}; ///< of Policy::qlru
+  Qlru qlru = {};      ///< of Policy::qlru
+  bool shared = false; ///< of TlbDescription::huge: the entries are those of the level of small pages
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 

@@ -144,15 +144,22 @@ LevelDescription level(const json& value, const std::string& file, const std::st
 }
 
 std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path,
-                                 const std::string& name = "levels") {
+                                 const std::string& name = "levels",
+                                 const std::vector<TlbLevel>& small = {}) {
   std::vector<TlbLevel> levels;
   for (const json& element : fields.list(name)) {
     Fields one(element, file, path + "." + name + "[" + std::to_string(levels.size()) + "]");
     TlbLevel level;
-    level.entries = one.count("entries");
-    level.ways = ways(one, level.entries);
+    if (!small.empty() && one.flag("shared", false)) {
+      if (levels.size() >= small.size()) throw one.error("shared", "there is no such level of small pages");
+      level = small[levels.size()];
+      level.shared = true;
+    } else {
+      level.entries = one.count("entries");
+      level.ways = ways(one, level.entries);
+      read_policy(one, level);
+    }
     level.index = index(one, level.entries, level.ways);
-    read_policy(one, level);
     one.done();
     levels.push_back(level);
   }
@@ -168,7 +175,7 @@ TlbDescription tlb(const json& value, const std::string& file) {
   if (const json& field = fields.any("huge"); !field.is_null()) {
     Fields huge(field, file, "tlb.huge");
     tlb.huge_page = huge.bytes("page", tlb.huge_page);
-    tlb.huge = tlb_levels(huge, file, "tlb.huge");
+    tlb.huge = tlb_levels(huge, file, "tlb.huge", "levels", tlb.levels);
     huge.done();
   }
   fields.done();

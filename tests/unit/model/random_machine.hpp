@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/machine.hpp"
+#include "model/set_index.hpp"
 
 #include <bit>
 #include <random>
@@ -87,6 +88,27 @@ inline recount::model::LevelDescription random_level(Chance& chance, std::size_t
   return level;
 }
 
+/// Entries for huge pages, of which some levels are those of small ones.
+inline void random_huge(Chance& chance, recount::model::TlbDescription& tlb) {
+  tlb.huge_page = tlb.page << chance.from(0, 10);
+  const auto levels = chance.from(1, std::ssize(tlb.levels));
+  for (std::int64_t i = 0; i < levels; ++i) {
+    const recount::model::TlbLevel& small = tlb.levels[static_cast<std::size_t>(i)];
+    recount::model::TlbLevel level = small;
+    level.shared = chance.one_in(2);
+    if (!level.shared) {
+      level.ways = chance.from(1, 4);
+      level.entries = level.ways * chance.from(1, 4);
+      random_policy(chance, level, i == 0);
+      level.index.clear();
+    }
+    const recount::model::SetIndex of_small(static_cast<std::uint64_t>(small.sets()), small.index);
+    if (chance.one_in(2) && of_small.invertible())
+      level.index = random_masks(chance, level.sets(), chance.one_in(2));
+    tlb.huge.push_back(level);
+  }
+}
+
 /// Any valid machine; with `plain`, only LRU, write-back, allocating, non-inclusive levels without TLB.
 inline recount::model::MachineDescription random_machine(Chance& chance, bool plain) {
   using namespace recount::model;
@@ -135,6 +157,7 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
       tlb.walk.push_back({ways * chance.from(1, 2), ways});
       if (chance.one_in(3)) random_policy(chance, tlb.walk.back(), false);
     }
+    if (chance.one_in(2)) random_huge(chance, tlb);
     machine.tlb = tlb;
   }
   return machine;

@@ -26,9 +26,11 @@ Cache::Cache(std::int64_t sets, std::int64_t ways, Policy policy, std::uint64_t 
 
 // Bit i of the set: the line's bits that mask i selects, added up one by one, modulo two.
 Set& Cache::set(std::uint64_t line) {
-  if (masks_.empty()) return sets_[line % sets_.size()];
+  const std::vector<std::uint64_t>& masks = line < huge ? masks_ : huge_masks;
+  line %= huge;
+  if (masks.empty()) return sets_[line % sets_.size()];
   std::size_t number = 0, value = 1;
-  for (const std::uint64_t mask : masks_) {
+  for (const std::uint64_t mask : masks) {
     std::uint64_t ones = 0;
     for (int bit = 0; bit < 64; ++bit)
       ones += (line >> bit) % 2 * ((mask >> bit) % 2);
@@ -185,18 +187,29 @@ Pages::Pages(const Placement& placement) : placement_(placement) {
     run_bytes_ *= 2;
   run_bytes_ = std::max(run_bytes_, static_cast<std::uint64_t>(placement.page));
   key_ = splitmix(state);
+  arrays_ = splitmix(state);
+}
+
+bool Pages::huge(std::uint64_t address) const {
+  if (!placement_.mixed || address >= 1ull << 60) return false;
+  std::uint64_t bits = arrays_;
+  for (std::uint64_t array = address / (1ull << 41) % 64; array > 0; --array)
+    bits /= 2;
+  return bits % 2 == 1;
 }
 
 std::uint64_t Pages::physical(std::uint64_t address) const {
   if (placement_.contiguous) return address;
-  const std::uint64_t top = address / (1ull << 60) * (1ull << 60), runs = (1ull << 60) / run_bytes_;
-  std::uint64_t run = (address - top) / run_bytes_;
+  const std::uint64_t bytes = huge(address) ? static_cast<std::uint64_t>(placement_.huge_page) : run_bytes_;
+  const std::uint64_t space = placement_.mixed ? 1ull << 59 : 1ull << 60, top = address / space * space;
+  const std::uint64_t runs = space / bytes;
+  std::uint64_t run = (address - top) / bytes;
   run = (run + key_ % runs) % runs;
   run = run * 0xbf58476d1ce4e5b9u % runs; // the product modulo 2^64 is right modulo a smaller power of two
   run ^= run / (1u << 20);
   run = run * 0x94d049bb133111ebu % runs;
   run ^= run / (1u << 20);
-  return top + run * run_bytes_ + address % run_bytes_;
+  return top + run * bytes + address % bytes + (huge(address) ? space : 0);
 }
 
 std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
@@ -222,9 +235,15 @@ Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   if (machine.tlb) {
     for (const TlbLevel& level : machine.tlb->levels)
       core.tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    for (std::size_t i = 0; i < core.tlbs.size(); ++i)
+      core.tlbs[i].huge_masks =
+          i < machine.tlb->huge.size() ? machine.tlb->huge[i].index : machine.tlb->levels[i].index;
     for (const TlbLevel& level : machine.tlb->walk)
       core.walks.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
   }
+  if (machine.tlb)
+    for (const TlbLevel& level : machine.tlb->huge)
+      core.huge_tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
   counts.tlb.resize(core.tlbs.size());
   cores_.resize(static_cast<std::size_t>(machine.cores), core);
 }
@@ -273,35 +292,52 @@ void Simulator::unused(Core& core, std::size_t i, std::uint64_t line) {
 }
 
 void Simulator::translate(std::uint64_t address, Cause cause) {
-  auto& [caches, tlbs_, walks_, pages, untouched, stolen] = of();
-  const std::uint64_t page = address / static_cast<std::uint64_t>(machine_.tlb->page);
+  const TlbDescription& as = *machine_.tlb;
+  const auto small = static_cast<std::uint64_t>(as.page), large = static_cast<std::uint64_t>(as.huge_page);
+  const bool huge = machine_.placement && Pages(*machine_.placement).huge(address);
+  const std::uint64_t page = huge ? address / large : address / small;
+  const bool own = huge && !as.huge.empty();
+  const std::size_t n = own ? as.huge.size() : as.levels.size();
+  const auto shared = [&](std::size_t i) { return !own || as.huge[i].shared; };
+  const auto entries = [&](std::size_t i) -> Cache& { return shared(i) ? of().tlbs[i] : of().huge_tlbs[i]; };
+  const auto key = [&](std::size_t i) { return huge && shared(i) ? Cache::huge + page : page; };
   std::size_t found = 0;
-  for (; found < tlbs_.size(); ++found) {
+  for (; found < n; ++found) {
     one_more(counts.tlb[found].accesses, cause);
-    if (tlbs_[found].find(page) != nullptr) break;
+    if (entries(found).find(key(found)) != nullptr) break;
     one_more(counts.tlb[found].misses, cause);
   }
+  for (std::size_t i = found; found == n && i < counts.tlb.size(); ++i) {
+    one_more(counts.tlb[i].accesses, cause);
+    one_more(counts.tlb[i].misses, cause);
+  }
   for (std::size_t i = 0; i < found; ++i)
-    if (tlbs_[i].place(page, false).full) counts.tlb[i].evictions += 1;
-  if (found < tlbs_.size()) {
-    tlbs_[found].mark_used(page);
+    if (entries(i).place(key(i), false).full) counts.tlb[i].evictions += 1;
+  if (found < n) {
+    entries(found).mark_used(key(found));
     return;
   }
-  // Down the page table, from below the first level whose part is known.
-  std::vector<std::uint64_t> parts{page};
-  for (Cache& known : walks_) {
+  // Down the page table, from below the first level whose part is known, to the level with the page's entry.
+  std::size_t last = 0;
+  std::uint64_t reach = small;
+  std::vector<std::uint64_t> parts{huge ? address / large * large / small : page};
+  for (; huge && reach * 512 <= large; reach *= 512) {
+    parts.push_back(parts.back() / 512);
+    ++last;
+  }
+  for (std::size_t i = last; i < of().walks.size(); ++i) {
     const std::uint64_t part = parts.back() / 512;
-    if (known.find(part) != nullptr) {
-      known.mark_used(part);
+    if (of().walks[i].find(part) != nullptr) {
+      of().walks[i].mark_used(part);
       break;
     }
     parts.push_back(part);
   }
-  for (std::size_t above = parts.size() - 1; above > 0; --above) {
-    walks_[above - 1].place(parts[above], false);
+  for (std::size_t above = parts.size() - 1; above > last; --above) {
+    of().walks[above - 1].place(parts[above], false);
     ask(0, physical((16 + above) * (std::uint64_t{1} << 56) + 8 * parts[above]), Cause::walk, false);
   }
-  ask(0, physical((std::uint64_t{1} << 60) + 8 * page), Cause::walk, false);
+  ask(0, physical((16 + last) * (std::uint64_t{1} << 56) + 8 * parts[last]), Cause::walk, false);
 }
 
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {

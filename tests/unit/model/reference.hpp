@@ -35,6 +35,9 @@ public:
   Slot* find(std::uint64_t line);
   void mark_used(std::uint64_t line);
   Slot place(std::uint64_t line, bool dirty); // what left; not full: nothing did
+  /// Page numbers from here on are those of huge pages, which have their own index function.
+  static constexpr std::uint64_t huge = std::uint64_t{1} << 62;
+  std::vector<std::uint64_t> huge_masks;
 
 private:
   void mark_tree(Set& set, std::size_t way, std::size_t low, std::size_t size);
@@ -55,11 +58,12 @@ class Pages {
 public:
   explicit Pages(const recount::model::Placement& placement);
   [[nodiscard]] std::uint64_t physical(std::uint64_t address) const;
+  [[nodiscard]] bool huge(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t base(std::uint64_t assumed, unsigned array) const;
 
 private:
   recount::model::Placement placement_;
-  std::uint64_t run_bytes_ = 4096, key_ = 0;
+  std::uint64_t run_bytes_ = 4096, key_ = 0, arrays_ = 0;
 };
 
 class Simulator {
@@ -78,7 +82,7 @@ private:
     std::uint64_t farthest = 0;
   };
   struct Core { // by level; of shared levels, those of core 0 are used
-    std::vector<Cache> caches, tlbs, walks;
+    std::vector<Cache> caches, tlbs, walks, huge_tlbs;
     std::vector<std::map<std::uint64_t, Page>> pages;
     std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched; // prefetched lines
     std::vector<std::set<std::uint64_t>> stolen;                              // lines

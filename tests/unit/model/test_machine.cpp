@@ -124,6 +124,15 @@ const std::vector<Wrong> wrongs = {
     {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
         "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"entries": 4, "ways": 3}]}}})",
      {"tlb.huge.levels[0].ways: 4 entries"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true}, {"shared": true}]}}})",
+     {"tlb.huge.levels[1].shared: there is no such level"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true, "entries": 4}]}}})",
+     {"tlb.huge.levels[0].entries: unknown field"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 1, "index": ["0x2", "0x1"]}], "huge": {"levels": [{"shared": true}]}}})",
+     {"tlb.huge.levels[0].index: of a shared level"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": true)"), {"levels[0].shared", "one core"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": 1)"),
      {"levels[0].shared: must be true or false"}},
