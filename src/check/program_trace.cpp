@@ -62,7 +62,11 @@ public:
     for (const std::uint64_t at : {address, address + bytes - 1})
       missed_[at >> region_shift] |= std::uint64_t{1} << (at >> line_shift) % 64;
   }
-  void thread(std::uint64_t) { executed_.interrupt(); }
+  void thread(std::uint64_t number) {
+    executed_.interrupt();
+    for (model::Hierarchy& caches : caches_)
+      caches.select(trace::core_of(number));
+  }
   void module(const trace::Module& module) { executed_.module(module); }
   void undecoded(const trace::Undecoded& instruction) { totals_->undecoded = instruction; }
   void section(std::string_view) {}

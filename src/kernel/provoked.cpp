@@ -23,4 +23,12 @@ std::vector<Expectation> ProvokedKernel::expected(const result::Params& point) c
   return row_.expected(static_cast<double>(times(point)));
 }
 
+std::int64_t ProvokedKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
+  return row_.simulate ? row_.simulate(times(point), caches) : ClosedFormKernel::simulate(point, caches);
+}
+
+std::string ProvokedKernel::unsimulated() const {
+  return row_.simulate ? std::string() : ClosedFormKernel::unsimulated();
+}
+
 } // namespace recount::kernel

@@ -1,5 +1,6 @@
 // What a description must satisfy to be simulated.
 #include "model/machine.hpp"
+#include "model/set_index.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>
@@ -84,6 +85,7 @@ void check_shape(const Checker& c, const LevelDescription& level) {
 void check_neighbours(const Checker& c, const LevelDescription& above, const LevelDescription& level) {
   c.need(level.line >= above.line, "line",
          "is shorter than that of " + above.name + ", " + std::to_string(above.line));
+  c.need(level.shared || !above.shared, "shared", "must be true below " + above.name + ", which is shared");
   if (level.inclusion != Inclusion::exclusive) return;
   c.need(level.line == above.line, "line",
          "an exclusive level has the line of the level above, " + above.name);
@@ -115,6 +117,21 @@ void check_tlb(const std::string& file, const std::string& path, std::int64_t pa
   }
 }
 
+void check_shared(const std::string& file, const TlbDescription& tlb) {
+  for (std::size_t i = 0; i < tlb.huge.size(); ++i) {
+    if (!tlb.huge[i].shared) continue;
+    const Checker at{file, "tlb.huge.levels[" + std::to_string(i) + "]"};
+    at.need(i < tlb.levels.size(), "shared", "there is no such level of small pages");
+    const TlbLevel& small = tlb.levels[i];
+    at.need(small.entries == tlb.huge[i].entries && small.ways == tlb.huge[i].ways, "shared",
+            "the entries are not those of small pages");
+    at.need(small.index == tlb.huge[i].index ||
+                SetIndex(static_cast<std::uint64_t>(small.sets()), small.index).invertible(),
+            "index",
+            "of a shared level can differ from that of small pages only if mask i there selects bit i");
+  }
+}
+
 } // namespace
 
 void check(const MachineDescription& machine, const std::string& file) {
@@ -127,10 +144,14 @@ void check(const MachineDescription& machine, const std::string& file) {
       check_neighbours(c, machine.levels[i - 1], machine.levels[i]);
     else
       c.need(machine.levels[0].policy != Policy::qlru, "policy", first_qlru);
-    if (i == 0)
-      c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
-             "the first level has none above it");
+    if (i > 0) continue;
+    c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
+           "the first level has none above it");
+    c.need(!machine.levels[0].shared, "shared", "the first level belongs to one core");
   }
+  if (machine.cores < 1 || machine.cores > most_cores)
+    throw bad_input(file, "cores: must be from 1 to " + std::to_string(most_cores),
+                    "see recount-machines(5)");
   if (!machine.tlb) return;
   const TlbDescription& tlb = *machine.tlb;
   check_tlb(file, "tlb", tlb.page, tlb.levels, machine.levels[0].line);
@@ -139,7 +160,9 @@ void check(const MachineDescription& machine, const std::string& file) {
                     "see recount-machines(5)");
   for (std::size_t i = 0; i < tlb.walk.size(); ++i)
     check_tlb_level({file, "tlb.walk[" + std::to_string(i) + "]"}, tlb.walk[i]);
-  if (!tlb.huge.empty()) check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
+  if (tlb.huge.empty()) return;
+  check_tlb(file, "tlb.huge", tlb.huge_page, tlb.huge, machine.levels[0].line);
+  check_shared(file, tlb);
 }
 
 } // namespace recount::model

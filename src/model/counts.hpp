@@ -33,6 +33,10 @@ struct LevelCounts {
   std::int64_t write_backs = 0;   ///< of those, dirty: sent to the level below
   std::int64_t invalidations = 0; ///< lines that left because an inclusive level below evicted them
   std::int64_t prefetches = 0;    ///< lines this level's own prefetcher looked for
+  /// Of a private level: lines that left because another core stored to their block, misses of loads and
+  /// stores to such lines, and dirty lines that were written to the shared levels because another core
+  /// accessed their block.
+  std::int64_t coherence_invalidations = 0, coherence_misses = 0, coherence_write_backs = 0;
 
   [[nodiscard]] std::int64_t accessed(Cause c) const { return accesses[static_cast<unsigned>(c)]; }
   [[nodiscard]] std::int64_t missed(Cause c) const { return misses[static_cast<unsigned>(c)]; }
@@ -44,25 +48,28 @@ struct LevelCounts {
       accesses[c] += times * (later.accesses[c] - earlier.accesses[c]);
       misses[c] += times * (later.misses[c] - earlier.misses[c]);
     }
-    evictions += times * (later.evictions - earlier.evictions);
-    write_backs += times * (later.write_backs - earlier.write_backs);
-    invalidations += times * (later.invalidations - earlier.invalidations);
-    prefetches += times * (later.prefetches - earlier.prefetches);
+    for (const auto field : others)
+      this->*field += times * (later.*field - earlier.*field);
   }
   bool operator==(const LevelCounts&) const = default;
 
-  static constexpr std::size_t size = 2 * causes + 4;
-  /// Every field, in the order of their declaration.
+  static constexpr std::array others{&LevelCounts::evictions,
+                                     &LevelCounts::write_backs,
+                                     &LevelCounts::invalidations,
+                                     &LevelCounts::prefetches,
+                                     &LevelCounts::coherence_misses,
+                                     &LevelCounts::coherence_invalidations,
+                                     &LevelCounts::coherence_write_backs};
+  static constexpr std::size_t size = 2 * causes + others.size();
+  /// Every field: accesses, misses, others.
   [[nodiscard]] std::array<std::int64_t*, size> fields() {
     std::array<std::int64_t*, size> all{};
     for (std::size_t c = 0; c < causes; ++c) {
       all[c] = &accesses[c];
       all[causes + c] = &misses[c];
     }
-    all[2 * causes] = &evictions;
-    all[2 * causes + 1] = &write_backs;
-    all[2 * causes + 2] = &invalidations;
-    all[2 * causes + 3] = &prefetches;
+    for (std::size_t i = 0; i < others.size(); ++i)
+      all[2 * causes + i] = &(this->*others[i]);
     return all;
   }
 };

@@ -6,12 +6,6 @@
 
 namespace recount::model {
 
-namespace {
-
-constexpr std::uint64_t tlb_seed = 64; ///< seeds of TLBs do not depend on the number of caches
-
-} // namespace
-
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   check(machine_, machine_.name.empty() ? "machine" : machine_.name);
   std::uint64_t seed = machine_.seed;
@@ -19,7 +13,8 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
     levels_.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
                          static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
                          level.policy, seed++, level.qlru);
-  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed);
+  mixed_ = machine_.tlb && machine_.placement && machine_.placement->mixed;
+  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
   shift_ = levels_.front().shift();
   first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
   newest_.fill(Level::empty);
@@ -29,19 +24,30 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
     return std::min<std::uint64_t>(places, static_cast<std::uint64_t>(sets & -sets)) - 1;
   };
   newest_mask_ = mask_of(machine_.levels.front(), newest_.size());
-  if (machine_.tlb) newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
+  if (machine_.tlb && !mixed_)
+    newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
   if (!machine_.family.empty()) distances_.emplace(machine_);
   for (std::size_t at = 0; at < levels_.size(); ++at)
     prefetchers_.emplace_back(machine_.levels[at].prefetch, levels_[at].shift());
+  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  private_ = static_cast<std::size_t>(std::ranges::count(machine_.levels, false, &LevelDescription::shared));
+  block_shift_ = levels_[private_ - 1].shift();
+  begin(false);
+}
+
+// With several cores at work, no access takes a short way.
+void Hierarchy::begin(bool coherent) {
   const auto simple = [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
            level.prefetch.empty();
   };
-  simple_ = !distances_ && simple(machine_.levels.front());
-  if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
+  simple_ = !coherent && !distances_ && simple(machine_.levels.front());
   direct_ = simple_ && !physical_;
-  simple_below_ = std::ranges::all_of(machine_.levels, simple);
+  simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
   wide_ = simple_below_ && std::ranges::all_of(levels_, &Level::wide_lru);
+  boundary_ = coherent ? private_ : ~std::size_t{0};
+  lost_.assign(coherent ? private_ : 0, {});
+  owners_.assign(coherent ? owners : 0, {});
 }
 
 // An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
@@ -51,7 +57,11 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
     const std::uint64_t address = physical_ ? (*physical_)(first << shift_) : first << shift_;
     const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
-    if (tlb_) translate(first << shift_, cause);
+    if (mixed_)
+      translate_mixed(first << shift_, cause);
+    else if (tlb_)
+      translate(first << shift_, cause);
+    if (store && coherent()) take_from_others(address);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
@@ -75,18 +85,33 @@ RECOUNT_BY_EIGHT void Hierarchy::look_wide(std::uint64_t line, std::uint64_t add
 template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_t address);
 template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
 
-void Hierarchy::walk(std::uint64_t page) {
+// Small and huge pages. The page before is the only one known to be the most recent in its set.
+void Hierarchy::translate_mixed(std::uint64_t address, Cause cause) {
+  const std::uint64_t page = address >> tlb_->page_shift();
+  if (page == newest_pages_[0]) return;
+  newest_pages_[0] = page;
+  if (!physical_->huge(address)) {
+    if (!tlb_->translate(page, cause)) walk(page);
+    return;
+  }
+  const unsigned small_in_huge = tlb_->huge_shift() - tlb_->page_shift();
+  if (!tlb_->translate_huge(page >> small_in_huge, cause))
+    walk(page >> small_in_huge << small_in_huge, tlb_->fewer_tables());
+}
+
+// `last`: the level of the page table that holds the entry of the page; above 0 for a huge one.
+void Hierarchy::walk(std::uint64_t page, std::size_t last) {
   constexpr unsigned level_bits = 9; // 512 entries of 8 bytes in a page of the table
   std::vector<Level>& caches = tlb_->walk;
   const auto key = [&](std::size_t above) { return page >> (level_bits * above); };
-  std::size_t missed = 0;
+  std::size_t missed = last;
   while (missed < caches.size() && !caches[missed].use(key(missed + 1), false))
     ++missed;
-  for (std::size_t above = missed; above > 0; --above) {
+  for (std::size_t above = missed; above > last; --above) {
     caches[above - 1].insert(key(above), false);
     read_entry(page_table + above * table_above + 8 * key(above));
   }
-  read_entry(page_table + 8 * page);
+  read_entry(page_table + last * table_above + 8 * key(last));
 }
 
 void Hierarchy::read_entry(std::uint64_t entry) {
@@ -142,6 +167,7 @@ RECOUNT_BY_EIGHT void Hierarchy::bring_wide(std::uint64_t address, Cause cause, 
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up
 // dirty, out of an exclusive level.
 bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
+  if (at == boundary_) read_from_others(address);
   if (at == levels_.size()) {
     ++memory_.accesses[number(cause)];
     return false;
@@ -152,6 +178,7 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
   ++level.counts.accesses[number(cause)];
   if (!level.use(line, writes && as.write == Write::back)) {
     ++level.counts.misses[number(cause)];
+    if ((cause == Cause::load || cause == Cause::store) && lost(at, line)) ++level.counts.coherence_misses;
     return missed(at, address, cause, writes);
   }
   if (writes && as.write == Write::through) request(at + 1, address, cause, true);
@@ -203,6 +230,7 @@ void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned
 
 void Hierarchy::fill(std::size_t at, std::uint64_t line, bool dirty) {
   const Level::Entry leaves = levels_[at].insert(line, dirty);
+  if (coherent() && at < private_) lost_[at].erase(line);
   if (leaves != Level::empty) evict(at, leaves);
 }
 
@@ -212,7 +240,7 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   ++level.counts.evictions;
   prefetchers_[at].left(line);
   bool dirty = (entry & 1) != 0;
-  if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, line)) dirty = true;
+  if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, address)) dirty = true;
   if (dirty) {
     ++level.counts.write_backs;
     put(at + 1, address, Cause::write_back, level.shift());
@@ -222,13 +250,22 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
 }
 
 // True when a copy above was dirty: its data leave with the line.
-bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t line) {
+bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
+  const unsigned shift = levels_[at].shift();
+  bool dirty = remove_within(at, address, shift);
+  if (at >= boundary_)
+    at_others(address, shift, [&] { dirty = remove_within(private_, address, shift) || dirty; });
+  return dirty;
+}
+
+// Out of so many levels of the current core.
+bool Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift) {
   bool dirty = false;
-  for (std::size_t above = 0; above < at; ++above) {
+  for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
-    const unsigned shorter = levels_[at].shift() - level.shift();
-    for (std::uint64_t part = 0; part >> shorter == 0; ++part) {
-      const Level::Entry entry = level.remove((line << shorter) + part);
+    const std::uint64_t first = address >> level.shift();
+    for (std::uint64_t part = 0; part >> (shift - level.shift()) == 0; ++part) {
+      const Level::Entry entry = level.remove(first + part);
       if (entry == Level::empty) continue;
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace recount::model {
@@ -40,6 +41,11 @@ public:
   /// A store of `bytes` (at least 1) at `address`.
   void store(std::uint64_t address, unsigned bytes) { access<Cause::store>(address, bytes); }
 
+  /// What follows is done by core number `core` modulo the cores of the machine; at first by core 0. As long
+  /// as no other is selected, this is a machine of one core.
+  void select(std::uint64_t core) {
+    if (core %= static_cast<std::uint64_t>(machine_.cores); core != core_) change_core(core);
+  }
   /// Sets every count to 0; the contents of the caches remain.
   void reset_counters();
   /// Empties the caches and TLBs, without write-backs, and restarts random replacement. Counts stay.
@@ -175,7 +181,8 @@ private:
     if (!tlb_->translate(page, cause)) walk(page);
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
-  void walk(std::uint64_t page);
+  void translate_mixed(std::uint64_t address, Cause cause);
+  void walk(std::uint64_t page, std::size_t last = 0);
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
   void bring_wide(std::uint64_t address, Cause cause, bool dirty);
@@ -187,8 +194,50 @@ private:
   void put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
   void fill(std::size_t at, std::uint64_t line, bool dirty);
   void evict(std::size_t at, Level::Entry entry);
-  bool invalidate_above(std::size_t at, std::uint64_t line);
+  bool invalidate_above(std::size_t at, std::uint64_t address);
   void prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed);
+
+  /// What a core has for itself, while it is not the current one. Its counts are those of the current one.
+  struct Core {
+    std::vector<Level> levels; ///< the private ones
+    std::vector<Prefetchers> prefetchers;
+    std::optional<Tlb> tlb;
+    std::array<std::uint64_t, 64> newest_pages{};
+    std::vector<std::unordered_set<std::uint64_t>> lost; ///< by level: lines that other cores' stores removed
+  };
+  /// Who has stored to a block since any other core has requested it: no other core has a copy.
+  struct Owner {
+    std::uint64_t block = ~std::uint64_t{0}, core = 0;
+  };
+  static constexpr std::size_t owners = 1 << 12;
+  static constexpr std::uint64_t tlb_seed = 64; ///< seeds of TLBs do not depend on the number of caches
+
+  void change_core(std::uint64_t core);
+  void begin(bool coherent);
+  void swap_with(Core& core);
+  void add_core();
+  /// f() as each other core that has a line of the bytes in a private level.
+  template <class F>
+  void at_others(std::uint64_t address, unsigned shift, F&& f) {
+    const std::uint64_t here = core_;
+    for (std::uint64_t other = 0; other < cores_.size(); ++other) {
+      if (other == here || !has_part(cores_[other], address, shift)) continue;
+      change_core(other);
+      f();
+      change_core(here);
+    }
+  }
+  [[nodiscard]] bool has_part(const Core& core, std::uint64_t address, unsigned shift) const;
+  void take_from_others(std::uint64_t address);
+  void read_from_others(std::uint64_t address);
+  void give(std::uint64_t block, bool keep);
+  bool remove_within(std::size_t levels, std::uint64_t address, unsigned shift);
+  void save_cores(State& words) const;
+  void restore_cores(std::span<const std::uint64_t> words);
+  [[nodiscard]] bool lost(std::size_t at, std::uint64_t line) const {
+    return coherent() && at < private_ && lost_[at].contains(line);
+  }
+  [[nodiscard]] bool coherent() const { return !cores_.empty(); }
 
   static constexpr std::uint64_t no_page = ~std::uint64_t{0};
 
@@ -202,6 +251,7 @@ private:
   std::optional<PhysicalPages> physical_; ///< none: physical addresses are the virtual ones
   bool simple_;                           ///< the first level writes back, allocates and does not prefetch
   bool direct_;                           ///< and addresses are physical ones
+  bool mixed_;                            ///< pages of two sizes
   bool simple_below_;                     ///< so do the others, and none is exclusive
   bool wide_;                             ///< simple_below_, and all levels are wide_lru()
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
@@ -214,6 +264,15 @@ private:
   std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts
   std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
   LevelCounts memory_;
+  std::size_t private_;                    ///< levels that each core has for itself
+  std::size_t boundary_ = ~std::size_t{0}; ///< private_, once several cores are at work
+  unsigned block_shift_ =
+      0; ///< log2 of the bytes that one core alone can have stored to: a line of its last level
+  std::uint64_t core_ = 0;
+  std::vector<Core>
+      cores_; ///< by number; that of the current one is not used; empty: only core 0 was at work
+  std::vector<std::unordered_set<std::uint64_t>> lost_; ///< of the current core
+  std::vector<Owner> owners_;                           ///< the block's lowest bits select the place
 };
 
 } // namespace recount::model

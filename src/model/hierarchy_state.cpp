@@ -2,6 +2,7 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace recount::model {
 
@@ -21,24 +22,39 @@ void Hierarchy::reset_counters() {
 void Hierarchy::clear() {
   for (Level& level : levels_)
     level.clear();
-  if (tlb_)
-    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
-      for (Level& level : *levels)
-        level.clear();
+  if (tlb_) tlb_->clear();
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.clear();
   if (distances_) distances_->clear();
+  for (Core& core : cores_) {
+    for (Level& level : core.levels)
+      level.clear();
+    for (Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.clear();
+    if (core.tlb) core.tlb->clear();
+    core.newest_pages.fill(no_page);
+    core.lost.assign(private_, {});
+  }
+  for (auto& lines : lost_)
+    lines.clear();
+  std::ranges::fill(owners_, Owner{});
   newest_pages_.fill(no_page);
   newest_.fill(Level::empty);
 }
 
 std::vector<std::int64_t> Hierarchy::vacancies() const {
   std::vector<std::int64_t> all;
-  if (tlb_)
-    for (const Level& level : tlb_->levels)
-      all.push_back(level.vacant());
-  for (const Level& level : levels_)
-    all.push_back(level.vacant());
+  const auto add = [&](const std::optional<Tlb>& tlb, const std::vector<Level>& levels) {
+    all.resize(std::max(all.size(), (tlb ? tlb->levels.size() : 0) + levels.size()));
+    std::size_t i = 0;
+    for (std::size_t level = 0; tlb && level < tlb->levels.size(); ++level)
+      all[i++] += tlb->vacant(level);
+    for (const Level& level : levels)
+      all[i++] += level.vacant();
+  };
+  add(tlb_, levels_);
+  for (std::size_t i = 0; i < cores_.size(); ++i)
+    if (i != core_) add(cores_[i].tlb, cores_[i].levels);
   return all;
 }
 
@@ -73,26 +89,82 @@ Hierarchy::State Hierarchy::state() const {
 void Hierarchy::save(State& words) const {
   for (const Level& level : levels_)
     level.save(words);
-  if (tlb_)
-    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
-      for (const Level& level : *levels)
-        level.save(words);
+  if (tlb_) tlb_->save(words);
   for (const Prefetchers& prefetchers : prefetchers_)
     prefetchers.save(words);
   if (distances_) distances_->save(words);
+  if (coherent()) save_cores(words);
+}
+
+namespace {
+
+void save_lines(const std::vector<std::unordered_set<std::uint64_t>>& lost,
+                std::vector<std::uint64_t>& words) {
+  for (const auto& lines : lost) {
+    words.push_back(lines.size());
+    const std::set ordered(lines.begin(), lines.end());
+    words.insert(words.end(), ordered.begin(), ordered.end());
+  }
+}
+
+void restore_lines(std::vector<std::unordered_set<std::uint64_t>>& lost,
+                   std::span<const std::uint64_t>& words) {
+  for (auto& lines : lost) {
+    const auto count = words[0];
+    lines = {words.begin() + 1, words.begin() + 1 + static_cast<std::ptrdiff_t>(count)};
+    words = words.subspan(1 + count);
+  }
+}
+
+} // namespace
+
+void Hierarchy::save_cores(State& words) const {
+  words.insert(words.end(), {core_, cores_.size()});
+  save_lines(lost_, words);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    if (i == core_) continue;
+    const Core& core = cores_[i];
+    for (const Level& level : core.levels)
+      level.save(words);
+    if (core.tlb) core.tlb->save(words);
+    for (const Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.save(words);
+    save_lines(core.lost, words);
+  }
+}
+
+// The current core is restored, except for its number and the lines that it has lost.
+void Hierarchy::restore_cores(std::span<const std::uint64_t> words) {
+  cores_.clear();
+  begin(!words.empty());
+  core_ = words.empty() ? 0 : words[0];
+  if (words.empty()) return;
+  const std::uint64_t count = words[1];
+  while (cores_.size() < count)
+    add_core();
+  words = words.subspan(2);
+  restore_lines(lost_, words);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i == core_) continue;
+    Core& core = cores_[i];
+    for (Level& level : core.levels)
+      level.restore(words);
+    if (core.tlb) core.tlb->restore(words);
+    for (Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.restore(words);
+    restore_lines(core.lost, words);
+  }
 }
 
 void Hierarchy::restore(const State& state) {
   std::span<const std::uint64_t> words = state;
   for (Level& level : levels_)
     level.restore(words);
-  if (tlb_)
-    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
-      for (Level& level : *levels)
-        level.restore(words);
+  if (tlb_) tlb_->restore(words);
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.restore(words);
   if (distances_) distances_->restore(words);
+  restore_cores(words);
   newest_pages_.fill(no_page);
   newest_.fill(Level::empty);
 }
@@ -101,14 +173,13 @@ bool Hierarchy::is(const State& state) const {
   std::span<const std::uint64_t> words = state;
   for (const Level& level : levels_)
     if (!level.same(words)) return false;
-  if (tlb_)
-    for (auto* const levels : {&tlb_->levels, &tlb_->walk})
-      for (const Level& level : *levels)
-        if (!level.same(words)) return false;
+  if (tlb_ && !tlb_->same(words)) return false;
   for (const Prefetchers& prefetchers : prefetchers_)
     if (!prefetchers.same(words)) return false;
   if (distances_ && !distances_->same(words)) return false;
-  return words.empty();
+  State cores;
+  if (coherent()) save_cores(cores);
+  return std::ranges::equal(words, cores);
 }
 
 void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {

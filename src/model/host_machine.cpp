@@ -4,6 +4,8 @@
 #include "model/machine.hpp"
 #include "recount/error.hpp"
 
+#include <algorithm>
+
 namespace recount::model {
 
 namespace {
@@ -22,6 +24,7 @@ std::optional<TlbDescription> describe(const std::vector<host::Tlb>& tlbs) {
 MachineDescription host_machine(const host::Machine& here, const std::vector<host::Tlb>& tlbs) {
   MachineDescription machine;
   machine.name = "host";
+  int sharers = here.cpus; // hardware threads of the first shared level
   for (const host::Cache& cache : here.caches) {
     if (cache.type == 'i') continue;
     LevelDescription level;
@@ -29,18 +32,22 @@ MachineDescription host_machine(const host::Machine& here, const std::vector<hos
     level.size = cache.size;
     if (cache.line > 0) level.line = cache.line;
     level.ways = cache.ways > 0 ? cache.ways : level.size / level.line;
+    level.shared =
+        !machine.levels.empty() && (machine.levels.back().shared || cache.shared_by > here.threads_per_core);
+    if (level.shared && !machine.levels.back().shared) sharers = cache.shared_by;
     machine.levels.push_back(level);
   }
   if (machine.levels.empty())
     throw unavailable("host", "no data cache is stated for this machine",
                       "hwloc: no L1 cache in the topology",
                       "describe it in a file (recount-machines(5)) or name a shipped machine");
+  machine.cores = std::clamp<std::int64_t>(sharers / std::max(1, here.threads_per_core), 1, most_cores);
   if (!here.virtualised()) machine.tlb = describe(tlbs);
   machine.source = "hwloc on " + (here.cpu.name.empty() ? here.architecture : here.cpu.name) +
                    (machine.tlb          ? "; TLBs as CPUID states them, those of loads also for stores"
                     : here.virtualised() ? "; no TLBs: a virtual machine"
                                          : "; no TLBs: CPUID states none") +
-                   "; LRU and write-back assumed, other users of shared levels ignored";
+                   "; LRU and write-back assumed, other programs ignored";
   check(machine, "host");
   return machine;
 }

@@ -95,6 +95,17 @@ Level::Entry Level::remove(std::uint64_t line) {
   return entry;
 }
 
+bool Level::clean(std::uint64_t line) {
+  if (!holds(line)) return false;
+  std::vector<Entry> set(ways_);
+  read(index_(line), set);
+  Entry& entry = set[find(set.data(), line)];
+  const bool dirty = (entry & 1) != 0;
+  entry &= ~Entry{1};
+  if (dirty) write(index_(line), set);
+  return dirty;
+}
+
 void Level::read(std::uint64_t set, std::span<Entry> out) const {
   if (kind_ == Kind::wide) return wide_.read(set, out);
   if (kind_ == Kind::packed) return packed_.read(set, out);

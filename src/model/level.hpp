@@ -47,6 +47,8 @@ public:
   /// Takes a line out; returns its entry, or `empty` when it was not there.
   Entry remove(std::uint64_t line);
   [[nodiscard]] bool holds(std::uint64_t line) const;
+  /// Marks a line clean, which is no use of it; whether it was dirty.
+  bool clean(std::uint64_t line);
 
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] Policy policy() const { return policy_; }

@@ -1,6 +1,7 @@
 #include "model/machine.hpp"
 
 #include "base/nearest.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "model/family.hpp"
 #include "model/shipped.hpp"
@@ -32,22 +33,33 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     machine.placement = parse_placement(std::string_view(part).substr(pages.size()));
     if (!machine.placement)
       throw bad_input(machine.name, "unknown placement of pages",
-                      "one of any, contiguous, random, huge, or a power of two from 1 to 512");
+                      "one of any, contiguous, random, huge, mixed, or a power of two from 1 to 512");
     if (machine.tlb) machine.placement->page = std::max(machine.placement->page, machine.tlb->page);
+    machine.placement->huge_page = (machine.tlb ? *machine.tlb : TlbDescription{}).huge_page;
+    if (machine.tlb && machine.placement->mixed && machine.tlb->huge.size() > machine.tlb->levels.size())
+      throw bad_input(machine.name, "has more TLB levels for huge pages than for small ones",
+                      "another placement than mixed");
   } else if (part == "no-tlb") {
     machine.tlb.reset();
+  } else if (part.starts_with("cores=")) {
+    const auto cores = base::parse_number(std::string_view(part).substr(std::string_view("cores=").size()));
+    if (!cores || *cores < 1 || *cores > most_cores)
+      throw bad_input(machine.name, "is not a number of cores from 1 to " + std::to_string(most_cores),
+                      "as in ~cores=4");
+    machine.cores = static_cast<std::int64_t>(*cores);
   } else if (part == "full") {
     for (LevelDescription& level : machine.levels) {
       level.ways = level.size / level.line;
       level.index.clear();
     }
   } else {
-    throw bad_input(
-        machine.name, "unknown part of a machine \"" + part + "\"",
-        base::did_you_mean_or_all(part, {"no-tlb", "full", "l1=SIZES/WAYS", "sample", "pages=any"}));
+    throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
+                    base::did_you_mean_or_all(
+                        part, {"no-tlb", "full", "cores=N", "l1=SIZES/WAYS", "sample", "pages=any"}));
   }
-  if (!machine.family.empty() && (machine.sampled || machine.placement))
-    throw bad_input(machine.name, "a family of caches is simulated completely and with one placement",
+  if (!machine.family.empty() && (machine.sampled || machine.placement || machine.cores > 1))
+    throw bad_input(machine.name,
+                    "a family of caches is simulated completely, on one core and with one placement",
                     "one size: ~l1=32K/8");
   return machine;
 }
@@ -71,6 +83,7 @@ bool depends_on_placement(const MachineDescription& machine) {
 }
 
 MachineDescription with_huge_pages(MachineDescription machine) {
+  if (machine.placement) machine.placement->mixed = false;
   if (machine.placement)
     machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
   if (!machine.tlb) return machine;

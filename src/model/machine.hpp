@@ -52,7 +52,8 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
-  Qlru qlru = {}; ///< of Policy::qlru
+  Qlru qlru = {};      ///< of Policy::qlru
+  bool shared = false; ///< by all cores; else each has its own
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
@@ -62,7 +63,8 @@ struct TlbLevel {
   std::int64_t entries = 0, ways = 0;
   std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
   Policy policy = Policy::lru;
-  Qlru qlru = {}; ///< of Policy::qlru
+  Qlru qlru = {};      ///< of Policy::qlru
+  bool shared = false; ///< of TlbDescription::huge: the entries are those of the level of small pages
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 
@@ -82,6 +84,8 @@ struct FamilyMember {
   [[nodiscard]] std::int64_t sets(std::int64_t line) const { return size / (line * ways); }
 };
 
+inline constexpr std::int64_t most_cores = 256;
+
 struct MachineDescription {
   std::string name;
   std::string source;                    ///< where the numbers come from
@@ -93,6 +97,7 @@ struct MachineDescription {
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
   bool sampled = false;                    ///< loop nests are simulated in samples, see Sampling
+  std::int64_t cores = 1;                  ///< each with its own TLBs and those levels that are not shared
   std::optional<Placement> placement = {}; ///< of the data of a run; none: as stated at Kernel::simulate()
 };
 
@@ -104,7 +109,7 @@ struct MachineDescription {
 
 /// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
-/// sizes, see resized()), "sample" (in samples), "pages=PLACEMENT" (draws of placement). Throws
+/// sizes, see resized()), "cores=N", "sample" (in samples), "pages=PLACEMENT" (draws of placement). Throws
 /// recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 

@@ -45,6 +45,14 @@ void add_level(Metrics& into, const LevelCounts& c, std::size_t number) {
   into[own + "INVALIDATIONS"] = c.invalidations;
 }
 
+/// Of a level that each of several cores has for itself.
+void add_coherence(Metrics& into, const LevelCounts& c, std::size_t number) {
+  const std::string own = "MODEL_L" + std::to_string(number) + "_COHERENCE_";
+  into[own + "MISSES"] = c.coherence_misses;
+  into[own + "INVALIDATIONS"] = c.coherence_invalidations;
+  into[own + "WRITE_BACKS"] = c.coherence_write_backs;
+}
+
 std::int64_t both(const LevelCounts& c, bool misses) {
   return misses ? c.missed(Cause::load) + c.missed(Cause::store)
                 : c.accessed(Cause::load) + c.accessed(Cause::store);
@@ -86,6 +94,8 @@ Metrics of(const Counts& counts, const MachineDescription& machine) {
   all["PAPI_LST_INS"] = counts.loads + counts.stores;
   for (std::size_t i = 0; i < counts.levels.size(); ++i)
     add_level(all, counts.levels[i], i + 1);
+  for (std::size_t i = 0; i < counts.levels.size() && machine.cores > 1; ++i)
+    if (!machine.levels[i].shared) add_coherence(all, counts.levels[i], i + 1);
   for (std::size_t i = 0; i < counts.levels.size(); ++i)
     add_prefetchers(all, machine.levels[i].prefetch, counts.prefetch[i], i + 1);
   for (std::size_t i = 0; i < counts.tlb.size(); ++i) {

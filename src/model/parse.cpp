@@ -138,20 +138,28 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.allocate = fields.flag("allocate", true);
   level.prefetch = prefetchers(fields, file);
   level.latency = fields.number("latency");
+  level.shared = fields.flag("shared", false);
   fields.done();
   return level;
 }
 
 std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path,
-                                 const std::string& name = "levels") {
+                                 const std::string& name = "levels",
+                                 const std::vector<TlbLevel>& small = {}) {
   std::vector<TlbLevel> levels;
   for (const json& element : fields.list(name)) {
     Fields one(element, file, path + "." + name + "[" + std::to_string(levels.size()) + "]");
     TlbLevel level;
-    level.entries = one.count("entries");
-    level.ways = ways(one, level.entries);
+    if (!small.empty() && one.flag("shared", false)) {
+      if (levels.size() >= small.size()) throw one.error("shared", "there is no such level of small pages");
+      level = small[levels.size()];
+      level.shared = true;
+    } else {
+      level.entries = one.count("entries");
+      level.ways = ways(one, level.entries);
+      read_policy(one, level);
+    }
     level.index = index(one, level.entries, level.ways);
-    read_policy(one, level);
     one.done();
     levels.push_back(level);
   }
@@ -167,7 +175,7 @@ TlbDescription tlb(const json& value, const std::string& file) {
   if (const json& field = fields.any("huge"); !field.is_null()) {
     Fields huge(field, file, "tlb.huge");
     tlb.huge_page = huge.bytes("page", tlb.huge_page);
-    tlb.huge = tlb_levels(huge, file, "tlb.huge");
+    tlb.huge = tlb_levels(huge, file, "tlb.huge", "levels", tlb.levels);
     huge.done();
   }
   fields.done();
@@ -209,6 +217,7 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
     machine.levels.push_back(level(element, file, "levels[" + std::to_string(i++) + "]"));
   if (const json& field = fields.any("tlb"); !field.is_null()) machine.tlb = tlb(field, file);
   machine.seed = static_cast<std::uint64_t>(fields.count("seed", 1));
+  machine.cores = fields.count("cores", 1);
   check(machine, file);
   presets(fields, file, machine);
   fields.done();

@@ -10,7 +10,6 @@ namespace recount::model {
 
 namespace {
 
-constexpr unsigned address_bits = 60; ///< the page table begins at 2^60
 constexpr unsigned small_page_shift = 12;
 
 /// The generator of a draw.
@@ -31,7 +30,8 @@ unsigned run_shift(const Placement& placement) {
 
 std::optional<Placement> parse_placement(std::string_view text) {
   Placement placement;
-  if (text == "any") return placement;
+  placement.mixed = text == "mixed";
+  if (text == "any" || placement.mixed) return placement;
   placement.contiguous = text == "contiguous";
   placement.run = text == "huge" ? Placement::most_run : 0;
   if (placement.contiguous || text == "huge" || text == "random") return placement;
@@ -45,18 +45,23 @@ std::optional<Placement> parse_placement(std::string_view text) {
 }
 
 PhysicalPages::PhysicalPages(const Placement& placement) : shift_(run_shift(placement)) {
-  mask_ = (std::uint64_t{1} << (address_bits - shift_)) - 1;
+  const unsigned bits = placement.mixed ? mixed_bits : address_bits;
+  mask_ = (std::uint64_t{1} << (bits - shift_)) - 1;
   std::uint64_t state = generator(placement.draw);
   base::next_random(state); // the length of a run
   key_ = base::next_random(state);
+  if (!placement.mixed) return;
+  arrays_ = base::next_random(state);
+  huge_shift_ = static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(placement.huge_page)));
+  huge_mask_ = (std::uint64_t{1} << (bits - huge_shift_)) - 1;
 }
 
 std::uint64_t array_base(const std::optional<Placement>& placement, std::uint64_t assumed, unsigned array) {
   if (!placement) return assumed;
-  constexpr unsigned apart = 41, pages_shift = 32;
+  constexpr unsigned pages_shift = 32;
   std::uint64_t state = generator(placement->draw) + 2 + array;
   const std::uint64_t pages = (std::uint64_t{1} << pages_shift) / static_cast<std::uint64_t>(placement->page);
-  return assumed + (std::uint64_t{array} << apart) +
+  return assumed + (std::uint64_t{array} << PhysicalPages::array_shift) +
          base::random_below(state, pages) * static_cast<std::uint64_t>(placement->page);
 }
 

@@ -14,10 +14,12 @@ struct Placement {
   std::optional<unsigned> run = {};       ///< log2 of the pages in a contiguous run; none: drawn from 0 to 9
   std::int64_t page = 4096;               ///< bytes of the pages that the system maps
   std::uint64_t draw = 0;                 ///< number of the draw
+  bool mixed = false;                     ///< some arrays are in huge pages
+  std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of those
 };
 
-/// "contiguous", "random", "any", "huge", or the pages of a run: a power of two up to 512. Nothing for other
-/// words.
+/// "contiguous", "random", "any", "huge", "mixed", or the pages of a run: a power of two up to 512. Nothing
+/// for other words.
 [[nodiscard]] std::optional<Placement> parse_placement(std::string_view text);
 
 /// Physical addresses of one draw: a permutation of runs of pages.
@@ -26,17 +28,34 @@ public:
   explicit PhysicalPages(const Placement& placement);
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t address) const {
-    constexpr unsigned half = 20;
-    std::uint64_t run = (address >> shift_ & mask_) + key_;
-    run = (run & mask_) * 0xbf58476d1ce4e5b9u & mask_;
-    run = (run ^ run >> half) * 0x94d049bb133111ebu & mask_;
-    run ^= run >> half;
-    return (address & ~(mask_ << shift_)) | run << shift_;
+    if (huge(address)) [[unlikely]]
+      return place(address, huge_shift_, huge_mask_) | std::uint64_t{1} << mixed_bits;
+    return place(address, shift_, mask_);
+  }
+  /// Whether the address is in a huge page, of a mixed placement.
+  [[nodiscard]] bool huge(std::uint64_t address) const {
+    return arrays_ != 0 && address >> address_bits == 0 &&
+           (arrays_ >> (address >> array_shift & 63) & 1) != 0;
   }
 
+  static constexpr unsigned address_bits = 60; ///< the page table begins at 2^60
+  static constexpr unsigned array_shift = 41;  ///< arrays are 2^41 apart
+
 private:
-  std::uint64_t mask_, key_;
-  unsigned shift_;
+  static constexpr unsigned mixed_bits = 59; ///< small pages below 2^59, huge ones from there on
+
+  [[nodiscard]] std::uint64_t place(std::uint64_t address, unsigned shift, std::uint64_t mask) const {
+    constexpr unsigned half = 20;
+    std::uint64_t run = (address >> shift & mask) + key_;
+    run = (run & mask) * 0xbf58476d1ce4e5b9u & mask;
+    run = (run ^ run >> half) * 0x94d049bb133111ebu & mask;
+    run ^= run >> half;
+    return (address & ~(mask << shift)) | run << shift;
+  }
+
+  std::uint64_t mask_, key_, huge_mask_ = 0;
+  unsigned shift_, huge_shift_ = 0;
+  std::uint64_t arrays_ = 0; ///< a bit for each array number, modulo 64
 };
 
 /// Base of array number `array`: the `assumed` one without a placement, else that plus 2^41 times the number

@@ -6,18 +6,82 @@
 
 namespace recount::model {
 
-Tlb::Tlb(const TlbDescription& description, std::uint64_t seed)
-    : page_shift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(description.page)))) {
+namespace {
+
+unsigned shift_of(std::int64_t bytes) {
+  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(bytes)));
+}
+
+} // namespace
+
+Tlb::Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed)
+    : page_shift_(shift_of(description.page)), huge_shift_(shift_of(description.huge_page)) {
+  const auto index = [](const TlbLevel& level) {
+    return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
+  };
   const auto add = [&](std::vector<Level>& to, const TlbLevel& level) {
-    to.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-                    static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, level.policy, seed++,
-                    level.qlru);
+    to.emplace_back(index(level), static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, level.policy,
+                    seed++, level.qlru);
   };
   for (const TlbLevel& level : description.levels)
     add(levels, level);
   for (const TlbLevel& level : description.walk)
     add(walk, level);
-  wide_ = std::ranges::all_of(levels, &Level::wide_lru);
+  wide_ = !mixed && std::ranges::all_of(levels, &Level::wide_lru);
+  if (!mixed) return;
+  const bool same = description.huge.empty();
+  const std::vector<TlbLevel>& of_huge = same ? description.levels : description.huge;
+  for (std::size_t i = 0; i < of_huge.size(); ++i) {
+    add(huge, of_huge[i]);
+    shared_.emplace_back();
+    if (same || of_huge[i].shared) shared_.back() = {index(description.levels[i]), index(of_huge[i])};
+  }
+}
+
+std::int64_t Tlb::vacant(std::size_t level) const {
+  const bool own = level < huge.size() && !shared_[level];
+  return levels[level].vacant() + (own ? huge[level].vacant() : 0);
+}
+
+void Tlb::save(std::vector<std::uint64_t>& words) const {
+  for (const auto part : parts)
+    for (const Level& level : this->*part)
+      level.save(words);
+}
+
+bool Tlb::same(std::span<const std::uint64_t>& words) const {
+  for (const auto part : parts)
+    for (const Level& level : this->*part)
+      if (!level.same(words)) return false;
+  return true;
+}
+
+void Tlb::restore(std::span<const std::uint64_t>& words) {
+  for (const auto part : parts)
+    for (Level& level : this->*part)
+      level.restore(words);
+}
+
+void Tlb::clear() {
+  for (const auto part : parts)
+    for (Level& level : this->*part)
+      level.clear();
+}
+
+bool Tlb::translate_huge(std::uint64_t page, Cause cause) {
+  const auto c = static_cast<unsigned>(cause);
+  const auto key = [&](std::size_t at) { return shared_[at] ? (*shared_[at])(page) : page; };
+  const auto entries = [&](std::size_t at) -> Level& { return shared_[at] ? levels[at] : huge[at]; };
+  std::size_t at = 0;
+  for (; at < levels.size(); ++at) {
+    if (at > 0) ++levels[at].counts.accesses[c];
+    if (at < huge.size() && entries(at).use(key(at), false)) break;
+    ++levels[at].counts.misses[c];
+  }
+  const bool known = at < levels.size();
+  for (at = std::min(at, huge.size()); at-- > 0;)
+    if (entries(at).insert(key(at), false) != Level::empty) ++levels[at].counts.evictions;
+  return known;
 }
 
 bool Tlb::beyond_first(std::uint64_t page, Cause cause) {

@@ -3,6 +3,8 @@
 
 #include "model/level.hpp"
 
+#include <array>
+#include <optional>
 #include <vector>
 
 namespace recount::model {
@@ -10,23 +12,50 @@ namespace recount::model {
 /// Any number of levels; a translation found in one is taken into those before it. Not thread-safe.
 class Tlb {
 public:
-  Tlb(const TlbDescription& description, std::uint64_t seed); ///< of its first level
+  /// `seed`: of its first level. `mixed`: translate_huge() is called, too.
+  Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed = false);
 
   /// True when some level knows the page. Afterwards all do: the caller walks on false. Accesses to the first
   /// level are not counted here.
   bool translate(std::uint64_t page, Cause cause) {
     return wide_ ? translate_wide(page, cause) : levels.front().use(page, false) || beyond_first(page, cause);
   }
+  /// The same of a huge page. If these have fewer levels, it misses in the others that there are, too.
+  bool translate_huge(std::uint64_t page, Cause cause);
+  [[nodiscard]] unsigned huge_shift() const { return huge_shift_; }
+  /// Levels of the page table that huge pages do without.
+  [[nodiscard]] unsigned fewer_tables() const { return (huge_shift_ - page_shift_) / 9; }
+  /// Entries of this and the huge page's level that are empty.
+  [[nodiscard]] std::int64_t vacant(std::size_t level) const;
+  /// As of Level.
+  void save(std::vector<std::uint64_t>& words) const;
+  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
+  void restore(std::span<const std::uint64_t>& words);
+  void clear();
   [[nodiscard]] unsigned page_shift() const { return page_shift_; }
 
   std::vector<Level> levels;
   std::vector<Level> walk; ///< as TlbDescription::walk
+  std::vector<Level> huge; ///< for huge pages, of mixed ones; the counts are those of `levels`
+  static constexpr std::array parts{&Tlb::levels, &Tlb::walk, &Tlb::huge};
 
 private:
   bool beyond_first(std::uint64_t page, Cause cause);
   bool translate_wide(std::uint64_t page, Cause cause);
-  unsigned page_shift_;
-  bool wide_; ///< all levels are wide_lru()
+  /// How huge pages are kept in a level that holds small ones, too.
+  struct Shared {
+    SetIndex small, huge;
+    /// A number in place of the page number, greater than any of a small page, that has the set of the page.
+    [[nodiscard]] std::uint64_t operator()(std::uint64_t page) const {
+      constexpr std::uint64_t high = std::uint64_t{1} << 60; // masks select lower bits
+      if (!small.invertible()) return page | high;           // the functions are the same
+      const std::uint64_t apart = high / small.sets() + 1;
+      return small.line_of(huge(page), page / small.sets() + apart);
+    }
+  };
+  unsigned page_shift_, huge_shift_;
+  bool wide_; ///< one size of pages, and all levels are wide_lru()
+  std::vector<std::optional<Shared>> shared_; ///< by level of huge pages; none: in `huge`
 };
 
 } // namespace recount::model

@@ -38,7 +38,8 @@ public:
   }
   template <class Weight>
   [[nodiscard]] std::uint64_t misses(const Weight& weight) const {
-    return of(Kinds::compulsory, weight) + of(Kinds::capacity, weight) + of(Kinds::conflict, weight);
+    return of(Kinds::compulsory, weight) + of(Kinds::capacity, weight) + of(Kinds::conflict, weight) +
+           of(Kinds::coherence, weight);
   }
 
 private:
@@ -98,7 +99,11 @@ std::string sentence(const Counts& counts, const Weight& weight, const Weight& t
   std::string text;
   if (const auto misses = counts.misses(weight); matters(misses, counts.misses(total))) {
     const std::string left = remainders(counts, weight, misses, changes.cache);
-    text = fmt::format("{} misses in {}, {}", misses, changes.level,
+    const auto others = counts.of(Kinds::coherence, weight);
+    text = fmt::format("{} misses in {}{}, {}", misses, changes.level,
+                       matters(others, misses)
+                           ? fmt::format(" ({} because another core stored to the line)", others)
+                           : std::string(),
                        left.empty() ? "no fewer if it were fully associative or twice as large" : left);
   }
   const auto walks = counts.of(Kinds::walks, weight);

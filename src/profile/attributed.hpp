@@ -56,7 +56,10 @@ public:
     const bool beside = kinds_ && classify<store>(address, bytes);
     if (beside || caches_.first_misses() != misses_ || watches_hits_) attribute(number, address);
   }
-  void thread(std::uint64_t) {}
+  void thread(std::uint64_t number) {
+    caches_.select(trace::core_of(number));
+    if (kinds_) kinds_->select(trace::core_of(number));
+  }
   void module(const trace::Module& module);
   bool memory(std::uint64_t kind, std::span<const std::uint64_t> words);
   void undecoded(const trace::Undecoded& instruction) { run_->undecoded = instruction; }
@@ -72,9 +75,10 @@ private:
   bool classify(std::uint64_t address, unsigned bytes) {
     const model::LevelCounts& first = caches_.level(0).counts;
     const std::int64_t now = first.missed(model::Cause::load) + first.missed(model::Cause::store);
-    const std::int64_t misses = now - first_level_;
+    const std::int64_t misses = now - first_level_, coherence = first.coherence_misses - coherence_;
     first_level_ = now;
-    return kinds_->access<store>(address, bytes, misses);
+    coherence_ = first.coherence_misses;
+    return kinds_->access<store>(address, bytes, misses, coherence);
   }
   [[nodiscard]] std::int64_t value(std::size_t event) const;
   /// What counts are of: an instruction, or where data objects are recorded, one and the object, see Place.
@@ -102,6 +106,7 @@ private:
   std::optional<trace::MissKinds> kinds_;
   std::int64_t conflicts_ = 0;       ///< of kinds_, so far
   std::int64_t first_level_ = 0;     ///< misses of loads and stores in the first level
+  std::int64_t coherence_ = 0;       ///< of them, because of other cores
   bool watches_hits_ = false;        ///< a prefetcher of the first level acts on hits, too
   std::int64_t misses_ = 0;          ///< Hierarchy::first_misses() when the metrics were read last
   std::vector<std::int64_t> last_;   ///< values of the metrics then

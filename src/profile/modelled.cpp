@@ -60,7 +60,7 @@ void fill_report(Recording& made, const trace::Session& session) {
   }
   made.notes.emplace_back(
       "modelled: simulated, not measured; user mode, data accesses; each process has the machine to "
-      "itself, and its threads take turns on one core");
+      "itself, and its threads are distributed over the cores");
   if (auto missing = session.incomplete(); !missing.empty()) made.notes.push_back(std::move(missing));
 }
 

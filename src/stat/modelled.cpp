@@ -165,7 +165,7 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
   if (!all.empty())
     plan.notes.emplace_back("modelled: simulated, not measured; user mode, data accesses; each process has "
                             "the machine to itself, "
-                            "and its threads take turns on one core");
+                            "and its threads are distributed over the cores");
   return all;
 }
 

@@ -12,6 +12,7 @@ model::MachineDescription first_level(const model::MachineDescription& machine) 
   alone.name = machine.name;
   alone.levels.push_back(machine.levels.front());
   alone.levels.front().inclusion = model::Inclusion::non_inclusive;
+  alone.cores = machine.cores;
   return alone;
 }
 
@@ -50,8 +51,19 @@ void TlbAlone::translate(std::uint64_t page, std::uint64_t last) {
   newest_ = last;
 }
 
-std::span<const std::string_view> MissKinds::names_of(const model::MachineDescription& machine) {
-  return std::span(names).first(machine.tlb ? names.size() : walks);
+std::vector<std::string_view> MissKinds::names_of(const model::MachineDescription& machine) {
+  std::vector<std::string_view> all;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if ((i < walks || machine.tlb) && (i != coherence || machine.cores > 1)) all.push_back(names[i]);
+  return all;
+}
+
+void MissKinds::select(std::uint64_t core) {
+  core_ = static_cast<std::size_t>(core % cores_);
+  if (tlbs_.size() <= core_) tlbs_.resize(core_ + 1, new_tlbs_);
+  for (model::Hierarchy* cache : {&full_, &twice_, &padded_})
+    cache->select(core);
+  if (fetching_full_) fetching_full_->select(core);
 }
 
 MissKinds::MissKinds(const model::MachineDescription& machine)
@@ -60,12 +72,15 @@ MissKinds::MissKinds(const model::MachineDescription& machine)
       padded_(first_level(machine)),
       padding_(static_cast<std::uint64_t>(machine.levels.front().line)),
       shift_(
-          static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(machine.levels.front().line)))) {
+          static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(machine.levels.front().line)))),
+      cores_(static_cast<std::size_t>(machine.cores)) {
   if (!machine.levels.front().prefetch.empty()) fetching_full_.emplace(full(first_level(machine), true));
-  if (!machine.tlb) return;
-  tlbs_.emplace_back(*machine.tlb);
-  tlbs_.emplace_back(*model::with_huge_pages(machine).tlb);
-  tlbs_.emplace_back(twice(*machine.tlb));
+  if (machine.tlb) {
+    new_tlbs_.emplace_back(*machine.tlb);
+    new_tlbs_.emplace_back(*model::with_huge_pages(machine).tlb);
+    new_tlbs_.emplace_back(twice(*machine.tlb));
+  }
+  tlbs_.push_back(new_tlbs_);
 }
 
 bool MissKinds::is_new(std::uint64_t line) {
@@ -78,7 +93,9 @@ bool MissKinds::is_new(std::uint64_t line) {
 }
 
 // An access over a line end may have several misses: the new lines are among them.
-void MissKinds::classify(std::uint64_t address, unsigned bytes, std::int64_t misses) {
+void MissKinds::classify(std::uint64_t address, unsigned bytes, std::int64_t misses, std::int64_t by_others) {
+  counts_[coherence] += by_others;
+  misses -= by_others;
   std::int64_t first = 0;
   for (std::uint64_t line = address >> shift_; line <= (address + bytes - 1) >> shift_; ++line)
     first += is_new(line) ? 1 : 0;
@@ -94,7 +111,11 @@ std::int64_t MissKinds::count(std::size_t kind) const {
   if (kind == if_full) return (fetching_full_ ? *fetching_full_ : full_).first_misses();
   if (kind == if_twice) return twice_.first_misses();
   if (kind == if_padded) return padded_.first_misses();
-  return kind < walks ? counts_[kind] : tlbs_[kind - walks].walks();
+  if (kind < walks) return counts_[kind];
+  std::int64_t walks_of_all = 0;
+  for (const auto& tlbs : tlbs_)
+    walks_of_all += tlbs[kind - walks].walks();
+  return walks_of_all;
 }
 
 } // namespace recount::trace

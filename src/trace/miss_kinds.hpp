@@ -35,15 +35,16 @@ private:
 };
 
 /// After Hill, Aspects of Cache Memory and Instruction Buffer Performance, 1987: compulsory, the first miss
-/// of a line; capacity, a fully associative LRU cache of the same size misses as well; conflict, it hits.
-/// Then what the same accesses do where one part of the machine is otherwise. The first level and the TLB are
-/// simulated alone for that.
+/// of a line; coherence, another core's store has removed the line; capacity, a fully associative LRU cache
+/// of the same size misses as well; conflict, it hits. Then what the same accesses do where one part of the
+/// machine is otherwise. The first level and the TLB are simulated alone for that.
 class MissKinds {
 public:
   enum Number : std::size_t {
     compulsory,
     capacity,
     conflict,
+    coherence,
     if_full,
     if_twice,
     if_padded,
@@ -51,26 +52,28 @@ public:
     walks_if_huge,
     walks_if_twice
   };
-  static constexpr std::array<std::string_view, 9> names{
-      "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",
-      "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED",
-      "MODEL_WALKS",         "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
-  /// Those of a machine: without a TLB, there are no walks.
-  [[nodiscard]] static std::span<const std::string_view> names_of(const model::MachineDescription& machine);
+  static constexpr std::array<std::string_view, 10> names{
+      "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",  "MODEL_L1_COHERENCE",
+      "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED", "MODEL_WALKS",
+      "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
+  /// Those of a machine: without a TLB, there are no walks, and with one core no coherence.
+  [[nodiscard]] static std::vector<std::string_view> names_of(const model::MachineDescription& machine);
 
   explicit MissKinds(const model::MachineDescription& machine);
-  /// Every access, after it went into the machine, where it had so many misses in the first level. True: a
-  /// count has changed.
+  /// Which core makes the next accesses.
+  void select(std::uint64_t core);
+  /// Every access, after it went into the machine, where it had so many misses in the first level, and so
+  /// many of them because of other cores. True: a count has changed.
   template <bool store>
-  bool access(std::uint64_t address, unsigned bytes, std::int64_t misses) {
+  bool access(std::uint64_t address, unsigned bytes, std::int64_t misses, std::int64_t by_others) {
     put<store>(full_, address, bytes);
     put<store>(twice_, address, bytes);
     put<store>(padded_, padding_(address), bytes);
     if (fetching_full_) put<store>(*fetching_full_, address, bytes);
-    for (auto& tlb : tlbs_)
+    for (auto& tlb : tlbs_[core_])
       tlb.access(address, bytes);
     if (misses > 0) [[unlikely]]
-      classify(address, bytes, misses);
+      classify(address, bytes, misses, by_others);
     full_misses_ = full_.first_misses();
     const std::int64_t all = sum();
     const bool changed = misses > 0 || all != sum_;
@@ -96,21 +99,25 @@ private:
   [[nodiscard]] std::int64_t sum() const {
     std::int64_t all = full_.first_misses() + twice_.first_misses() + padded_.first_misses();
     if (fetching_full_) all += fetching_full_->first_misses();
-    for (const auto& tlb : tlbs_)
-      all += tlb.walks();
+    for (const auto& tlbs : tlbs_)
+      for (const TlbAlone& tlb : tlbs)
+        all += tlb.walks();
     return all;
   }
-  void classify(std::uint64_t address, unsigned bytes, std::int64_t misses);
+  void classify(std::uint64_t address, unsigned bytes, std::int64_t misses, std::int64_t by_others);
   bool is_new(std::uint64_t line);
 
   model::Hierarchy full_, twice_, padded_;
   Padding padding_;
   std::optional<model::Hierarchy> fetching_full_; ///< with the prefetchers of the machine, if it has some
-  std::vector<TlbAlone> tlbs_;                    ///< as walks, walks_if_huge and walks_if_twice
-  unsigned shift_;                                ///< log2 of a line
-  std::int64_t full_misses_ = 0;                  ///< before the access
-  std::int64_t sum_ = 0;                          ///< of all counts beside
-  std::array<std::int64_t, 3> counts_{};
+  std::vector<std::vector<TlbAlone>> tlbs_; ///< of each core, as walks, walks_if_huge and walks_if_twice
+  std::vector<TlbAlone> new_tlbs_;          ///< of a core that is not yet among them
+  std::size_t core_ = 0;
+  unsigned shift_;               ///< log2 of a line
+  std::size_t cores_;            ///< of the machine
+  std::int64_t full_misses_ = 0; ///< before the access
+  std::int64_t sum_ = 0;         ///< of all counts beside
+  std::array<std::int64_t, 4> counts_{};
   std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by 64 lines: those that have missed
 };
 

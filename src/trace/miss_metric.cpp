@@ -26,9 +26,7 @@ bool is_access(std::size_t field) {
 std::int64_t read(const model::LevelCounts& counts, std::size_t field) {
   if (field < model::causes) return counts.accesses[field];
   if (field < 2 * model::causes) return counts.misses[field - model::causes];
-  const std::int64_t others[] = {counts.evictions, counts.write_backs, counts.invalidations,
-                                 counts.prefetches};
-  return others[field - 2 * model::causes];
+  return counts.*model::LevelCounts::others[field - 2 * model::causes];
 }
 
 } // namespace

@@ -31,6 +31,12 @@ struct Undecoded {
 /// Why a command that failed has no values: it executed such an instruction; empty: it did not.
 [[nodiscard]] std::string unexecuted(const std::optional<Undecoded>& last);
 
+/// The core where a thread of RT_THREAD runs, modulo those of the machine: Valgrind numbers from 1 and gives
+/// the number of a thread that has ended to the next one.
+[[nodiscard]] inline std::uint64_t core_of(std::uint64_t thread) {
+  return (thread & 0xffff) - 1;
+}
+
 /// Of one process.
 class Reader {
 public:

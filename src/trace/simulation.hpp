@@ -56,7 +56,10 @@ public:
   }
   /// Takes words up to one that takes more than an access: none where not every access is simulated alike.
   bool plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* end);
-  void thread(std::uint64_t number) { threads_ = std::max(threads_, static_cast<int>(number & 0xffff)); }
+  void thread(std::uint64_t number) {
+    threads_ = std::max(threads_, static_cast<int>(number & 0xffff));
+    caches_.select(core_of(number));
+  }
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
   void section(std::string_view text) { gate_.take(text); }

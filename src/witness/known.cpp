@@ -24,11 +24,13 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine with more levels than any real one and all prefetchers, so that missing ones are known names.
+/// Of a machine of two cores, with more levels than any real one and all prefetchers, so that missing ones
+/// are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
     constexpr std::size_t most_levels = 8;
     model::MachineDescription machine;
+    machine.cores = 2;
     machine.levels.resize(most_levels);
     for (model::LevelDescription& level : machine.levels)
       for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)

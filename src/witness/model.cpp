@@ -101,7 +101,16 @@ public:
       o.reason = no_machine_;
       return;
     }
-    if (values_.empty()) run();
+    try {
+      if (values_.empty() && no_machine_.empty()) run();
+    } catch (const Error& error) { // the machine does not have what the kernel needs
+      if (error.kind() != ErrorKind::unavailable) throw;
+      no_machine_ = error.problem().cause;
+    }
+    if (values_.empty()) {
+      o.reason = no_machine_;
+      return;
+    }
     o.accesses = accesses_;
     const auto& values = values_[member];
     if (const auto found = values.find(o.metric); found != values.end())

@@ -58,6 +58,33 @@ SOURCES = {
           puts("joined");
           return 0;
         }''',
+    # Two threads in turn, each 100 times 256 lines: the same ones, or each its own.
+    'turns': '''
+        #include <pthread.h>
+        #include <semaphore.h>
+        enum { LINES = 256, TURNS = 100 };
+        static char lines[2][64 * LINES] __attribute__((aligned(64)));
+        static sem_t free_for[2];
+        static int apart;
+        static void* run(void* number) {
+          const long own = (long)number;
+          for (int turn = 0; turn < TURNS; turn++) {
+            sem_wait(free_for + own);
+            for (int i = 0; i < 64 * LINES; i += 64) ((volatile char*)lines[apart ? own : 0])[i + own] = 1;
+            sem_post(free_for + 1 - own);
+          }
+          return 0;
+        }
+        int main(int argc, char** argv) {
+          (void)argv;
+          apart = argc > 1;
+          pthread_t threads[2];
+          sem_init(free_for, 0, 1);
+          sem_init(free_for + 1, 0, 0);
+          for (long i = 0; i < 2; i++) pthread_create(threads + i, 0, run, (void*)i);
+          for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+          return 0;
+        }''',
     'crash': '''
         static char lines[1 << 20];
         int main(void) {

@@ -15,7 +15,7 @@ import programs
 RECOUNT = os.path.abspath(sys.argv.pop(1))
 os.environ['COLUMNS'] = '200'  # also seen by the simulated programs
 MACHINE = 'i7-9700~no-tlb'
-KINDS = 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT'
+KINDS = 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT', 'MODEL_L1_COHERENCE'
 SIZE = 256  # as in the program: doubles, so that a column has one line per row, all in two sets
 
 
@@ -23,7 +23,7 @@ class Profiled(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='recount-trace-'))
-        programs.build(cls.folder, 'transpose', 'fork', 'section', 'functions', 'pages', 'product')
+        programs.build(cls.folder, 'transpose', 'fork', 'section', 'functions', 'pages', 'product', 'turns')
         programs.SOURCES['longer'] = programs.SOURCES['product'].replace('k * n + j', 'k * (n + 8) + j').replace('8L * n * n', '8L * n * (n + 8)')
         programs.build(cls.folder, 'longer')
 
@@ -125,7 +125,7 @@ class Profiled(unittest.TestCase):
         self.near(kinds['MODEL_L1_CONFLICT'], 3.5 * lines)
         self.assertLess(kinds['MODEL_L1_CAPACITY'], 100)
         self.assertEqual(set(kinds), {'PAPI_L1_DCM', 'MODEL_L1_COMPULSORY', 'MODEL_L1_CAPACITY', 'MODEL_L1_CONFLICT',
-                                      'MODEL_L1_IF_FULL', 'MODEL_L1_IF_TWICE', 'MODEL_L1_IF_PADDED'})
+                                      'MODEL_L1_COHERENCE', 'MODEL_L1_IF_FULL', 'MODEL_L1_IF_TWICE', 'MODEL_L1_IF_PADDED'})
         self.assertEqual(kinds['PAPI_L1_DCM'], sum(value for name, value in kinds.items() if name in KINDS))
         self.near(kinds['MODEL_L1_IF_FULL'], lines)
         # The program whose rows are longer has one miss per line; here, the first column decides that they are padded.
@@ -133,13 +133,20 @@ class Profiled(unittest.TestCase):
         self.assertLess(kinds['MODEL_L1_IF_PADDED'], self.function_misses('fast') + 300)
         self.near(kinds['MODEL_L1_IF_TWICE'], 4.5 * lines)  # a column has 256 lines, two sets of 16 ways hold 32
         whole = [event['counted'] for event in told['events']]
-        self.assertEqual(whole[0], sum(whole[1:4]))
+        self.assertEqual(whole[0], sum(whole[1:5]))
         # A second pass over 1 MiB misses by capacity alone.
         told, _ = self.profile('./section', options=['--by', 'function', '--kinds', '--section', 'work'])
         row = next(row for row in told['by_function'] if row['function'] == 'store')
         kinds = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
         self.near(kinds['MODEL_L1_COMPULSORY'], 16384)
         self.near(kinds['MODEL_L1_CAPACITY'], 16384)
+
+    def test_lines_that_threads_take_from_each_other(self):
+        told, _ = self.profile('./turns', options=['--by', 'function', '--kinds'])
+        row = next(row for row in told['by_function'] if row['function'] == 'run')
+        kinds = {name.rsplit(':')[-1]: event['weight'] for name, event in row['events'].items()}
+        self.near(kinds['MODEL_L1_COHERENCE'], 199 * 256)  # all turns but the first
+        self.assertEqual(kinds['PAPI_L1_DCM'], sum(value for name, value in kinds.items() if name in KINDS))
 
     def test_larger_and_full_caches_as_cachegrind(self):
         told, _ = self.profile('./product', '50', options=['--by', 'function', '--kinds'])

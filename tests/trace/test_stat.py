@@ -87,6 +87,18 @@ class Traced(unittest.TestCase):
         self.assertEqual(done.stdout[:7], b'joined\n')
         self.assertTrue(65536 <= values['PAPI_SR_INS'] <= 65536 + 60000, values)
 
+    def test_each_thread_has_a_core(self):
+        events = 'PAPI_L1_STM,MODEL_L1_COHERENCE_MISSES'
+        shared, _, _ = self.values('./turns', events=events)
+        apart, _, _ = self.values('./turns', 'apart', events=events)
+        one, _, _ = self.values('./turns', events='PAPI_L1_STM', machine=MACHINE + '~cores=1')
+        # All stores but those of the very first turn miss, because the other thread has stored to their lines.
+        self.assertTrue(199 * 256 <= shared['MODEL_L1_COHERENCE_MISSES'] <= 199 * 256 + 3000, shared)
+        self.assertTrue(200 * 256 <= shared['PAPI_L1_STM'] <= 200 * 256 + 6000, shared)
+        self.assertLess(apart['MODEL_L1_COHERENCE_MISSES'], 3000)
+        self.assertTrue(2 * 256 <= apart['PAPI_L1_STM'] <= 2 * 256 + 6000, apart)
+        self.assertLess(one['PAPI_L1_STM'], 6000)
+
     def test_kinds_of_access(self):
         none, _, _ = self.values('./kinds', '0', events='PAPI_LD_INS,PAPI_SR_INS,MODEL_L1_DEMAND_ACCESSES')
         all_, _, _ = self.values('./kinds', '1', events='PAPI_LD_INS,PAPI_SR_INS,MODEL_L1_DEMAND_ACCESSES')

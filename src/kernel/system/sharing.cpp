@@ -5,6 +5,8 @@
 #include "kernel/provoked.hpp"
 #include "kernel/system/cpus.hpp"
 #include "kernel/system/native_system.hpp"
+#include "model/recurrence.hpp"
+#include "recount/error.hpp"
 
 #include <unistd.h>
 
@@ -36,13 +38,41 @@ std::vector<Expectation> expected_sharing(double n) {
   return all;
 }
 
+/// Each CPU reads the value of the other once and writes its own, in turn, beginning with core 0; it does not
+/// poll. As counters of the measured thread, the counts are those that the accesses of core 0 cause.
+std::int64_t simulate_sharing(std::int64_t rounds, model::Hierarchy& caches) {
+  constexpr unsigned bytes = sizeof(std::int64_t);
+  if (caches.machine().cores < 2)
+    throw unavailable("sharing", "needs a machine of two cores, and " + caches.machine().name + " has one");
+  const std::uint64_t turn = array_base(caches);
+  model::repeat(
+      caches, rounds,
+      [&] {
+        caches.load(turn, bytes);
+        caches.store(turn, bytes);
+        caches.select(1);
+        const model::Counts own = caches.counts();
+        caches.load(turn, bytes);
+        caches.store(turn, bytes);
+        caches.add(own, caches.counts(), 1);
+        caches.select(0);
+        caches.load(turn, bytes);
+      },
+      &caches.progress);
+  return rounds;
+}
+
 } // namespace
 
 Provoked sharing() {
-  return {"sharing", "writes one line alternately with a thread on another CPU",
+  return {"sharing",
+          "writes one line alternately with a thread on another CPU",
           number_parameter("rounds", "rounds of one write on each CPU", 1000, 1, std::int64_t{1} << 40),
           expected_sharing,
-          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SharingInstance>(n); }};
+          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SharingInstance>(n); },
+          0,
+          4096,
+          simulate_sharing};
 }
 
 // `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).

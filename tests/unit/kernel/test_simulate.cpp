@@ -83,4 +83,27 @@ BOOST_AUTO_TEST_CASE(chase_follows_the_pointers_that_lie_in_memory) {
   }
 }
 
+// In each round the store of core 0 takes the line from both private levels of core 1, and its load finds in
+// L3 what core 1 has stored after that.
+BOOST_AUTO_TEST_CASE(two_cores_take_a_line_from_each_other) {
+  const auto& sharing = kernel::find("sharing");
+  model::Hierarchy caches(model::machine("i7-9700-l3~no-tlb"));
+  BOOST_TEST(sharing.simulate_warm({{"rounds", std::int64_t{1000}}}, caches) == 1000);
+  const model::Counts counts = caches.counts();
+  BOOST_TEST((counts.loads == 2000 && counts.stores == 1000));
+  for (std::size_t level : {0u, 1u}) {
+    const model::LevelCounts& c = counts.levels[level];
+    BOOST_TEST(c.missed(model::Cause::load) == 1000);
+    BOOST_TEST(c.coherence_misses == 1000);
+    BOOST_TEST(c.coherence_invalidations == 1000);
+    BOOST_TEST(c.missed(model::Cause::store) == 0);
+  }
+  BOOST_TEST(counts.levels[0].coherence_write_backs == 1000);
+  BOOST_TEST(counts.levels[1].coherence_write_backs == 0); // its copies are clean
+  BOOST_TEST(counts.levels[2].accessed(model::Cause::load) == 1000);
+  BOOST_TEST(counts.levels[2].missed(model::Cause::load) == 0);
+  model::Hierarchy one(model::machine("i7-9700-l3~cores=1"));
+  BOOST_CHECK_THROW(sharing.simulate({{"rounds", std::int64_t{1}}}, one), Error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,6 +14,7 @@ struct Access {
   bool store = false;
   std::uint64_t address = 0;
   unsigned bytes = 1;
+  std::uint64_t core = 0; // modulo those of the machine
 };
 
 class Chance {
@@ -87,6 +88,27 @@ inline recount::model::LevelDescription random_level(Chance& chance, std::size_t
   return level;
 }
 
+/// Entries for huge pages, of which some levels are those of small ones.
+inline void random_huge(Chance& chance, recount::model::TlbDescription& tlb) {
+  tlb.huge_page = tlb.page << chance.from(0, 10);
+  const auto levels = chance.from(1, std::ssize(tlb.levels));
+  for (std::int64_t i = 0; i < levels; ++i) {
+    const recount::model::TlbLevel& small = tlb.levels[static_cast<std::size_t>(i)];
+    recount::model::TlbLevel level = small;
+    level.shared = chance.one_in(2);
+    if (!level.shared) {
+      level.ways = chance.from(1, 4);
+      level.entries = level.ways * chance.from(1, 4);
+      random_policy(chance, level, i == 0);
+      level.index.clear();
+    }
+    const recount::model::SetIndex of_small(static_cast<std::uint64_t>(small.sets()), small.index);
+    if (chance.one_in(2) && of_small.invertible())
+      level.index = random_masks(chance, level.sets(), chance.one_in(2));
+    tlb.huge.push_back(level);
+  }
+}
+
 /// Any valid machine; with `plain`, only LRU, write-back, allocating, non-inclusive levels without TLB.
 inline recount::model::MachineDescription random_machine(Chance& chance, bool plain) {
   using namespace recount::model;
@@ -116,6 +138,11 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
     }
     machine.levels.push_back(level);
   }
+  if (chance.one_in(2)) {
+    machine.cores = chance.from(1, 4);
+    for (auto i = static_cast<std::size_t>(chance.from(1, 4)); i < levels; ++i)
+      machine.levels[i].shared = true;
+  }
   if (!plain && chance.one_in(3)) {
     TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
@@ -131,6 +158,7 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
       tlb.walk.push_back({ways * chance.from(1, 2), ways});
       if (chance.one_in(3)) random_policy(chance, tlb.walk.back(), false);
     }
+    if (chance.one_in(2)) random_huge(chance, tlb);
     machine.tlb = tlb;
   }
   return machine;
@@ -143,11 +171,12 @@ inline std::vector<Access> random_trace(Chance& chance, std::size_t length) {
   while (trace.size() < length) {
     const std::int64_t start = chance.from(0, region), stride = chance.from(1, 80), n = chance.from(1, 40);
     const bool scattered = chance.one_in(3);
-    const std::int64_t stores_in = chance.from(1, 4);
+    const std::int64_t stores_in = chance.from(1, 4), core = chance.from(-1, 3);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = scattered ? chance.from(0, region) : (start + i * stride) % region;
       trace.push_back({chance.one_in(stores_in), static_cast<std::uint64_t>(at),
-                       static_cast<unsigned>(1 << chance.from(0, 5))});
+                       static_cast<unsigned>(1 << chance.from(0, 5)),
+                       static_cast<std::uint64_t>(core < 0 ? chance.from(0, 1) : core)});
     }
   }
   return trace;
@@ -155,11 +184,12 @@ inline std::vector<Access> random_trace(Chance& chance, std::size_t length) {
 
 inline std::string describe(const recount::model::MachineDescription& machine) {
   std::ostringstream text;
+  text << machine.cores << " cores; ";
   for (const auto& l : machine.levels)
     text << l.name << " size " << l.size << " line " << l.line << " ways " << l.ways << " policy "
          << static_cast<int>(l.policy) << " inclusion " << static_cast<int>(l.inclusion) << " write "
          << static_cast<int>(l.write) << " allocate " << l.allocate << " prefetch " << l.prefetch.size()
-         << " masks " << l.index.size() << "; ";
+         << (l.shared ? " shared" : "") << " masks " << l.index.size() << "; ";
   if (machine.tlb)
     for (const auto& l : machine.tlb->levels)
       text << "tlb page " << machine.tlb->page << " entries " << l.entries << " ways " << l.ways << " masks "

@@ -26,9 +26,11 @@ Cache::Cache(std::int64_t sets, std::int64_t ways, Policy policy, std::uint64_t 
 
 // Bit i of the set: the line's bits that mask i selects, added up one by one, modulo two.
 Set& Cache::set(std::uint64_t line) {
-  if (masks_.empty()) return sets_[line % sets_.size()];
+  const std::vector<std::uint64_t>& masks = line < huge ? masks_ : huge_masks;
+  line %= huge;
+  if (masks.empty()) return sets_[line % sets_.size()];
   std::size_t number = 0, value = 1;
-  for (const std::uint64_t mask : masks_) {
+  for (const std::uint64_t mask : masks) {
     std::uint64_t ones = 0;
     for (int bit = 0; bit < 64; ++bit)
       ones += (line >> bit) % 2 * ((mask >> bit) % 2);
@@ -185,18 +187,29 @@ Pages::Pages(const Placement& placement) : placement_(placement) {
     run_bytes_ *= 2;
   run_bytes_ = std::max(run_bytes_, static_cast<std::uint64_t>(placement.page));
   key_ = splitmix(state);
+  arrays_ = splitmix(state);
+}
+
+bool Pages::huge(std::uint64_t address) const {
+  if (!placement_.mixed || address >= 1ull << 60) return false;
+  std::uint64_t bits = arrays_;
+  for (std::uint64_t array = address / (1ull << 41) % 64; array > 0; --array)
+    bits /= 2;
+  return bits % 2 == 1;
 }
 
 std::uint64_t Pages::physical(std::uint64_t address) const {
   if (placement_.contiguous) return address;
-  const std::uint64_t top = address / (1ull << 60) * (1ull << 60), runs = (1ull << 60) / run_bytes_;
-  std::uint64_t run = (address - top) / run_bytes_;
+  const std::uint64_t bytes = huge(address) ? static_cast<std::uint64_t>(placement_.huge_page) : run_bytes_;
+  const std::uint64_t space = placement_.mixed ? 1ull << 59 : 1ull << 60, top = address / space * space;
+  const std::uint64_t runs = space / bytes;
+  std::uint64_t run = (address - top) / bytes;
   run = (run + key_ % runs) % runs;
   run = run * 0xbf58476d1ce4e5b9u % runs; // the product modulo 2^64 is right modulo a smaller power of two
   run ^= run / (1u << 20);
   run = run * 0x94d049bb133111ebu % runs;
   run ^= run / (1u << 20);
-  return top + run * run_bytes_ + address % run_bytes_;
+  return top + run * bytes + address % bytes + (huge(address) ? space : 0);
 }
 
 std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
@@ -207,19 +220,32 @@ std::uint64_t Pages::base(std::uint64_t assumed, unsigned array) const {
 
 Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   std::uint64_t seed = machine.seed;
-  for (const LevelDescription& level : machine.levels)
-    caches_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  counts.levels.resize(caches_.size());
-  counts.prefetch.resize(caches_.size());
-  pages_.resize(caches_.size());
-  untouched_.resize(caches_.size());
-  if (!machine.tlb) return;
+  Core core;
+  for (const LevelDescription& level : machine.levels) {
+    core.caches.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    if (!level.shared) ++private_;
+  }
+  const std::size_t levels = core.caches.size();
+  counts.levels.resize(levels);
+  counts.prefetch.resize(levels);
+  core.pages.resize(levels);
+  core.untouched.resize(levels);
+  core.stolen.resize(levels);
   seed = machine.seed + 64;
-  for (const TlbLevel& level : machine.tlb->levels)
-    tlbs_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  for (const TlbLevel& level : machine.tlb->walk)
-    walks_.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
-  counts.tlb.resize(tlbs_.size());
+  if (machine.tlb) {
+    for (const TlbLevel& level : machine.tlb->levels)
+      core.tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    for (std::size_t i = 0; i < core.tlbs.size(); ++i)
+      core.tlbs[i].huge_masks =
+          i < machine.tlb->huge.size() ? machine.tlb->huge[i].index : machine.tlb->levels[i].index;
+    for (const TlbLevel& level : machine.tlb->walk)
+      core.walks.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+  }
+  if (machine.tlb)
+    for (const TlbLevel& level : machine.tlb->huge)
+      core.huge_tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+  counts.tlb.resize(core.tlbs.size());
+  cores_.resize(static_cast<std::size_t>(machine.cores), core);
 }
 
 void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
@@ -227,43 +253,96 @@ void Simulator::access(std::uint64_t address, unsigned bytes, Cause cause) {
   const auto line = static_cast<std::uint64_t>(machine_.levels[0].line);
   for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
     if (machine_.tlb) translate(l * line, cause);
+    if (cause == Cause::store) publish(physical(l * line), true);
     ask(0, physical(l * line), cause, cause == Cause::store);
   }
 }
 
+/// What other cores have stored to the block of an address goes to the shared levels; they lose the block if
+/// this core stores.
+void Simulator::publish(std::uint64_t address, bool stores) {
+  const std::int64_t block = machine_.levels[private_ - 1].line;
+  const std::uint64_t begin = address - address % static_cast<std::uint64_t>(block);
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    bool any_dirty = false;
+    for (std::size_t i = 0; c != current_ && i < private_; ++i)
+      for (std::int64_t byte = 0; byte < block; byte += machine_.levels[i].line) {
+        const std::uint64_t line =
+            (begin + static_cast<std::uint64_t>(byte)) / static_cast<std::uint64_t>(machine_.levels[i].line);
+        Slot* const slot = cores_[c].caches[i].find(line);
+        if (slot == nullptr) continue;
+        if (slot->dirty) at(i).coherence_write_backs += 1;
+        any_dirty = any_dirty || slot->dirty;
+        slot->dirty = false;
+        if (!stores) continue;
+        *slot = Slot{};
+        at(i).coherence_invalidations += 1;
+        cores_[c].stolen[i].insert(line);
+        unused(cores_[c], i, line);
+      }
+    if (any_dirty) give(private_, begin, Cause::write_back, block);
+  }
+}
+
+void Simulator::unused(Core& core, std::size_t i, std::uint64_t line) {
+  const auto found = core.untouched[i].find(line);
+  if (found == core.untouched[i].end()) return;
+  done(i, found->second).useless += 1;
+  core.untouched[i].erase(found);
+}
+
 void Simulator::translate(std::uint64_t address, Cause cause) {
-  const std::uint64_t page = address / static_cast<std::uint64_t>(machine_.tlb->page);
+  const TlbDescription& as = *machine_.tlb;
+  const auto small = static_cast<std::uint64_t>(as.page), large = static_cast<std::uint64_t>(as.huge_page);
+  const bool huge = machine_.placement && Pages(*machine_.placement).huge(address);
+  const std::uint64_t page = huge ? address / large : address / small;
+  const bool own = huge && !as.huge.empty();
+  const std::size_t n = own ? as.huge.size() : as.levels.size();
+  const auto shared = [&](std::size_t i) { return !own || as.huge[i].shared; };
+  const auto entries = [&](std::size_t i) -> Cache& { return shared(i) ? of().tlbs[i] : of().huge_tlbs[i]; };
+  const auto key = [&](std::size_t i) { return huge && shared(i) ? Cache::huge + page : page; };
   std::size_t found = 0;
-  for (; found < tlbs_.size(); ++found) {
+  for (; found < n; ++found) {
     one_more(counts.tlb[found].accesses, cause);
-    if (tlbs_[found].find(page) != nullptr) break;
+    if (entries(found).find(key(found)) != nullptr) break;
     one_more(counts.tlb[found].misses, cause);
   }
+  for (std::size_t i = found; found == n && i < counts.tlb.size(); ++i) {
+    one_more(counts.tlb[i].accesses, cause);
+    one_more(counts.tlb[i].misses, cause);
+  }
   for (std::size_t i = 0; i < found; ++i)
-    if (tlbs_[i].place(page, false).full) counts.tlb[i].evictions += 1;
-  if (found < tlbs_.size()) {
-    tlbs_[found].mark_used(page);
+    if (entries(i).place(key(i), false).full) counts.tlb[i].evictions += 1;
+  if (found < n) {
+    entries(found).mark_used(key(found));
     return;
   }
-  // Down the page table, from below the first level whose part is known.
-  std::vector<std::uint64_t> parts{page};
-  for (Cache& known : walks_) {
+  // Down the page table, from below the first level whose part is known, to the level with the page's entry.
+  std::size_t last = 0;
+  std::uint64_t reach = small;
+  std::vector<std::uint64_t> parts{huge ? address / large * large / small : page};
+  for (; huge && reach * 512 <= large; reach *= 512) {
+    parts.push_back(parts.back() / 512);
+    ++last;
+  }
+  for (std::size_t i = last; i < of().walks.size(); ++i) {
     const std::uint64_t part = parts.back() / 512;
-    if (known.find(part) != nullptr) {
-      known.mark_used(part);
+    if (of().walks[i].find(part) != nullptr) {
+      of().walks[i].mark_used(part);
       break;
     }
     parts.push_back(part);
   }
-  for (std::size_t above = parts.size() - 1; above > 0; --above) {
-    walks_[above - 1].place(parts[above], false);
+  for (std::size_t above = parts.size() - 1; above > last; --above) {
+    of().walks[above - 1].place(parts[above], false);
     ask(0, physical((16 + above) * (std::uint64_t{1} << 56) + 8 * parts[above]), Cause::walk, false);
   }
-  ask(0, physical((std::uint64_t{1} << 60) + 8 * page), Cause::walk, false);
+  ask(0, physical((16 + last) * (std::uint64_t{1} << 56) + 8 * parts[last]), Cause::walk, false);
 }
 
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {
-  if (i == caches_.size()) {
+  if (i == private_) publish(address, false);
+  if (i == machine_.levels.size()) {
     one_more(counts.memory.accesses, cause);
     return false;
   }
@@ -271,8 +350,8 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
   const auto bytes = static_cast<std::uint64_t>(as.line);
   const std::uint64_t line = address / bytes;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = caches_[i].find(line)) {
-    caches_[i].mark_used(line);
+  if (Slot* const slot = of(i).caches[i].find(line)) {
+    of(i).caches[i].mark_used(line);
     if (write && as.write == Write::back) slot->dirty = true;
     if (write && as.write == Write::through) ask(i + 1, address, cause, true);
     prefetch(i, line, cause, false);
@@ -284,6 +363,8 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
     return moves_up_dirty;
   }
   one_more(at(i).misses, cause);
+  if ((cause == Cause::load || cause == Cause::store) && of(i).stolen[i].contains(line))
+    at(i).coherence_misses += 1;
   const bool stores_pass = as.inclusion == Inclusion::exclusive || !as.allocate;
   if (write && stores_pass) {
     ask(i + 1, address, cause, true);
@@ -299,9 +380,10 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
 
 void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool missed) {
   if (cause == Cause::write_back || cause == Cause::victim || cause == Cause::refill) return;
-  if (const auto found = untouched_[i].find(line); !missed && found != untouched_[i].end()) {
-    of(i, found->second).useful += 1;
-    untouched_[i].erase(found);
+  auto& untouched = of(i).untouched[i];
+  if (const auto found = untouched.find(line); !missed && found != untouched.end()) {
+    done(i, found->second).useful += 1;
+    untouched.erase(found);
   }
   const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
   for (const Prefetcher& by : machine_.levels[i].prefetch)
@@ -321,18 +403,18 @@ void Simulator::prefetch(std::size_t i, std::uint64_t line, Cause cause, bool mi
 
 void Simulator::fetch(std::size_t i, std::uint64_t line, Prefetch kind) {
   at(i).prefetches += 1;
-  of(i, kind).requests += 1;
-  if (caches_[i].find(line) != nullptr) return;
-  of(i, kind).fetches += 1;
+  done(i, kind).requests += 1;
+  if (of(i).caches[i].find(line) != nullptr) return;
+  done(i, kind).fetches += 1;
   const std::uint64_t address = line * static_cast<std::uint64_t>(machine_.levels[i].line);
   take_in(i, address, ask(i + 1, address, Cause::prefetch, false));
-  untouched_[i][line] = kind;
+  of(i).untouched[i][line] = kind;
 }
 
 /// The lines that a streamer asks for after an access.
 std::vector<std::uint64_t> Simulator::stream(std::size_t i, const Prefetcher& by, std::uint64_t line) {
   const std::uint64_t a_page = 4096 / static_cast<std::uint64_t>(machine_.levels[i].line);
-  auto& pages = pages_[i];
+  auto& pages = of(i).pages[i];
   if (!pages.contains(line / a_page) && pages.size() == static_cast<std::size_t>(by.streams)) {
     auto oldest = pages.begin();
     for (auto at = pages.begin(); at != pages.end(); ++at)
@@ -363,7 +445,7 @@ std::vector<std::uint64_t> Simulator::stream(std::size_t i, const Prefetcher& by
 }
 
 void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int64_t line_above) {
-  if (i == caches_.size()) {
+  if (i == machine_.levels.size()) {
     one_more(counts.memory.accesses, cause);
     return;
   }
@@ -371,8 +453,8 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
   const std::uint64_t line = address / static_cast<std::uint64_t>(as.line);
   const bool dirty = cause == Cause::write_back;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = caches_[i].find(line)) {
-    caches_[i].mark_used(line);
+  if (Slot* const slot = of(i).caches[i].find(line)) {
+    of(i).caches[i].mark_used(line);
     if (dirty && as.write == Write::back) slot->dirty = true;
   } else {
     one_more(at(i).misses, cause);
@@ -389,33 +471,31 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
 
 void Simulator::take_in(std::size_t i, std::uint64_t address, bool dirty) {
   const auto bytes = static_cast<std::uint64_t>(machine_.levels[i].line);
-  const Slot left = caches_[i].place(address / bytes, dirty);
+  const Slot left = of(i).caches[i].place(address / bytes, dirty);
+  of(i).stolen[i].erase(address / bytes);
   if (left.full) throw_out(i, left.line * bytes, left.dirty);
 }
 
 void Simulator::throw_out(std::size_t i, std::uint64_t address, bool dirty) {
   at(i).evictions += 1;
-  const auto unused = [this](std::size_t level, std::uint64_t line) {
-    const auto found = untouched_[level].find(line);
-    if (found == untouched_[level].end()) return;
-    of(level, found->second).useless += 1;
-    untouched_[level].erase(found);
-  };
-  unused(i, address / static_cast<std::uint64_t>(machine_.levels[i].line));
+  unused(of(i), i, address / static_cast<std::uint64_t>(machine_.levels[i].line));
   if (machine_.levels[i].inclusion == Inclusion::inclusive)
     for (std::size_t above = 0; above < i; ++above)
-      for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += machine_.levels[above].line) {
-        const std::uint64_t part = address + static_cast<std::uint64_t>(byte);
-        Slot* const copy =
-            caches_[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
-        if (copy == nullptr) continue;
-        dirty = dirty || copy->dirty;
-        unused(above, copy->line);
-        *copy = Slot{};
-        at(above).invalidations += 1;
+      for (Core& core : cores_) {
+        if (i < private_ ? &core != &of() : above >= private_ && &core != cores_.data()) continue;
+        for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += machine_.levels[above].line) {
+          const std::uint64_t part = address + static_cast<std::uint64_t>(byte);
+          Slot* const copy =
+              core.caches[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
+          if (copy == nullptr) continue;
+          dirty = dirty || copy->dirty;
+          unused(core, above, copy->line);
+          *copy = Slot{};
+          at(above).invalidations += 1;
+        }
       }
   const bool exclusive_below =
-      i + 1 < caches_.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
+      i + 1 < machine_.levels.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
   if (dirty) at(i).write_backs += 1;
   if (dirty || exclusive_below)
     give(i + 1, address, dirty ? Cause::write_back : Cause::victim, machine_.levels[i].line);

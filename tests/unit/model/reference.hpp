@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace reference {
@@ -34,6 +35,9 @@ public:
   Slot* find(std::uint64_t line);
   void mark_used(std::uint64_t line);
   Slot place(std::uint64_t line, bool dirty); // what left; not full: nothing did
+  /// Page numbers from here on are those of huge pages, which have their own index function.
+  static constexpr std::uint64_t huge = std::uint64_t{1} << 62;
+  std::vector<std::uint64_t> huge_masks;
 
 private:
   void mark_tree(Set& set, std::size_t way, std::size_t low, std::size_t size);
@@ -54,11 +58,12 @@ class Pages {
 public:
   explicit Pages(const recount::model::Placement& placement);
   [[nodiscard]] std::uint64_t physical(std::uint64_t address) const;
+  [[nodiscard]] bool huge(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t base(std::uint64_t assumed, unsigned array) const;
 
 private:
   recount::model::Placement placement_;
-  std::uint64_t run_bytes_ = 4096, key_ = 0;
+  std::uint64_t run_bytes_ = 4096, key_ = 0, arrays_ = 0;
 };
 
 class Simulator {
@@ -66,9 +71,27 @@ public:
   explicit Simulator(const recount::model::MachineDescription& machine);
   void load(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::load); }
   void store(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::store); }
+  /// What follows is done by this core.
+  void select(std::uint64_t core) { current_ = core % cores_.size(); }
   recount::model::Counts counts;
 
 private:
+  struct Page { // what a streamer knows of one
+    long used = 0;
+    std::vector<std::uint64_t> lines; // all accesses, repetitions left out
+    std::uint64_t farthest = 0;
+  };
+  struct Core { // by level; of shared levels, those of core 0 are used
+    std::vector<Cache> caches, tlbs, walks, huge_tlbs;
+    std::vector<std::map<std::uint64_t, Page>> pages;
+    std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched; // prefetched lines
+    std::vector<std::set<std::uint64_t>> stolen;                              // lines
+  };
+  /// Whose level that is.
+  Core& of(std::size_t level) { return cores_[level < private_ ? current_ : 0]; }
+  Core& of() { return cores_[current_]; }
+  void publish(std::uint64_t address, bool stores);
+  void unused(Core& core, std::size_t level, std::uint64_t line);
   void access(std::uint64_t address, unsigned bytes, Cause cause);
   void translate(std::uint64_t address, Cause cause);
   bool ask(std::size_t at, std::uint64_t address, Cause cause, bool write);
@@ -78,14 +101,9 @@ private:
   void prefetch(std::size_t at, std::uint64_t line, Cause cause, bool missed);
   void fetch(std::size_t at, std::uint64_t line, recount::model::Prefetch kind);
   std::vector<std::uint64_t> stream(std::size_t at, const recount::model::Prefetcher& by, std::uint64_t line);
-  recount::model::PrefetchCounts& of(std::size_t level, recount::model::Prefetch kind) {
+  recount::model::PrefetchCounts& done(std::size_t level, recount::model::Prefetch kind) {
     return counts.prefetch[level][static_cast<std::size_t>(kind)];
   }
-  struct Page { // what a streamer knows of one
-    long used = 0;
-    std::vector<std::uint64_t> lines; // all accesses, repetitions left out
-    std::uint64_t farthest = 0;
-  };
   recount::model::LevelCounts& at(std::size_t level) { return counts.levels[level]; }
 
   [[nodiscard]] std::uint64_t physical(std::uint64_t address) const {
@@ -93,9 +111,8 @@ private:
   }
 
   recount::model::MachineDescription machine_;
-  std::vector<Cache> caches_, tlbs_, walks_;
-  std::vector<std::map<std::uint64_t, Page>> pages_;                         // by level
-  std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched_; // prefetched lines, by level
+  std::vector<Core> cores_;
+  std::size_t current_ = 0, private_ = 0; // private_: levels
   long now_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // Hierarchies of a few lines, traced by hand. "l16" loads and "s16" stores the byte at address 16; "l14/4"
-// four bytes.
+// four bytes. "c1": core 1 continues.
 #include "model/hierarchy.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -21,7 +21,8 @@ struct Expected {
   std::int64_t evictions = 0, write_backs = 0, invalidations = 0;
   std::int64_t arrived = 0, arrived_missing = 0; ///< write-backs and victims from above
   std::int64_t walks = 0, walk_misses = 0;
-  std::int64_t prefetched = 0, prefetch_misses = 0; ///< requests of prefetchers above
+  std::int64_t prefetched = 0, prefetch_misses = 0;      ///< requests of prefetchers above
+  std::int64_t lost = 0, lost_missed = 0, published = 0; ///< coherence: invalidations, misses, write-backs
 };
 
 struct Row {
@@ -77,6 +78,16 @@ MachineDescription of(std::vector<LevelDescription> levels) {
 }
 LevelDescription hashed(LevelDescription l, std::vector<std::uint64_t> masks) {
   l.index = std::move(masks);
+  return l;
+}
+MachineDescription two_cores(MachineDescription machine, std::size_t private_levels) {
+  machine.cores = 2;
+  for (std::size_t i = private_levels; i < machine.levels.size(); ++i)
+    machine.levels[i].shared = true;
+  return machine;
+}
+LevelDescription longer(LevelDescription l, std::int64_t line) {
+  l.line = line;
   return l;
 }
 MachineDescription hashed_tlb(MachineDescription machine, std::int64_t page,
@@ -208,6 +219,22 @@ const std::vector<Row> rows = {
   {"a prefetcher sees those of the level above", of({next_line(level(64, 4)), streamer(level(256, 16), 4, 2)}), "l0 l16 l32",
    {{.loads = 3, .load_misses = 2}, {.loads = 2, .load_misses = 1, .prefetched = 2, .prefetch_misses = 1},
     {.loads = 1, .prefetched = 6}}},
+  // The load of core 1 finds what core 0 has stored in L2; its store takes the line from core 0, which reads it again.
+  {"a line of two cores", two_cores(of({level(64, 4), with(level(256, 16), Inclusion::inclusive)}), 1), "s0 c1 l0 s0 c0 l0",
+   {{.loads = 2, .load_misses = 2, .stores = 2, .store_misses = 1, .lost = 1, .lost_missed = 1, .published = 2},
+    {.loads = 2, .stores = 1, .store_misses = 1, .arrived = 2}, {.stores = 1}}},
+  // l32 evicts 0 from L2 and so from core 0, l0 evicts 16 and so from core 1.
+  {"an inclusive level of two cores", two_cores(of({level(64, 4), with(level(32, 2), Inclusion::inclusive)}), 1), "l0 c1 l16 l32 c0 l0",
+   {{.loads = 4, .load_misses = 4, .invalidations = 2}, {.loads = 4, .load_misses = 4, .evictions = 2}, {.loads = 4}}},
+  // 0 and 16 lie in one line of the last private level: each core takes both its levels' lines from the other.
+  {"false sharing", two_cores(of({level(64, 4), longer(level(64, 2), 32)}), 2), "s0 c1 s16 c0 l0 c1 l16",
+   {{.loads = 2, .load_misses = 1, .stores = 2, .store_misses = 2, .lost = 1, .lost_missed = 1, .published = 2},
+    {.loads = 1, .load_misses = 1, .stores = 2, .store_misses = 2, .lost = 1, .lost_missed = 1},
+    {.loads = 1, .stores = 2, .arrived = 2}}},
+  // Each core walks for the page itself; the entry is in L2 then.
+  {"TLBs of two cores", two_cores(with_tlb(of({level(64, 4), level(256, 16)}), 4096, 2), 1), "l0 c1 l0 c0 l0",
+   {{.loads = 3, .load_misses = 2, .walks = 2, .walk_misses = 2},
+    {.loads = 2, .load_misses = 1, .walks = 2, .walk_misses = 1}, {.loads = 1, .walks = 1}}},
 };
 // clang-format on
 
@@ -218,6 +245,10 @@ void replay(Hierarchy& caches, const std::string& trace) {
     const auto bytes =
         slash == std::string::npos ? 1u : static_cast<unsigned>(std::stoul(word.substr(slash + 1)));
     const std::uint64_t address = std::stoull(word.substr(1));
+    if (word[0] == 'c') {
+      caches.select(address);
+      continue;
+    }
     word[0] == 's' ? caches.store(address, bytes) : caches.load(address, bytes);
   }
 }
@@ -237,6 +268,9 @@ void check(const LevelCounts& counts, const Expected& e) {
   BOOST_TEST(counts.accessed(Cause::prefetch) == e.prefetched);
   BOOST_TEST(counts.missed(Cause::prefetch) == e.prefetch_misses);
   BOOST_TEST(counts.accessed(Cause::refill) == 0);
+  BOOST_TEST(counts.coherence_invalidations == e.lost);
+  BOOST_TEST(counts.coherence_misses == e.lost_missed);
+  BOOST_TEST(counts.coherence_write_backs == e.published);
 }
 
 } // namespace

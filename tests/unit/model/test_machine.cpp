@@ -124,6 +124,24 @@ const std::vector<Wrong> wrongs = {
     {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
         "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"entries": 4, "ways": 3}]}}})",
      {"tlb.huge.levels[0].ways: 4 entries"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true}, {"shared": true}]}}})",
+     {"tlb.huge.levels[1].shared: there is no such level"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true, "entries": 4}]}}})",
+     {"tlb.huge.levels[0].entries: unknown field"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
+        "levels": [{"entries": 4, "ways": 1, "index": ["0x2", "0x1"]}], "huge": {"levels": [{"shared": true}]}}})",
+     {"tlb.huge.levels[0].index: of a shared level"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": true)"), {"levels[0].shared", "one core"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": 1)"),
+     {"levels[0].shared: must be true or false"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2},
+        {"name": "L2", "size": 128, "line": 64, "ways": 2, "shared": true},
+        {"name": "L3", "size": 128, "line": 64, "ways": 2}]})",
+     {"levels[2].shared: must be true below L2"}},
+    {R"({"name": "m", "cores": 257, "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}]})",
+     {"cores: must be from 1 to 256"}},
 };
 
 bool is_bad_input(const recount::Error& e) {
@@ -356,6 +374,7 @@ MachineDescription alone(const OneSet& set) {
     const LevelDescription level = m.levels.at(set.part == "L1d" ? 0 : number);
     m.levels = {level};
     m.levels.front().inclusion = Inclusion::non_inclusive;
+    m.levels.front().shared = false;
     return m;
   }
   m.levels.resize(1);
@@ -514,6 +533,13 @@ BOOST_AUTO_TEST_CASE(the_host_has_the_tlbs_that_are_stated) {
   BOOST_TEST(stated.source.find("TLBs as CPUID states them") != std::string::npos);
   const MachineDescription none = host_machine(here, {});
   BOOST_TEST((!none.tlb && none.source.find("CPUID states none") != std::string::npos));
+  BOOST_TEST(none.cores == 1);
+  here.cpus = 16;
+  here.threads_per_core = 2;
+  here.caches.push_back({.level = 2, .size = 1 << 20, .line = 64, .ways = 16, .shared_by = 2});
+  BOOST_TEST((host_machine(here, {}).cores == 8 && !host_machine(here, {}).levels[1].shared));
+  here.caches.push_back({.level = 3, .size = 1 << 24, .line = 64, .ways = 16, .shared_by = 8});
+  BOOST_TEST((host_machine(here, {}).cores == 4 && host_machine(here, {}).levels[2].shared));
   const MachineDescription only_huge = host_machine(here, {tlbs[2]});
   BOOST_TEST(!only_huge.tlb.has_value());
   here.hypervisor = "KVM";
@@ -534,6 +560,14 @@ BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_co
         m.source.find("Manual") != std::string::npos || m.source.find("Guide") != std::string::npos;
     BOOST_TEST(cited, name << " cites no manual");
   }
+}
+
+BOOST_AUTO_TEST_CASE(cores_are_chosen_by_name) {
+  BOOST_TEST(machine("i7-9700-l3").cores == 8);
+  BOOST_TEST(machine("i7-9700-l3~cores=3").cores == 3);
+  for (const char* wrong : {"i7-9700~cores=0", "i7-9700~cores=257", "i7-9700~cores=", "i7-9700~cores=two"})
+    BOOST_CHECK_EXCEPTION(machine(wrong), recount::Error, is_bad_input);
+  BOOST_CHECK_EXCEPTION(machine("i7-9700~l1=4K:8K/1~cores=2"), recount::Error, is_bad_input);
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_machine_is_told_the_nearest) {

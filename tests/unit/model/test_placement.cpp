@@ -33,7 +33,7 @@ Placement of(const char* text, std::uint64_t draw) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(runs_of_pages_are_permuted) {
-  for (const char* text : {"random", "1", "8", "huge", "any"})
+  for (const char* text : {"random", "1", "8", "huge", "any", "mixed"})
     for (std::uint64_t draw = 0; draw < 5; ++draw) {
       const Placement placement = of(text, draw);
       const PhysicalPages physical(placement);
@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(runs_of_pages_are_permuted) {
       std::size_t adjacent = 0;
       constexpr std::uint64_t pages = 3000, base = std::uint64_t{1} << 46;
       for (std::uint64_t page = 0; page < pages; ++page) {
-        const std::uint64_t address = base + page * 4096;
+        const std::uint64_t array = placement.mixed ? page % 4 << 41 : 0,
+                            address = base + page * 4096 + array;
         const std::uint64_t at = physical(address);
         BOOST_REQUIRE(at == expected.physical(address));
         BOOST_REQUIRE(physical(address + 4095) == at + 4095);
@@ -58,6 +59,9 @@ BOOST_AUTO_TEST_CASE(words_for_placements) {
   BOOST_TEST(of("contiguous", 1).contiguous);
   BOOST_TEST(!of("any", 1).run.has_value());
   BOOST_TEST(of("512", 1).run.value() == 9u);
+  BOOST_TEST((of("mixed", 1).mixed && !of("mixed", 1).run.has_value()));
+  BOOST_TEST(machine("i7-9700~pages=mixed").placement->huge_page == 2 << 20);
+  BOOST_TEST(!with_huge_pages(machine("i7-9700~pages=mixed")).placement->mixed);
   for (const char* wrong : {"", "0", "3", "1024", "4K", "4 ", "Random"})
     BOOST_TEST(!parse_placement(wrong).has_value(), wrong);
   BOOST_CHECK_THROW((void)machine("i7-9700~pages=3"), recount::Error);
@@ -117,19 +121,48 @@ BOOST_AUTO_TEST_CASE(two_pages_of_one_colour_by_hand) {
   BOOST_TEST(caches.counts().levels[1].missed(Cause::load) == 20);
 }
 
+// Two entries for pages: that of the huge page leaves for the second small one, unless it has an entry of its
+// own.
+BOOST_AUTO_TEST_CASE(small_and_huge_pages_share_entries_or_not) {
+  const std::string start = R"({"name": "m", "levels": [{"name": "L1", "size": "1K", "line": 64, "ways": 4}],
+      "tlb": {"levels": [{"entries": 2, "ways": 2}], "huge": {"levels": [)";
+  const Placement placement = of("mixed", 3);
+  const PhysicalPages pages(placement);
+  std::uint64_t huge = 0, small = 0;
+  for (std::uint64_t array = 0; array < 64; ++array)
+    (pages.huge(array << 41) ? huge : small) = array << 41;
+  BOOST_REQUIRE((huge != 0 && small != 0));
+  const auto misses = [&](const char* level) {
+    MachineDescription machine = parse_machine(start + level + "]}}}", "m.json");
+    machine.placement = placement;
+    Hierarchy caches(machine);
+    for (const std::uint64_t at : {huge, huge + (2 << 20) - 8, small, small + 4096, huge + 4096})
+      caches.load(at, 8);
+    return caches.counts().tlb[0].missed(Cause::load);
+  };
+  BOOST_TEST(misses(R"({"shared": true})") == 4);
+  BOOST_TEST(misses(R"({"entries": 2, "ways": 2})") == 3);
+}
+
 BOOST_AUTO_TEST_CASE(any_hierarchy_counts_as_the_reference_with_drawn_pages) {
-  constexpr std::array words{"random", "2", "any", "contiguous", "huge"};
+  constexpr std::array words{"random", "2", "any", "contiguous", "huge", "mixed", "mixed"};
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(seed);
     MachineDescription machine = random_machine(chance, seed % 2 == 0);
     machine.placement = of(words[seed % words.size()], seed);
+    if (machine.tlb) machine.placement->huge_page = std::max(machine.tlb->huge_page, machine.placement->page);
+    if (machine.tlb) machine.tlb->huge_page = machine.placement->huge_page;
     WideSets::allowed = seed % 3 != 0;
     auto trace = random_trace(chance, 300);
-    for (Access& access : trace)
-      access.address *= 16; // over 32 pages
+    for (Access& access : trace) { // over 32 pages, of up to 8 arrays
+      access.address *= 16;
+      access.address += static_cast<std::uint64_t>(chance.from(0, 7)) << 41;
+    }
     Hierarchy model(machine);
     reference::Simulator simple(machine);
     for (const Access& a : trace) {
+      model.select(a.core);
+      simple.select(a.core);
       a.store ? model.store(a.address, a.bytes) : model.load(a.address, a.bytes);
       a.store ? simple.store(a.address, a.bytes) : simple.load(a.address, a.bytes);
     }

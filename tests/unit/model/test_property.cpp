@@ -11,8 +11,10 @@ namespace {
 
 template <class Simulator>
 void replay(Simulator& simulator, const std::vector<Access>& trace) {
-  for (const Access& a : trace)
+  for (const Access& a : trace) {
+    simulator.select(a.core);
     a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
+  }
 }
 
 void compare(const recount::model::LevelCounts& model, const recount::model::LevelCounts& reference) {
@@ -22,6 +24,9 @@ void compare(const recount::model::LevelCounts& model, const recount::model::Lev
   BOOST_TEST(model.write_backs == reference.write_backs);
   BOOST_TEST(model.invalidations == reference.invalidations);
   BOOST_TEST(model.prefetches == reference.prefetches);
+  BOOST_TEST(model.coherence_invalidations == reference.coherence_invalidations);
+  BOOST_TEST(model.coherence_misses == reference.coherence_misses);
+  BOOST_TEST(model.coherence_write_backs == reference.coherence_write_backs);
 }
 
 bool same(const recount::model::Counts& model, const recount::model::Counts& reference) {

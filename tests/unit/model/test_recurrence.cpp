@@ -9,8 +9,10 @@ BOOST_AUTO_TEST_SUITE(recurrence)
 namespace {
 
 void replay(recount::model::Hierarchy& caches, const std::vector<Access>& trace) {
-  for (const Access& a : trace)
+  for (const Access& a : trace) {
+    caches.select(a.core);
     a.store ? caches.store(a.address, a.bytes) : caches.load(a.address, a.bytes);
+  }
 }
 
 } // namespace
@@ -32,6 +34,27 @@ BOOST_AUTO_TEST_CASE(repeated_passes_count_as_plain_ones) {
       BOOST_TEST(counts);
       BOOST_TEST(states);
       if (!counts || !states) return;
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_restored_state_of_several_cores_has_the_same_future) {
+  for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
+    Chance chance(seed);
+    const recount::model::MachineDescription machine = random_machine(chance, false);
+    const auto before = random_trace(chance, static_cast<std::size_t>(chance.from(0, 100)));
+    const auto trace = random_trace(chance, 200);
+    recount::model::Hierarchy first(machine), other(machine);
+    replay(first, before);
+    replay(other, random_trace(chance, static_cast<std::size_t>(chance.from(0, 100))));
+    other.restore(first.state());
+    BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
+      BOOST_TEST_REQUIRE(other.is(first.state()));
+      for (recount::model::Hierarchy* caches : {&first, &other}) {
+        caches->reset_counters();
+        replay(*caches, trace);
+      }
+      BOOST_TEST_REQUIRE((first.counts() == other.counts()));
     }
   }
 }
