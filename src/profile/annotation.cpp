@@ -94,7 +94,7 @@ std::vector<Annotation> annotate(const Places& places, const Naming& naming, con
       continue;
     auto& line = files[at.frames.front().file][at.frames.front().line];
     if (const std::uint32_t object = places.places()[i].object; object > 0)
-      line.objects[object] += tally[0].samples;
+      line.objects[object] += tally[0].weight;
     auto& sum = line.tallies;
     sum.resize(tally.size());
     for (std::size_t e = 0; e < tally.size(); ++e) {

@@ -2,6 +2,8 @@
 
 #include "trace/protocol.h"
 
+#include <cmath>
+
 namespace recount::profile {
 
 void Attributed::module(const trace::Module& module) {
@@ -32,6 +34,10 @@ std::unique_ptr<Attributed> Attributed::forked(std::uint32_t pid) const {
   child->slots_.clear();
   child->slot_numbers_.clear();
   child->unplaced_.clear();
+  child->caches_.reset_counters();
+  child->sampler_ = trace::WindowSampler(run_->every, child->caches_);
+  child->first_level_ = 0;
+  child->begin_part();
   Fork fork;
   fork.pid = fork.tid = pid;
   fork.parent_pid = fork.parent_tid = pid_;
@@ -40,14 +46,25 @@ std::unique_ptr<Attributed> Attributed::forked(std::uint32_t pid) const {
 }
 
 void Attributed::end() {
-  const std::size_t events = last_.size();
+  const std::size_t events = last_.size(), row = events * parts();
   run_->section_seen = run_->section_seen || gate_.seen();
+  if (run_->totals && !run_->totals->add(caches_, sampler_)) return;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] <= 0) continue;
-    const Slot of = data_ ? slots_[i / events] : Slot{static_cast<std::uint32_t>(i / events), 0};
+    const Slot of = data_ ? slots_[i / row] : Slot{static_cast<std::uint32_t>(i / row), 0};
+    const double each = sampler_.active() ? sampler_.weight(i % row / events) : 1;
     run_->made.places.count(pid_, run_->blocks.instruction(of.instruction).address, i % events,
-                            static_cast<std::uint64_t>(counts_[i]), of.object);
+                            static_cast<std::uint64_t>(counts_[i]),
+                            static_cast<std::uint64_t>(std::llround(each * static_cast<double>(counts_[i]))),
+                            of.object);
   }
+}
+
+void Attributed::begin_part() {
+  part_ = sampler_.part();
+  misses_ = caches_.first_misses();
+  for (std::size_t e = 0; e < last_.size(); ++e)
+    last_[e] = value(e);
 }
 
 std::int64_t Attributed::value(std::size_t event) const {
@@ -63,11 +80,11 @@ std::size_t Attributed::slot_of(std::uint32_t instruction, std::uint32_t object)
   return at->second;
 }
 
-std::int64_t* Attributed::counts_of(std::size_t number) {
-  const std::size_t events = last_.size();
-  if ((number + 1) * events > counts_.size())
-    counts_.resize((data_ ? slots_.size() : run_->blocks.instruction_count()) * events);
-  return counts_.data() + number * events;
+std::int64_t* Attributed::counts_of(std::size_t number, std::size_t part) {
+  const std::size_t events = last_.size(), row = events * parts();
+  if ((number + 1) * row > counts_.size())
+    counts_.resize((data_ ? slots_.size() : run_->blocks.instruction_count()) * row);
+  return counts_.data() + number * row + part * events;
 }
 
 void Attributed::attribute(std::uint32_t number, std::uint64_t address) {
@@ -77,9 +94,9 @@ void Attributed::attribute(std::uint32_t number, std::uint64_t address) {
   const std::uint32_t object = data_ ? data_->access(address) + 1 : 0;
   misses_ = caches_.first_misses();
   if (data_ && kinds_) pad(address);
-  std::int64_t* const counts = counts_of(data_ ? slot_of(instruction, object) : instruction);
+  std::int64_t* const counts = counts_of(data_ ? slot_of(instruction, object) : instruction, *part_);
   const bool unplaced = object == unknown && unplaced_.size() < most_unplaced;
-  if (unplaced) unplaced_.push_back({address, instruction, last_});
+  if (unplaced) unplaced_.push_back({address, instruction, *part_, last_});
   for (std::size_t e = 0; e < last_.size(); ++e) {
     const std::int64_t now = value(e);
     counts[e] += now - last_[e];
@@ -104,8 +121,8 @@ void Attributed::place_in(const std::optional<trace::MemoryMap::Region>& block) 
     const std::size_t from = slot_of(miss.instruction, 1);
     const std::size_t to = slot_of(miss.instruction, data_->access(miss.address) + 1);
     for (std::size_t e = 0; e < last_.size(); ++e) {
-      counts_of(from)[e] -= miss.counts[e];
-      counts_of(to)[e] += miss.counts[e];
+      counts_of(from, miss.part)[e] -= miss.counts[e];
+      counts_of(to, miss.part)[e] += miss.counts[e];
     }
   }
   unplaced_.clear();

@@ -29,7 +29,7 @@ namespace {
 struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
   std::string folded, debug_path, output, plot, export_to, section, from, to;
-  long cpu = -1, top = 15, frames = 0;
+  long cpu = -1, top = 15, frames = 0, sample = 0;
   bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
@@ -98,8 +98,10 @@ profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<p
   settings.objects = objects_wanted(o, ways, settings.events);
   settings.from = o.from;
   settings.to = o.to;
+  settings.sample_every = o.sample;
   for (const auto& [option, value] :
-       {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
+       {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to),
+        std::pair("--sample-every ", o.sample > 0 ? std::to_string(o.sample) : "")})
     if (!value.empty() && !are_modelled(settings.events))
       throw bad_input(option + value, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
@@ -227,6 +229,8 @@ command::Command profile_command() {
         .text("--from", o->from, "FUNCTION",
               "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
         .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
+        .number("--sample-every", o->sample, "N",
+                "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
         .flag("--kinds", o->kinds,
               "with one modelled event: also compulsory, capacity and conflict misses, and what would help")
         .list("--function", o->functions, "LIST",

@@ -2,6 +2,7 @@
 
 #include "model/machine.hpp"
 #include "profile/attributed.hpp"
+#include "result/observation.hpp"
 #include "trace/decoder.hpp"
 #include "trace/session.hpp"
 #include "trace/tool.hpp"
@@ -12,11 +13,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 
 namespace recount::profile {
 namespace {
 
 constexpr std::string_view model_prefix = "model:";
+
+/// As values of a sampled simulation are labelled everywhere: model:NAME~sample.
+std::string sampled_name(const std::string& event) {
+  const auto modelled = modelled_event(event);
+  return fmt::format("{}{}~sample:{}", model_prefix, modelled->machine, modelled->metric);
+}
 
 using Process = trace::Decoder<Attributed>;
 
@@ -24,7 +32,7 @@ Recording empty_recording(const RecordSettings& settings) {
   std::vector<SampledEvent> events;
   for (const EventRequest& asked : settings.events) {
     SampledEvent& made = events.emplace_back();
-    made.event.name = asked.name;
+    made.event.name = settings.sample_every > 0 ? sampled_name(asked.name) : asked.name;
     made.event.attr.type = PERF_TYPE_MAX; // of no PMU
     made.period = 1;
   }
@@ -38,7 +46,7 @@ AttributedRun run_of(const RecordSettings& settings) {
       .machine = model::machine(first.machine), .metrics = {}, .made = empty_recording(settings)};
   if (run.machine.sampled || !run.machine.family.empty())
     throw bad_input("-e " + settings.events.front().name, "~sample and ~l1= are for kernels",
-                    "omit them; a program is simulated completely, on one machine");
+                    "omit them; --sample-every N samples a program");
   for (const EventRequest& asked : settings.events) {
     const std::string metric = modelled_event(asked.name)->metric;
     const auto& kinds = trace::MissKinds::names;
@@ -49,19 +57,35 @@ AttributedRun run_of(const RecordSettings& settings) {
       run.metrics.emplace_back(static_cast<std::size_t>(kind - kinds.begin()));
     run.kinds = run.kinds || kind != kinds.end();
   }
+  if (run.kinds && settings.sample_every > 0)
+    throw bad_input(fmt::format("--sample-every {}", settings.sample_every),
+                    "cannot be combined with kinds of misses: the first miss of a line may lie in no sample",
+                    "omit one of them");
+  run.every = settings.sample_every;
+  if (run.every > 0) run.totals.emplace(run.machine, true);
   return run;
 }
 
 void fill_report(Recording& made, const trace::Session& session) {
   for (std::size_t e = 0; e < made.events.size(); ++e) {
     SampledCount& count = made.report.events.emplace_back();
-    count.samples = count.weight = count.occurrences = made.places.total(e).weight;
+    count.samples = made.places.total(e).samples;
+    count.weight = count.occurrences = made.places.total(e).weight;
     count.lost = 0;
   }
   made.notes.emplace_back(
       "modelled: simulated, not measured; user mode, data accesses; each process has the machine to "
       "itself, and its threads are distributed over the cores");
   if (auto missing = session.incomplete(); !missing.empty()) made.notes.push_back(std::move(missing));
+}
+
+/// The share that is simulated, and the error of each event.
+void fill_sampled(AttributedRun& run) {
+  const trace::Totals::Values values = run.totals->values();
+  for (const auto& metric : run.metrics)
+    run.made.sampled.push_back(result::sampled_flag(
+        run.totals->percent(), values.errors.at(std::get<trace::MissMetric>(metric).name())));
+  if (run.totals->too_few_windows) run.made.not_counted = trace::too_few_windows;
 }
 
 } // namespace
@@ -145,6 +169,7 @@ Recording record_modelled(const RecordSettings& settings) {
   run.made.status = target.status();
   session.finish();
   run.made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  if (run.totals) fill_sampled(run);
   if (run.made.status != 0) run.made.not_counted = trace::unexecuted(run.undecoded);
   if (!run.section.empty() && !run.section_seen)
     run.made.not_counted = "the program never began the section " + run.section;

@@ -1,5 +1,6 @@
 #include "profile/places.hpp"
 
+#include <algorithm>
 #include <linux/perf_event.h>
 
 namespace recount::profile {
@@ -70,18 +71,19 @@ void Places::add_sample(const Sample& s) {
   if (with_chains_) add_chain(s, innermost);
 }
 
-void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences,
-                   std::uint32_t object) {
+void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t samples,
+                   std::uint64_t weight, std::uint32_t object) {
   const std::uint32_t at = place(pid, Mode::user, address, object);
   const std::uint32_t chain = with_chains_ ? child(0, at) : 0;
   const auto add = [&](Tally& tally) {
-    tally.samples += occurrences;
-    tally.weight += occurrences;
+    tally.samples += samples;
+    tally.weight += weight;
   };
   add(tallies_[at * events() + event]);
   add(totals_[event]);
   if (chain != 0) add(chain_tallies_[chain * events() + event]);
-  squares_[event] += static_cast<double>(occurrences);
+  const auto each = static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(samples, 1));
+  squares_[event] += each * static_cast<double>(weight);
 }
 
 std::uint32_t Places::child(std::uint32_t caller, std::uint32_t place) {

@@ -45,10 +45,10 @@ public:
   /// Any record of a Sampling; mappings are followed.
   void add(const Record& record);
 
-  /// So many occurrences of an event, each one sample, at an instruction in user mode; no call chain is
-  /// known. `object`: see Place.
-  void count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t occurrences,
-             std::uint32_t object = 0);
+  /// So many samples of an event, which represent `weight` occurrences, at an instruction in user mode; no
+  /// call chain is known. `object`: see Place.
+  void count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t samples,
+             std::uint64_t weight, std::uint32_t object = 0);
   /// The place of an instruction in user mode, which need not have any occurrence.
   [[nodiscard]] std::uint32_t place_of(std::uint32_t pid, std::uint64_t address) {
     return place(pid, Mode::user, address);

@@ -24,6 +24,7 @@ struct RecordSettings {
   std::string section = {};       ///< a model simulates only this one; empty: everything
   std::string from = {}, to = {}; ///< and only between these functions, see trace::FunctionRange
   bool objects = false;           ///< of a model: by data object
+  std::int64_t sample_every = 0;  ///< a model simulates one of so many windows of accesses; 0: all
   std::string debug_path = {};    ///< for these objects
 };
 
@@ -38,6 +39,7 @@ struct Recording {
   double seconds = 0;             ///< wall time of the recording
   int status = 0;                 ///< of the command, as a shell reports it
   DataObjects objects = {};
+  std::vector<std::string> sampled = {}; ///< of a sampled simulation: share and error of each event
 };
 
 /// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,

@@ -45,6 +45,7 @@ result::Observation whole(const Profile& p, std::size_t event, const std::string
   o.seconds = p.recording.seconds;
   const auto& count = p.recording.report.events[event];
   o.flags.push_back(fmt::format("{} samples", count.samples));
+  if (!p.recording.sampled.empty()) o.flags.push_back(p.recording.sampled[event]);
   if (count.lost.value_or(0) > 0) o.flags.push_back(fmt::format("{} lost", *count.lost));
   if (count.throttled > 0) o.flags.push_back(fmt::format("throttled {} times", count.throttled));
   return o;

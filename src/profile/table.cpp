@@ -110,7 +110,8 @@ std::string event_line(const Profile& p, std::size_t e) {
                          4) +
            "\n";
   if (modelled_event(event.event.name))
-    return fmt::format("  {}: {} occurrences, modelled", event.event.name, count.occurrences);
+    return fmt::format("  {}: {} occurrences, modelled{}", event.event.name, count.occurrences,
+                       p.recording.sampled.empty() ? "" : ", " + p.recording.sampled[e]);
   std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
   if (event.frequency != 0)
     text += fmt::format(" (about {} per second)", event.frequency);
@@ -213,7 +214,8 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
       const Tally& tally = rows[i].tallies[e];
       line.push_back(
           share_text(profile::share_of(tally, p.recording.places, e, every_occurrence(p, e)), tally.samples));
-      line.push_back(std::to_string(tally.samples));
+      const bool modelled = modelled_event(p.recording.events[e].event.name).has_value();
+      line.push_back(std::to_string(modelled ? tally.weight : tally.samples));
     }
     for (auto& cell : cells(rows[i], by))
       line.push_back(std::move(cell));

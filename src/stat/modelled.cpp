@@ -85,16 +85,13 @@ public:
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();
-    if (totals.sampling)
-      percent_ = 100 * static_cast<double>(totals.sampling->counted) /
-                 static_cast<double>(std::max<std::int64_t>(totals.sampling->accesses, 1));
+    percent_ = totals.percent();
     if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
     if (sections && !totals.section_seen)
       missing_ = "the program never began the section " + request_.section;
     if (auto never = trace::never_entered(simulation.functions()); !never.empty())
       missing_ = std::move(never);
-    if (totals.too_few_windows)
-      unsampled_ = "a process has too few windows for an estimate: use a smaller --sample-every, or none";
+    if (totals.too_few_windows) unsampled_ = trace::too_few_windows;
     flag_ = session.incomplete();
     return exit;
   }
@@ -119,7 +116,7 @@ private:
   const ModelledRows& of_;
   const Request& request_;
   const process::HeldSignals& signals_;
-  trace::Simulation::Values values_;
+  trace::Totals::Values values_;
   double percent_ = 100;
   std::string missing_, unsampled_, flag_;
 };

@@ -1,31 +1,14 @@
 #include "trace/simulation.hpp"
 
-#include "model/metrics.hpp"
+#include "model/hierarchy_wide.hpp"
+#include "trace/plain_words.hpp"
 
 #include <algorithm>
 
 namespace recount::trace {
 
-Totals::Totals(const model::MachineDescription& machine, bool sampled) : caches(machine) {
-  if (!sampled) return;
-  sampling.emplace();
-  sampling->estimates.assign(model::Sampling::samples, caches.counts());
-  sampling->unsettled.assign(caches.vacancies().size(), 0);
-}
-
-Simulation::Values Simulation::values() const {
-  model::Hierarchy sum(totals_.caches);
-  if (totals_.sampling) {
-    const model::Counts none = model::Hierarchy(machine_).counts();
-    model::Counts mean = none;
-    for (const model::Counts& estimate : totals_.sampling->estimates)
-      model::add_scaled(mean, estimate, none, 1.0);
-    model::Counts all = none;
-    model::add_scaled(all, mean, none, 1 / double{model::Sampling::samples});
-    sum.add(all, none, 1);
-    sum.sampling = totals_.sampling;
-  }
-  Values made{model::metrics(sum), model::sampling_errors(sum)};
+Totals::Values Simulation::values() const {
+  Totals::Values made = totals_.values();
   for (const auto& [name, value] :
        {std::pair("PAPI_LD_INS", totals_.loads), std::pair("PAPI_SR_INS", totals_.stores),
         std::pair("PAPI_LST_INS", totals_.loads + totals_.stores),
@@ -94,10 +77,7 @@ std::unique_ptr<Simulated> Simulated::forked(std::uint32_t) const {
 }
 
 void Simulated::end() {
-  if (!totals_->sampling)
-    totals_->caches.add(caches_.counts(), model::Hierarchy(caches_.machine()).counts(), 1);
-  else if (!sampler_.finish(caches_, *totals_->sampling))
-    totals_->too_few_windows = true;
+  totals_->add(caches_, sampler_);
   totals_->loads += loads_;
   totals_->stores += stores_;
   totals_->instructions += instructions_;

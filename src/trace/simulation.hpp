@@ -1,32 +1,18 @@
 // The accesses of traced programs in a described machine.
 #pragma once
 
-#include "model/hierarchy_wide.hpp"
+#include "model/hierarchy.hpp"
 #include "trace/decoder.hpp"
-#include "trace/plain_words.hpp"
 #include "trace/section_gate.hpp"
+#include "trace/totals.hpp"
 #include "trace/window_sampler.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace recount::trace {
-
-/// What all processes of a run add up to.
-struct Totals {
-  Totals(const model::MachineDescription& machine, bool sampled);
-  model::Hierarchy caches;                              ///< nothing is simulated in it: the sum of counts
-  std::int64_t instructions = 0, loads = 0, stores = 0; ///< also those that are not simulated
-  std::optional<model::Sampling> sampling;              ///< where not everything is
-  bool too_few_windows = false;                         ///< in some process
-  int processes = 0, threads = 0;
-  bool section_seen = false;
-  std::optional<Undecoded> undecoded; ///< the last instruction that Valgrind could not execute
-};
 
 /// One process: it has the machine for itself, cold when its program begins.
 class Simulated {
@@ -92,12 +78,8 @@ public:
         gate_of(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
-  /// Metrics of all processes, and the errors of those that are sampled. After the Session has finished.
-  struct Values {
-    std::map<std::string, std::int64_t> values;
-    std::map<std::string, double> errors;
-  };
-  [[nodiscard]] Values values() const;
+  /// Metrics of all processes. After the Session has finished.
+  [[nodiscard]] Totals::Values values() const;
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const FunctionRange& functions() const { return functions_; }
 

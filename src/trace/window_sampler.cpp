@@ -72,7 +72,7 @@ void WindowSampler::advance(model::Hierarchy& caches) {
   }
 }
 
-bool WindowSampler::finish(const model::Hierarchy& caches, model::Sampling& sampling) {
+bool WindowSampler::finish(const model::Hierarchy& caches, model::Sampling& sampling) const {
   const std::int64_t made = taken_ - left_;
   const bool all = phase_ == Phase::complete;
   const std::int64_t first = all ? made : complete, rest = made - first;
@@ -90,6 +90,13 @@ bool WindowSampler::finish(const model::Hierarchy& caches, model::Sampling& samp
   for (std::size_t i = 0; i < filled_.size(); ++i)
     sampling.unsettled[i] += filled_[i] * static_cast<double>(rest) / static_cast<double>(windows * window);
   return true;
+}
+
+double WindowSampler::weight(std::size_t part) const {
+  if (part == 0) return 1;
+  const auto rest = static_cast<double>(taken_ - left_ - complete),
+             counted = static_cast<double>(windows_[part - 1] * window);
+  return counted > 0 ? rest / counted / double{model::Sampling::samples} : 0;
 }
 
 } // namespace recount::trace

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace recount::trace {
 
@@ -28,8 +29,17 @@ public:
     --left_;
     return phase_ != Phase::skip;
   }
+  /// What the accesses of the phase count for: 0, themselves alone; 1 to model::Sampling::samples, this
+  /// estimate; nothing, while the caches warm up.
+  static constexpr std::size_t parts = 1 + model::Sampling::samples;
+  [[nodiscard]] std::optional<std::size_t> part() const {
+    if (phase_ == Phase::complete) return 0;
+    return phase_ == Phase::count ? std::optional(1 + next_) : std::nullopt;
+  }
+  /// After finish(), which succeeded: how many occurrences one of a part represents.
+  [[nodiscard]] double weight(std::size_t part) const;
   /// Adds the estimates of this process, whose caches count no more. False: too few windows for one.
-  [[nodiscard]] bool finish(const model::Hierarchy& caches, model::Sampling& sampling);
+  [[nodiscard]] bool finish(const model::Hierarchy& caches, model::Sampling& sampling) const;
 
 private:
   enum class Phase { complete, skip, warm_up, count };

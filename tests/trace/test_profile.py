@@ -199,6 +199,46 @@ class Profiled(unittest.TestCase):
         told, done = self.profile('./functions', options=['--by', 'function', '--from', 'never'])
         self.assertIn('never entered the function never', json.dumps(told))
 
+    def test_sampled(self):
+        def of_main(told):
+            return next(row for row in told['by_symbol'] if row['function'] == 'main')['events']
+        exact, _ = self.profile('./product', '300', options=['--by', 'symbol'])
+        sampled, done = self.profile('./product', '300', options=['--by', 'symbol,object', '--sample-every', '8'])
+        event, = sampled['events']
+        self.assertEqual((event['name'], event['every_occurrence']), (f'model:{MACHINE}~sample:PAPI_L1_DCM', False))
+        percent, error = map(float, re.fullmatch(r'sampled ([\d.]+) % of the accesses, error (\d+)', event['flags'][0]).groups())
+        self.assertTrue(10 < percent < 40 and error < 0.02 * event['counted'], event)
+        self.assertTrue(event['samples'] < 0.5 * event['counted'], event)
+        whole = exact['events'][0]['counted']
+        self.assertLessEqual(abs(event['counted'] - whole), error, (event, whole))
+        self.assertNotEqual(event['counted'], whole)
+        counts = [of_main(told)[told['events'][0]['name']]['weight'] for told in (exact, sampled)]
+        self.assertLessEqual(abs(counts[0] - counts[1]), error, counts)
+        self.assertIn('heap block from main', sampled['by_object'][0]['object']['name'])
+        text = self.run_profile('./product', '300', options=['--sample-every', '8', '--by', 'symbol', '-o', 'sampled.jsonl']).stderr
+        self.assertRegex(text, r'~sample:PAPI_L1_DCM: \d+ occurrences, modelled, sampled [\d.]+ % of the accesses, error \d+')
+        shown = int(re.search(r'(\d+) +main', text)[1])
+        self.assertLessEqual(abs(shown - counts[0]), error, text)
+        row = next(row for row in map(json.loads, (self.folder / 'sampled.jsonl').read_text().splitlines()) if row.get('metric'))
+        self.assertEqual((row['witness'], row['metric']), (f'model:{MACHINE}~sample', 'PAPI_L1_DCM'))
+        self.assertRegex(' '.join(row['flags']), 'sampled .* error')
+
+    def test_sampled_like_stat(self):  # the same windows
+        options = ['--sample-every', '8']
+        told = self.profile('./product', '300', options=options)[0]['events'][0]['counted']
+        out = subprocess.run([RECOUNT, 'stat', '--json', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', *options, '--', './product', '300'],
+                             cwd=self.folder, capture_output=True, text=True, timeout=240).stdout
+        self.assertAlmostEqual(json.loads(out[out.index('{'):])['metrics'][0]['mean'] / told, 1, delta=1e-4)
+
+    def test_sampled_refused(self):
+        few, _ = self.profile('./product', '200', options=['--sample-every', '1000'])
+        self.assertEqual((few['events'][0]['counted'], 'too few windows' in few['events'][0]['reason']), (None, True))
+        complete, _ = self.profile('./section', options=['--sample-every', '100'])
+        self.assertIn('error 0', complete['events'][0]['flags'][0])
+        self.assertIn('kinds of misses', self.run_profile('./section', options=['--sample-every', '8', '--kinds']).stderr)
+        done = subprocess.run([RECOUNT, 'profile', '--sample-every', '8', '--', './section'], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn('add -e model:PAPI_L1_DCM', done.stderr)
+
     def test_refused(self):
         for events, why in (('PAPI_LD_INS', 'changes with accesses that hit'), ('PAPI_L7_DCM', 'has no such metric')):
             done = self.run_profile('true', events=events)
