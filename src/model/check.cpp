@@ -80,13 +80,21 @@ void check_shape(const Checker& c, const LevelDescription& level) {
            "prefetch", "streams must be from 1 to 4096, trigger 2 to 64, distance 1 to 1024, degree 1 to 64");
   }
   check_policy(c, level);
+  if (level.sector == 0) return;
+  c.need(power_of_two(level.sector) && level.sector < level.line && level.line / level.sector <= 64, "sector",
+         "must be a power of two, at least a 64th of the line, but is " + std::to_string(level.sector));
+  c.need(level.prefetch.empty(), "prefetch", "a level with sectors has no prefetcher");
 }
 
 void check_neighbours(const Checker& c, const LevelDescription& above, const LevelDescription& level) {
   c.need(level.line >= above.line, "line",
          "is shorter than that of " + above.name + ", " + std::to_string(above.line));
   c.need(level.shared || !above.shared, "shared", "must be true below " + above.name + ", which is shared");
+  c.need(level.sector == 0 || level.sector >= above.line, "sector",
+         "is shorter than a line of " + above.name + ", " + std::to_string(above.line));
   if (level.inclusion != Inclusion::exclusive) return;
+  c.need(level.sector == 0 && above.sector == 0, "inclusion",
+         "an exclusive level, and the level above it, have no sectors");
   c.need(level.line == above.line, "line",
          "an exclusive level has the line of the level above, " + above.name);
   c.need(above.write == Write::back, "inclusion",
@@ -147,6 +155,7 @@ void check(const MachineDescription& machine, const std::string& file) {
     if (i > 0) continue;
     c.need(machine.levels[0].inclusion == Inclusion::non_inclusive, "inclusion",
            "the first level has none above it");
+    c.need(machine.levels[0].sector == 0, "sector", "the first level has none");
     c.need(!machine.levels[0].shared, "shared", "the first level belongs to one core");
   }
   if (machine.cores < 1 || machine.cores > most_cores)

@@ -14,6 +14,9 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
                          static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
                          level.policy, seed++, level.qlru);
   mixed_ = machine_.tlb && machine_.placement && machine_.placement->mixed;
+  for (std::size_t at = 0; at < levels_.size(); ++at)
+    if (const auto bytes = static_cast<std::uint64_t>(machine_.levels[at].sector); bytes > 0)
+      levels_[at].sectors = Sectors(levels_[at].shift(), static_cast<unsigned>(std::countr_zero(bytes)));
   if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
   shift_ = levels_.front().shift();
   first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
@@ -39,7 +42,7 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
 void Hierarchy::begin(bool coherent) {
   const auto simple = [](const LevelDescription& level) {
     return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
-           level.prefetch.empty();
+           level.prefetch.empty() && level.sector == 0;
   };
   simple_ = !coherent && !distances_ && simple(machine_.levels.front());
   direct_ = simple_ && !physical_;
@@ -85,56 +88,13 @@ RECOUNT_BY_EIGHT void Hierarchy::look_wide(std::uint64_t line, std::uint64_t add
 template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_t address);
 template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
 
-// Small and huge pages. The page before is the only one known to be the most recent in its set.
-void Hierarchy::translate_mixed(std::uint64_t address, Cause cause) {
-  const std::uint64_t page = address >> tlb_->page_shift();
-  if (page == newest_pages_[0]) return;
-  newest_pages_[0] = page;
-  if (!physical_->huge(address)) {
-    if (!tlb_->translate(page, cause)) walk(page);
-    return;
-  }
-  const unsigned small_in_huge = tlb_->huge_shift() - tlb_->page_shift();
-  if (!tlb_->translate_huge(page >> small_in_huge, cause))
-    walk(page >> small_in_huge << small_in_huge, tlb_->fewer_tables());
-}
-
-// `last`: the level of the page table that holds the entry of the page; above 0 for a huge one.
-void Hierarchy::walk(std::uint64_t page, std::size_t last) {
-  constexpr unsigned level_bits = 9; // 512 entries of 8 bytes in a page of the table
-  std::vector<Level>& caches = tlb_->walk;
-  const auto key = [&](std::size_t above) { return page >> (level_bits * above); };
-  std::size_t missed = last;
-  while (missed < caches.size() && !caches[missed].use(key(missed + 1), false))
-    ++missed;
-  for (std::size_t above = missed; above > last; --above) {
-    caches[above - 1].insert(key(above), false);
-    read_entry(page_table + above * table_above + 8 * key(above));
-  }
-  read_entry(page_table + last * table_above + 8 * key(last));
-}
-
-void Hierarchy::read_entry(std::uint64_t entry) {
-  const std::uint64_t address = physical_ ? (*physical_)(entry) : entry, line = address >> shift_;
-  Level::Entry& newest = newest_[line & newest_mask_];
-  if (!simple_) {
-    newest = Level::empty;
-    request(0, address, Cause::walk, false);
-    return;
-  }
-  ++levels_.front().counts.accesses[number(Cause::walk)];
-  if (first_ != Level::Kind::wide && newest >> 1 == line) return;
-  newest = line << 1;
-  if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
-}
-
 // After a miss of a simple first level.
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   ++levels_[0].counts.misses[number(cause)];
   if (wide_) return bring_wide(address, cause, dirty);
   if (simple_below_) return bring_simple<AsKept>(address, cause, dirty);
   const bool came_dirty = request(1, address, cause, false);
-  fill(0, address >> shift_, dirty || came_dirty);
+  fill(0, address, dirty || came_dirty);
 }
 
 // For levels without special policies the fast path of request() and missed().
@@ -176,9 +136,12 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
   Level& level = levels_[at];
   const std::uint64_t line = address >> level.shift();
   ++level.counts.accesses[number(cause)];
-  if (!level.use(line, writes && as.write == Write::back)) {
+  if (!level.use_at(address, writes && as.write == Write::back)) {
     ++level.counts.misses[number(cause)];
-    if ((cause == Cause::load || cause == Cause::store) && lost(at, line)) ++level.counts.coherence_misses;
+    if (cause == Cause::load || cause == Cause::store) {
+      if (lost(at, line)) ++level.counts.coherence_misses;
+      if (level.sectors.any() && level.holds(line)) ++level.counts.sector_misses;
+    }
     return missed(at, address, cause, writes);
   }
   if (writes && as.write == Write::through) request(at + 1, address, cause, true);
@@ -199,7 +162,7 @@ bool Hierarchy::missed(std::size_t at, std::uint64_t address, Cause cause, bool 
   if (exclusive) return request(at + 1, address, cause, false);
   const std::uint64_t line = address >> levels_[at].shift();
   const bool came_dirty = request(at + 1, address, cause, false);
-  fill(at, line, came_dirty || (writes && as.write == Write::back));
+  fill(at, address, came_dirty || (writes && as.write == Write::back));
   if (writes && as.write == Write::through) request(at + 1, address, cause, true);
   if (!prefetchers_[at].none()) prefetch_after(at, line, cause, true);
   return false;
@@ -217,19 +180,24 @@ void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned
   const LevelDescription& as = machine_.levels[at];
   Level& level = levels_[at];
   const bool dirty = cause == Cause::write_back, stays_dirty = dirty && as.write == Write::back;
-  const std::uint64_t line = address >> level.shift();
   ++level.counts.accesses[number(cause)];
-  if (!level.use(line, stays_dirty)) {
+  if (!level.use_at(address, stays_dirty)) {
     ++level.counts.misses[number(cause)];
     if (!as.allocate && as.inclusion != Inclusion::exclusive) return put(at + 1, address, cause, shift);
-    if (shift < level.shift()) request(at + 1, address, Cause::refill, false);
-    fill(at, line, stays_dirty);
+    if (shift < level.unit_shift()) request(at + 1, address, Cause::refill, false);
+    fill(at, address, stays_dirty);
   }
   if (dirty && !stays_dirty) put(at + 1, address, cause, shift);
 }
 
-void Hierarchy::fill(std::size_t at, std::uint64_t line, bool dirty) {
-  const Level::Entry leaves = levels_[at].insert(line, dirty);
+void Hierarchy::fill(std::size_t at, std::uint64_t address, bool dirty) {
+  Level& level = levels_[at];
+  const std::uint64_t line = address >> level.shift();
+  if (level.sectors.any()) {
+    level.sectors.add(address, dirty);
+    if (level.use(line, dirty)) return;
+  }
+  const Level::Entry leaves = level.insert(line, dirty);
   if (coherent() && at < private_) lost_[at].erase(line);
   if (leaves != Level::empty) evict(at, leaves);
 }
@@ -239,28 +207,32 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   const std::uint64_t line = entry >> 1, address = line << level.shift();
   ++level.counts.evictions;
   prefetchers_[at].left(line);
-  bool dirty = (entry & 1) != 0;
-  if (machine_.levels[at].inclusion == Inclusion::inclusive && invalidate_above(at, address)) dirty = true;
-  if (dirty) {
+  std::uint64_t dirty = level.take_dirty(entry); // a bit for each sector
+  if (machine_.levels[at].inclusion == Inclusion::inclusive) dirty |= invalidate_above(at, address);
+  if (dirty != 0) {
     ++level.counts.write_backs;
-    put(at + 1, address, Cause::write_back, level.shift());
+    const unsigned unit = level.unit_shift();
+    for (; dirty != 0; dirty &= dirty - 1)
+      put(at + 1, address + (static_cast<std::uint64_t>(std::countr_zero(dirty)) << unit), Cause::write_back,
+          unit);
   } else if (at + 1 < levels_.size() && machine_.levels[at + 1].inclusion == Inclusion::exclusive) {
     put(at + 1, address, Cause::victim, level.shift());
   }
 }
 
-// True when a copy above was dirty: its data leave with the line.
-bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
-  const unsigned shift = levels_[at].shift();
-  bool dirty = remove_within(at, address, shift);
+// The sectors of the line at the address of which a copy above was dirty: its data leave with the line.
+std::uint64_t Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
+  const unsigned shift = levels_[at].shift(), unit = levels_[at].unit_shift();
+  std::uint64_t dirty = remove_within(at, address, shift, unit);
   if (at >= boundary_)
-    at_others(address, shift, [&] { dirty = remove_within(private_, address, shift) || dirty; });
+    at_others(address, shift, [&] { dirty |= remove_within(private_, address, shift, unit); });
   return dirty;
 }
 
-// Out of so many levels of the current core.
-bool Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift) {
-  bool dirty = false;
+// Out of so many levels of the current core; a bit for each unit of which something was dirty.
+std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift,
+                                       unsigned unit) {
+  std::uint64_t dirty = 0;
   for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
     const std::uint64_t first = address >> level.shift();
@@ -270,7 +242,10 @@ bool Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigne
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
       prefetchers_[above].left(entry >> 1);
-      dirty = dirty || (entry & 1) != 0;
+      for (std::uint64_t own = level.take_dirty(entry); own != 0; own &= own - 1) {
+        const std::uint64_t sector = static_cast<std::uint64_t>(std::countr_zero(own)) << level.unit_shift();
+        dirty |= std::uint64_t{1} << (((entry >> 1 << level.shift()) + sector - address) >> unit);
+      }
     }
   }
   return dirty;
@@ -288,7 +263,7 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, 
     if (level.holds(next)) return;
     ++counts.fetches;
     const bool came_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
-    fill(at, next, came_dirty);
+    fill(at, next << level.shift(), came_dirty);
     prefetchers.brought(kind, next);
   });
 }

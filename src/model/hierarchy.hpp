@@ -192,9 +192,9 @@ private:
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   void put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
-  void fill(std::size_t at, std::uint64_t line, bool dirty);
+  void fill(std::size_t at, std::uint64_t address, bool dirty);
   void evict(std::size_t at, Level::Entry entry);
-  bool invalidate_above(std::size_t at, std::uint64_t address);
+  std::uint64_t invalidate_above(std::size_t at, std::uint64_t address);
   void prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed);
 
   /// What a core has for itself, while it is not the current one. Its counts are those of the current one.
@@ -231,7 +231,7 @@ private:
   void take_from_others(std::uint64_t address);
   void read_from_others(std::uint64_t address);
   void give(std::uint64_t block, bool keep);
-  bool remove_within(std::size_t levels, std::uint64_t address, unsigned shift);
+  std::uint64_t remove_within(std::size_t levels, std::uint64_t address, unsigned shift, unsigned unit);
   void save_cores(State& words) const;
   void restore_cores(std::span<const std::uint64_t> words);
   [[nodiscard]] bool lost(std::size_t at, std::uint64_t line) const {

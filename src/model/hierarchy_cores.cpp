@@ -93,7 +93,7 @@ void Hierarchy::give(std::uint64_t block, bool keep) {
       if (keep) {
         dirty = level.clean(line);
       } else if (const Level::Entry entry = level.remove(line); entry != Level::empty) {
-        dirty = (entry & 1) != 0;
+        dirty = level.take_dirty(entry) != 0;
         ++level.counts.coherence_invalidations;
         prefetchers_[at].left(line);
         lost_[at].insert(line);

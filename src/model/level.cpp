@@ -103,6 +103,7 @@ bool Level::clean(std::uint64_t line) {
   const bool dirty = (entry & 1) != 0;
   entry &= ~Entry{1};
   if (dirty) write(index_(line), set);
+  if (sectors.any()) sectors.clean(line);
   return dirty;
 }
 
@@ -125,6 +126,7 @@ void Level::save(std::vector<std::uint64_t>& words) const {
     read(set, std::span(words).subspan(from + set * ways_, ways_));
   words.insert(words.end(), words_.begin(), words_.end());
   words.push_back(random_);
+  sectors.save(words);
 }
 
 bool Level::same(std::span<const std::uint64_t>& words) const {
@@ -140,7 +142,10 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     read(set, std::span(here).first(ways_));
     same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
   }
-  return std::ranges::equal(take(words_.size()), words_) && take(1)[0] == random_ && same;
+  if (!std::ranges::equal(take(words_.size()), words_) || take(1)[0] != random_ || !same) return false;
+  std::vector<std::uint64_t> lines;
+  sectors.save(lines);
+  return words.size() >= lines.size() && std::ranges::equal(take(lines.size()), lines);
 }
 
 void Level::restore(std::span<const std::uint64_t>& words) {
@@ -153,6 +158,7 @@ void Level::restore(std::span<const std::uint64_t>& words) {
     write(set, take(ways_));
   std::ranges::copy(take(words_.size()), words_.begin());
   random_ = take(1)[0];
+  sectors.restore(words);
 }
 
 std::int64_t Level::vacant() const {
@@ -171,6 +177,7 @@ void Level::clear() {
   std::ranges::fill(entries_, empty);
   std::ranges::fill(words_, 0);
   random_ = seed_;
+  sectors.clear();
 }
 
 } // namespace recount::model

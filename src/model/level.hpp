@@ -4,6 +4,7 @@
 #include "model/counts.hpp"
 #include "model/machine.hpp"
 #include "model/packed_sets.hpp"
+#include "model/sectors.hpp"
 #include "model/wide_sets.hpp"
 
 #include <bit>
@@ -71,7 +72,21 @@ public:
   /// Places without a line.
   [[nodiscard]] std::int64_t vacant() const;
 
+  /// As use(), of a line that may have sectors: false where the sector of the address is not there.
+  bool use_at(std::uint64_t address, bool dirty) {
+    if (sectors.any()) {
+      if (!sectors.has(address)) return false;
+      sectors.add(address, dirty);
+    }
+    return use(address >> shift_, dirty);
+  }
+  /// log2 of the bytes that are brought in at a time.
+  [[nodiscard]] unsigned unit_shift() const { return sectors.any() ? sectors.shift() : shift_; }
+  /// Of an entry that has left: a bit for each dirty sector, for the whole line without sectors.
+  std::uint64_t take_dirty(Entry entry) { return sectors.any() ? sectors.take(entry >> 1) : entry & 1; }
+
   LevelCounts counts;
+  Sectors sectors;
 
 private:
   [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index_(line) * ways_; }

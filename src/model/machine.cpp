@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace recount::model {
 
@@ -75,6 +76,10 @@ std::string without_modes(const std::string& name) {
   return kept;
 }
 
+bool sectored(const MachineDescription& machine) {
+  return std::ranges::any_of(machine.levels, [](const LevelDescription& level) { return level.sector > 0; });
+}
+
 bool depends_on_placement(const MachineDescription& machine) {
   return machine.tlb || std::ranges::any_of(machine.levels, [](const LevelDescription& level) {
            return !level.index.empty() || level.line * level.sets() > Placement{}.page ||
@@ -93,7 +98,7 @@ MachineDescription with_huge_pages(MachineDescription machine) {
        page <<= level_bits)
     tlb.walk.erase(tlb.walk.begin());
   tlb.page = tlb.huge_page;
-  if (!tlb.huge.empty()) tlb.levels = tlb.huge;
+  if (!tlb.huge.empty()) tlb.levels = std::exchange(tlb.huge, {});
   return machine;
 }
 

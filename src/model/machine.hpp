@@ -52,8 +52,9 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
-  Qlru qlru = {};      ///< of Policy::qlru
-  bool shared = false; ///< by all cores; else each has its own
+  Qlru qlru = {};          ///< of Policy::qlru
+  bool shared = false;     ///< by all cores; else each has its own
+  std::int64_t sector = 0; ///< bytes that are brought in at a time; 0: a line
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
@@ -123,6 +124,9 @@ struct MachineDescription {
 /// A name of a machine, or of a model's witness, without the parts "sample" and "pages=...", which change how
 /// the machine is simulated but not the machine.
 [[nodiscard]] std::string without_modes(const std::string& name);
+
+/// Whether lines of some level have sectors.
+[[nodiscard]] bool sectored(const MachineDescription& machine);
 
 /// Whether a draw of placement can change what is counted: not if no level above memory uses address bits of
 /// page numbers.

@@ -97,6 +97,9 @@ Metrics of(const Counts& counts, const MachineDescription& machine) {
   for (std::size_t i = 0; i < counts.levels.size() && machine.cores > 1; ++i)
     if (!machine.levels[i].shared) add_coherence(all, counts.levels[i], i + 1);
   for (std::size_t i = 0; i < counts.levels.size(); ++i)
+    if (machine.levels[i].sector > 0)
+      all["MODEL_L" + std::to_string(i + 1) + "_SECTOR_MISSES"] = counts.levels[i].sector_misses;
+  for (std::size_t i = 0; i < counts.levels.size(); ++i)
     add_prefetchers(all, machine.levels[i].prefetch, counts.prefetch[i], i + 1);
   for (std::size_t i = 0; i < counts.tlb.size(); ++i) {
     const std::string own = "MODEL_TLB" + std::to_string(i + 1) + "_";

@@ -139,6 +139,8 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.prefetch = prefetchers(fields, file);
   level.latency = fields.number("latency");
   level.shared = fields.flag("shared", false);
+  level.sector = fields.bytes("sector", level.line);
+  if (level.sector == level.line) level.sector = 0;
   fields.done();
   return level;
 }

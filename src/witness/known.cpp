@@ -24,17 +24,19 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine of two cores, with more levels than any real one and all prefetchers, so that missing ones
-/// are known names.
+/// Of a machine of two cores, with more levels than any real one, sectors and all prefetchers, so that
+/// missing ones are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
     constexpr std::size_t most_levels = 8;
     model::MachineDescription machine;
     machine.cores = 2;
     machine.levels.resize(most_levels);
-    for (model::LevelDescription& level : machine.levels)
+    for (model::LevelDescription& level : machine.levels) {
+      level.sector = 1;
       for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)
         level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
+    }
     machine.tlb.emplace().levels.resize(most_levels);
     return model::metric_names(machine);
   }();

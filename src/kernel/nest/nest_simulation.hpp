@@ -5,14 +5,19 @@
 
 namespace recount::kernel {
 
+/// Sectors are simulated access by access.
+[[nodiscard]] inline model::Acceleration acceleration(const model::MachineDescription& machine) {
+  return {.setwise = !model::sectored(machine)};
+}
+
 /// Kernel::simulate() of a nest.
 inline void simulate_nest(const model::Nest& nest, model::Hierarchy& caches) {
-  model::NestSimulation(nest, caches.machine()).run(caches);
+  model::NestSimulation(nest, caches.machine(), acceleration(caches.machine())).run(caches);
 }
 
 /// Kernel::simulate_warm() of a nest; samples are warmed up by themselves.
 inline void simulate_nest_warm(const model::Nest& nest, model::Hierarchy& caches) {
-  model::NestSimulation simulation(nest, caches.machine());
+  model::NestSimulation simulation(nest, caches.machine(), acceleration(caches.machine()));
   if (!simulation.sampled()) {
     caches.progress.part(0, 0.5);
     simulation.run(caches);

@@ -140,6 +140,17 @@ const std::vector<Wrong> wrongs = {
         {"name": "L2", "size": 128, "line": 64, "ways": 2, "shared": true},
         {"name": "L3", "size": 128, "line": 64, "ways": 2}]})",
      {"levels[2].shared: must be true below L2"}},
+    {one_level(R"("size": 128, "line": 64, "ways": 2, "sector": 32)"), {"levels[0].sector: the first level"}},
+    {two_levels("", R"(, "sector": 48)"), {"levels[1].sector: must be a power of two"}},
+    {two_levels("", R"(, "sector": 128)"), {"levels[1].sector: must be a power of two"}},
+    {two_levels("", R"(, "sector": 32)"), {"levels[1].sector: is shorter than a line of L1"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 32, "ways": 2},
+        {"name": "L2", "size": 128, "line": 64, "ways": 2, "sector": 32, "prefetch": "next-line"}]})",
+     {"levels[1].prefetch: a level with sectors"}},
+    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 32, "ways": 2},
+        {"name": "L2", "size": 128, "line": 64, "ways": 2, "sector": 32},
+        {"name": "L3", "size": 128, "line": 64, "ways": 2, "inclusion": "exclusive"}]})",
+     {"levels[2].inclusion", "no sectors"}},
     {R"({"name": "m", "cores": 257, "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}]})",
      {"cores: must be from 1 to 256"}},
 };
@@ -380,6 +391,7 @@ MachineDescription alone(const OneSet& set) {
   m.levels.resize(1);
   if (set.part.starts_with("huge")) m = with_huge_pages(m);
   m.tlb->levels = {m.tlb->levels.at(number)};
+  m.tlb->huge.clear();
   return m;
 }
 

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(repeated_passes_count_as_plain_ones) {
 BOOST_AUTO_TEST_CASE(a_restored_state_of_several_cores_has_the_same_future) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(seed);
-    const recount::model::MachineDescription machine = random_machine(chance, false);
+    recount::model::MachineDescription machine = random_machine(chance, false);
+    if (chance.one_in(2)) add_sectors(chance, machine);
     const auto before = random_trace(chance, static_cast<std::size_t>(chance.from(0, 100)));
     const auto trace = random_trace(chance, 200);
     recount::model::Hierarchy first(machine), other(machine);
