@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,8 +41,9 @@ void futex_wake(std::uint32_t& word) {
 /// Sleeps for a short time: while the programs run, the tool then has nobody to wake, and their rings take
 /// more than they write meanwhile.
 bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
-  constexpr timespec nap{0, 50'000};
-  constexpr int naps = 20;
+  constexpr timespec nap{0, 10'000};
+  constexpr int naps = 100;
+  ::prctl(PR_SET_TIMERSLACK, 1000UL);
   for (int i = 0; i < naps && shared(doorbell).load() == rings; ++i)
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
   return shared(doorbell).load() != rings;

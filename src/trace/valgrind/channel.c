@@ -46,9 +46,6 @@ static uint64_t* chunk(UInt number) {
 static void begin_chunk(void) {
   rt_slot->position = (uint64_t)chunk(rt_slot->head);
   rt_slot->limit = rt_slot->position + RT_CHUNK_WORDS * sizeof(uint64_t);
-  /* recount has read these lines last: taken back together, as each store waits for its line otherwise. */
-  for (uint64_t line = rt_slot->position; line < rt_slot->limit; line += 64)
-    __builtin_prefetch((void*)line, 1);
 }
 
 void rt_tell(const HChar* what) {
