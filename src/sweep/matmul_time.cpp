@@ -43,6 +43,8 @@ constexpr double places_at_1000 = 64;
 /// With a third level: factor of the time with two levels, and the thousands of rows in 64 places from which
 /// the recorded state exceeds the memory limit. Measured with 2 MiB of L2 and 480 MiB of L3.
 constexpr double third_level = 3, most_with_third_level = 1.2;
+/// Factor of the time where columns of b meet a hashed TLB level. Measured at n = 1000.
+constexpr double hashed_columns = 3;
 
 /// Rows of whole pages all meet the same sets, in the first caches as in TLBs, and nearly everything recurs:
 /// seconds for 1000 rows of any variant, n = 1024 to 10240.
@@ -60,18 +62,18 @@ double places_of_rows(const kernel::MatmulPoint& at) {
 std::optional<double> setwise_seconds(const kernel::MatmulPoint& at, const SimulationRow& row,
                                       const model::MachineDescription& machine) {
   if (!model::Setwise::possible(machine)) return {};
-  // Columns of b: the traces of a hashed TLB level recur too rarely.
   const bool columns = row.variant == Variant::ijk || row.variant == Variant::ijk_mem;
-  if (columns && machine.tlb &&
-      std::ranges::any_of(machine.tlb->levels, [](const auto& level) { return !level.index.empty(); }))
-    return {};
+  const bool hashed = machine.tlb && std::ranges::any_of(machine.tlb->levels, [](const auto& level) {
+                        return !level.index.empty();
+                      });
   const bool walking = machine.tlb.has_value(), third = machine.levels.size() > 2;
   const double size = static_cast<double>(at.n) / 1000, places = places_of_rows(at);
   if (places == 1) return size * (third ? pages_with_third_level : walking ? pages_walking : pages_bare);
   const double variety = places / places_at_1000;
   if (third && size * variety > most_with_third_level) return {};
   const SimulationCost& cost = walking ? row.walking : row.bare;
-  return (third ? third_level : 1) * cost.setwise * std::pow(size, cost.power) * variety;
+  return (third ? third_level : 1) * (columns && hashed ? hashed_columns : 1) * cost.setwise *
+         std::pow(size, cost.power) * variety;
 }
 
 /// None where the caches of this machine are unknown: the remaining jobs do not need them.
