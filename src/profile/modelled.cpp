@@ -42,7 +42,8 @@ AttributedRun run_of(const RecordSettings& settings) {
   for (const EventRequest& asked : settings.events) {
     const std::string metric = modelled_event(asked.name)->metric;
     const auto& kinds = trace::MissKinds::names;
-    const auto kind = std::ranges::find(kinds, metric);
+    const auto known = trace::MissKinds::names_of(run.machine);
+    const auto kind = std::ranges::count(known, metric) > 0 ? std::ranges::find(kinds, metric) : kinds.end();
     if (kind == kinds.end())
       run.metrics.emplace_back(trace::MissMetric(metric, run.machine));
     else

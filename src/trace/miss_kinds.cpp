@@ -52,9 +52,10 @@ void TlbAlone::translate(std::uint64_t page, std::uint64_t last) {
 }
 
 std::vector<std::string_view> MissKinds::names_of(const model::MachineDescription& machine) {
+  const bool mixed = machine.placement && machine.placement->mixed;
   std::vector<std::string_view> all;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if ((i < walks || machine.tlb) && (i != coherence || machine.cores > 1)) all.push_back(names[i]);
+    if ((i < walks || (machine.tlb && !mixed)) && (i != coherence || machine.cores > 1)) all.push_back(names[i]);
   return all;
 }
 

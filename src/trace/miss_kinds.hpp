@@ -56,7 +56,8 @@ public:
       "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",  "MODEL_L1_COHERENCE",
       "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED", "MODEL_WALKS",
       "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
-  /// Those of a machine: without a TLB, there are no walks, and with one core no coherence.
+  /// Those of a machine: without a TLB, there are no walks, and with one core no coherence;
+  /// pages of two sizes are not simulated beside.
   [[nodiscard]] static std::vector<std::string_view> names_of(const model::MachineDescription& machine);
 
   explicit MissKinds(const model::MachineDescription& machine);

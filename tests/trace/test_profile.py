@@ -200,7 +200,8 @@ class Profiled(unittest.TestCase):
         self.assertIn('never entered the function never', json.dumps(told))
 
     def test_refused(self):
-        for events, why in (('PAPI_LD_INS', 'changes with accesses that hit'), ('PAPI_L7_DCM', 'has no such metric')):
+        for events, why in (('PAPI_LD_INS', 'changes with accesses that hit'), ('PAPI_L7_DCM', 'has no such metric'),
+                            ('MODEL_WALKS', 'has no such metric')):
             done = self.run_profile('true', events=events)
             self.assertEqual(done.returncode, 125)
             self.assertIn(why, done.stderr)
