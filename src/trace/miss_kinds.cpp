@@ -55,7 +55,8 @@ std::vector<std::string_view> MissKinds::names_of(const model::MachineDescriptio
   const bool mixed = machine.placement && machine.placement->mixed;
   std::vector<std::string_view> all;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if ((i < walks || (machine.tlb && !mixed)) && (i != coherence || machine.cores > 1)) all.push_back(names[i]);
+    if ((i < walks || (machine.tlb && !mixed)) && (i != coherence || machine.cores > 1))
+      all.push_back(names[i]);
   return all;
 }
 

@@ -7,7 +7,9 @@ namespace recount::kernel {
 
 /// Sectors are simulated access by access.
 [[nodiscard]] inline model::Acceleration acceleration(const model::MachineDescription& machine) {
-  return {.setwise = !model::sectored(machine)};
+  model::Acceleration how;
+  how.setwise = !model::sectored(machine);
+  return how;
 }
 
 /// Kernel::simulate() of a nest.
