@@ -54,7 +54,7 @@ private:
     }
   };
   unsigned page_shift_, huge_shift_;
-  bool wide_; ///< one size of pages, and all levels are wide_lru()
+  bool wide_;                                 ///< one size of pages, and all levels are wide_lru()
   std::vector<std::optional<Shared>> shared_; ///< by level of huge pages; none: in `huge`
 };
 
