@@ -88,8 +88,11 @@ rt_slot& Channel::slot(std::uint32_t number) const {
 }
 
 const std::uint64_t* Channel::chunk(std::uint32_t number, std::uint32_t at) const {
-  return reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&slot(number)) + RT_PAGE) +
-         std::size_t{at % RT_CHUNKS} * RT_CHUNK_WORDS;
+  return draft(number) + std::size_t{1 + at % RT_CHUNKS} * RT_CHUNK_WORDS;
+}
+
+const std::uint64_t* Channel::draft(std::uint32_t number) const {
+  return reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&slot(number)) + RT_PAGE);
 }
 
 std::uint32_t Channel::untraced() const {
@@ -127,10 +130,8 @@ bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
 // What a process that was killed had not published.
 void Channel::take_rest(std::uint32_t number) {
   const rt_slot& its = slot(number);
-  const std::uint64_t from =
-      its.base + std::uint64_t{its.head % RT_CHUNKS} * RT_CHUNK_WORDS * sizeof(std::uint64_t);
-  if (its.position >= from)
-    take(number, chunk(number, its.head), (its.position - from) / sizeof(std::uint64_t));
+  if (its.position >= its.base)
+    take(number, draft(number), (its.position - its.base) / sizeof(std::uint64_t));
 }
 
 void Channel::end_process(std::uint32_t number, const End& end) {

@@ -52,6 +52,7 @@ private:
   [[nodiscard]] rt_header& header() const { return *static_cast<rt_header*>(memory_); }
   [[nodiscard]] rt_slot& slot(std::uint32_t number) const;
   [[nodiscard]] const std::uint64_t* chunk(std::uint32_t number, std::uint32_t at) const;
+  [[nodiscard]] const std::uint64_t* draft(std::uint32_t number) const;
   bool read_all(const Begin& begin, const End& end);
   bool read_slot(std::uint32_t number, const Begin& begin, const End& end);
   void begin_process(std::uint32_t number, const Begin& begin, const End& end);

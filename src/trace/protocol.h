@@ -1,8 +1,10 @@
 /* The memory that recount and its Valgrind tool share: C99 and C++.
  *
  * One file in memory (memfd_create(2)) holds a header page and RT_SLOTS slots. A process that is traced owns one slot:
- * a control page and a ring of RT_CHUNKS chunks of words. The tool writes words at `position`, publishes a chunk by
- * advancing `head`, and waits while all chunks are full; recount consumes chunks and advances `tail`.
+ * a control page, a draft of one chunk, and a ring of RT_CHUNKS chunks of words. The tool writes words at `position`, in
+ * the draft, copies it to the ring when it is full, publishes the chunk by advancing `head`, and waits while all chunks
+ * are full; recount consumes chunks and advances `tail`. The draft stays in the cache of the tool's core: to write
+ * where another core has just read would cost several times as much.
  *
  * A word without RT_CONTROL is an address: the next access of the current block. RT_BLOCK begins an execution of a block
  * (straight-line code with side exits), RT_EXIT ends it at a side exit after so many instructions; without one it was
@@ -14,13 +16,13 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 2u
+#define RT_VERSION 3u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 16,
   RT_CHUNK_WORDS = 4096,
   RT_PAGE = 4096,
-  RT_SLOT_BYTES = RT_PAGE + RT_CHUNKS * RT_CHUNK_WORDS * 8
+  RT_SLOT_BYTES = RT_PAGE + (1 + RT_CHUNKS) * RT_CHUNK_WORDS * 8
 };
 
 /* Of words of 64 bits. */
@@ -74,16 +76,20 @@ struct rt_header {
   uint32_t states[RT_SLOTS]; /* RT_FREE ... */
 };
 
+/* What different cores write is in different cache lines. */
 struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint64_t position;    /* where the next word goes */
-  uint64_t limit;       /* end of the current chunk */
-  uint64_t base;        /* of the ring */
+  uint64_t limit;       /* end of the draft */
+  uint64_t base;        /* its beginning */
+  uint64_t apart[13];   /* two lines, because pairs are fetched together */
   uint32_t pid;
   uint32_t parent;      /* slot of the process that forked this one, plus 1; 0: none */
   uint32_t parent_head; /* what that had published then */
   uint32_t head;        /* chunks published */
-  uint32_t tail;        /* futex: chunks consumed */
   uint32_t waiting;     /* the tool waits on tail */
+  uint32_t apart_too[27];
+  uint32_t tail;        /* futex: chunks consumed */
+  uint32_t apart_as_well[31];
   uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
 };
 

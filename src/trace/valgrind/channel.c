@@ -39,13 +39,24 @@ static Bool recount_lives(void) {
   return !sr_isError(VG_(stat)(channel_path, &ignored));
 }
 
-static uint64_t* chunk(UInt number) {
-  return (uint64_t*)((HChar*)rt_slot + RT_PAGE) + (number % RT_CHUNKS) * RT_CHUNK_WORDS;
-}
+static uint64_t* draft(void) { return (uint64_t*)((HChar*)rt_slot + RT_PAGE); }
+static uint64_t* chunk(UInt number) { return draft() + (1 + number % RT_CHUNKS) * RT_CHUNK_WORDS; }
 
 static void begin_chunk(void) {
-  rt_slot->position = (uint64_t)chunk(rt_slot->head);
+  rt_slot->position = rt_slot->base = (uint64_t)draft();
   rt_slot->limit = rt_slot->position + RT_CHUNK_WORDS * sizeof(uint64_t);
+}
+
+/* Past the caches, where the processor can. `words` are followed by room for another one. */
+static void copy_out(uint64_t* to, const uint64_t* from, UInt words) {
+#if defined(VGA_amd64)
+  typedef long long Pair __attribute__((vector_size(16)));
+  for (UInt i = 0; i < words; i += 2)
+    __builtin_ia32_movntdq((Pair*)(to + i), *(const Pair*)(from + i));
+  __builtin_ia32_sfence();
+#else
+  VG_(memcpy)(to, from, words * sizeof *from);
+#endif
 }
 
 void rt_tell(const HChar* what) {
@@ -86,7 +97,6 @@ static void claim_slot(void) {
   rt_slot->pid = (uint32_t)VG_(getpid)();
   rt_slot->parent = parent;
   rt_slot->parent_head = parent_head;
-  rt_slot->base = (uint64_t)chunk(0);
   begin_chunk();
   __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
   uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
@@ -140,16 +150,20 @@ static Bool await_room(void) {
 }
 
 static void publish(void) {
-  const uint64_t from = (uint64_t)chunk(rt_slot->head);
-  rt_slot->lengths[rt_slot->head % RT_CHUNKS] = (uint32_t)((rt_slot->position - from) / sizeof(uint64_t));
+  const UInt words = (UInt)((rt_slot->position - rt_slot->base) / sizeof(uint64_t));
+  copy_out(chunk(rt_slot->head), draft(), words);
+  rt_slot->lengths[rt_slot->head % RT_CHUNKS] = words;
   __atomic_store_n(&rt_slot->head, rt_slot->head + 1, __ATOMIC_RELEASE);
   ring();
 }
 
 void rt_flush(void) {
-  if (own == 0) return begin_chunk();
-  if (rt_slot->position != (uint64_t)chunk(rt_slot->head)) publish();
-  if (!await_room()) own = 0; /* from here on, nobody reads */
+  if (own != 0 && rt_slot->position != rt_slot->base) {
+    if (await_room())
+      publish();
+    else
+      own = 0; /* from here on, nobody reads */
+  }
   begin_chunk();
 }
 
