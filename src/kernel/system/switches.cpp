@@ -20,8 +20,8 @@ private:
 
 std::vector<Expectation> expected_switches(double n) {
   // More: other tasks preempt it between sleeps. Fewer: a timer that expires before the task is switched out
-  // lets it run on (do_nanosleep() in kernel/time/hrtimer.c).
-  return {{"perf::CONTEXT-SWITCHES", n, n / 50 + 2, n / 10 + 2, "1 per sleep"}};
+  // lets it run on (do_nanosleep() in kernel/time/hrtimer.c); on a busy virtual machine 4 of 50 did.
+  return {{"perf::CONTEXT-SWITCHES", n, n / 10 + 2, n / 10 + 2, "1 per sleep"}};
 }
 
 } // namespace
