@@ -43,7 +43,8 @@ public:
 
   [[nodiscard]] const Definition& definition() const { return nest_; }
   [[nodiscard]] const Setting& setting() const { return setting_; }
-  [[nodiscard]] const std::vector<PlacedArray>& arrays() const { return arrays_; }
+  [[nodiscard]] const std::vector<PlacedArray>& arrays() const& { return arrays_; }
+  void arrays() const&& = delete; ///< of a point that is gone at once
   /// From the first element of the first array to the end of the last one. Each array begins `offset` bytes
   /// after a page boundary, in the order of the file.
   [[nodiscard]] std::int64_t bytes() const;

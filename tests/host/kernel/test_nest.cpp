@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(another_form_computes_the_same) {
     const result::Params point = {{"n", of(11)}, {"order", order}, {"tile", tile}};
     const auto instance = kernel.prepare(point);
     instance->region()();
-    const auto& c = kernel.at(point).arrays()[2];
+    const nest::Point at = kernel.at(point);
+    const auto& c = at.arrays()[2];
     const double* const first = elements<double>(*instance, c);
     return std::vector<double>(first, first + c.bytes / 8);
   };
