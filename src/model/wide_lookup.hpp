@@ -85,7 +85,8 @@ struct Taken {
 /// front in its place.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline Taken take(WideSets& sets, std::uint64_t line) {
   Entry* const set = sets.set_of(line);
-  const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(line << 1));
+  const Entry clean = line << 1;
+  const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(clean));
   std::uint32_t found = same(newer, line);
   const Entry leaves = set[sets.ways() - 1];
   const unsigned end = sets.last();
