@@ -61,7 +61,7 @@ def pack(where, boots):
     (root / 'trace').mkdir()
     for file in (where / 'build/src/trace' / TOOL, *(where / 'sysroot/usr/libexec/valgrind' / f for f in VALGRIND)):
         shutil.copy(file, root / 'trace')
-    shutil.copy(where / 'sysroot/usr/bin/valgrind.bin', root / 'bin/valgrind')
+    shutil.copy(where / 'sysroot/usr/bin/valgrind.bin', root / 'trace/valgrind')  # not in PATH: other tests have none
     tables = [*HERE.glob('*.table'), *(HERE.parent / 'cli').glob('*.table')]
     for table in tables:
         shutil.copy(table, root / 'tables')
