@@ -10,6 +10,9 @@ import sys
 
 CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed$', re.M)
 SKIP = re.compile(r'^\s*SKIP: (.*)$', re.M)
+ERROR = re.compile(r'error: in "(.*)$', re.M)
+ESCAPE = re.compile(r'\x1b\[[0-9;]*m')
+SHOWN = 5
 
 
 def count(test):
@@ -28,6 +31,14 @@ def count(test):
     return passed, max(failed, 0 if good else 1), reasons
 
 
+def why(test):
+    """The first errors of a failed test: of Boost.Test by case, else the last lines that it printed."""
+    output = ESCAPE.sub('', test.get('stdout', '') + '\n' + test.get('stderr', ''))
+    errors = ERROR.findall(output)
+    lines = [f'"{error}' for error in errors[:SHOWN]] or output.strip().splitlines()[-SHOWN:]
+    return [f'  {line[:300]}' for line in lines]
+
+
 def main(path):
     passed = failed = 0
     skips = []
@@ -43,7 +54,7 @@ def main(path):
         passed, failed = passed + good, failed + bad
         skips += [f"skipped in {test['name']}: {reason}" for reason in reasons]
         if bad:
-            print(f"failed: {test['name']} ({test['result']}, {bad} of {good + bad} cases)")
+            print(f"failed: {test['name']} ({test['result']}, {bad} of {good + bad} cases)", *why(test), sep='\n')
     for skip in skips:
         print(skip)
     print(f'{passed} passed, {failed} failed' + (f', {len(skips)} skipped' if skips else ''))
