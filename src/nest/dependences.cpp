@@ -2,6 +2,8 @@
 
 #include "nest/affine.hpp"
 
+#include <recount/error.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <isl/ctx.h>
@@ -164,12 +166,18 @@ std::string place(const Relations& nest, const std::string& statement, isl_point
 
 std::string in_words(const Relations& nest, isl_union_map* broken) {
   isl_map* const one = isl_map_from_basic_map(isl_union_map_sample(broken));
-  const std::string earlier = isl_map_get_tuple_name(one, isl_dim_in),
-                    later = isl_map_get_tuple_name(one, isl_dim_out);
+  const char *const earlier = isl_map_get_tuple_name(one, isl_dim_in), *const later = isl_map_get_tuple_name(
+                                                                           one, isl_dim_out);
+  // isl has used up its operations: the pair is known to be there, not where.
+  if (earlier == nullptr || later == nullptr) {
+    isl_map_free(one);
+    return "two turns that access the same element or scalar would change places";
+  }
+  const std::string before = earlier, after = later;
   const auto first = static_cast<std::size_t>(isl_map_dim(one, isl_dim_in));
   const Owned<isl_point> point(isl_set_sample_point(isl_map_wrap(one)));
-  return fmt::format("{} must come before {}, which accesses the same element",
-                     place(nest, earlier, point.get(), 0), place(nest, later, point.get(), first));
+  return fmt::format("{} must come before {}, which accesses the same element or scalar",
+                     place(nest, before, point.get(), 0), place(nest, after, point.get(), first));
 }
 
 } // namespace
@@ -196,8 +204,9 @@ std::string broken_dependence(const Point& written, const Point& changed,
       isl_union_map_intersect(ordered, isl_union_map_lex_gt_union_map(copy(new_times), copy(new_times))));
   const isl_bool none = isl_union_map_is_empty(broken.get());
   if (none == isl_bool_error)
-    refuse(written.definition().file, {}, "whether loops can be exchanged is not decided in reasonable time",
-           "write the other order in a file of its own");
+    throw bad_input(written.definition().file,
+                    "whether loops can be exchanged is not decided in reasonable time",
+                    "write the other order in a file of its own");
   return none ? "" : in_words(before, isl_union_map_copy(broken.get()));
 }
 

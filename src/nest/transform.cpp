@@ -2,6 +2,8 @@
 
 #include "model/accelerated/nest.hpp"
 
+#include <recount/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,6 +113,9 @@ Loop split(Loop& loop, std::size_t outer, std::int64_t tile) {
 }
 
 void check_blocks(const Definition& nest, const std::vector<const Loop*>& loops, std::size_t depth) {
+  if (loops.empty())
+    throw bad_input(nest.file, "has no loop around all statements, and no blocks are made",
+                    "leave --tile out");
   for (const Loop* loop : loops)
     if (loop->first.varies || loop->last.varies || loop->last.kind == Index::Kind::least)
       refuse(nest.file, loop->at,
@@ -134,8 +139,12 @@ std::size_t depth_of(const std::vector<Node>& body) {
 
 /// Each array's rows become longer.
 void pad(Definition& nest, std::int64_t elements) {
+  const auto has_rows = [](const Array& array) { return array.extents.size() > 1; };
+  if (std::ranges::none_of(nest.arrays, has_rows))
+    throw bad_input(nest.file, "has no array of several dimensions, whose rows could become longer",
+                    "leave --padding out");
   for (Array& array : nest.arrays) {
-    if (array.extents.size() < 2) continue;
+    if (!has_rows(array)) continue;
     const Index& length = array.column_major ? array.extents.front() : array.extents.back();
     array.leading = joined(Index::Kind::sum, array.leading.value_or(length), number(elements, array.at));
   }
@@ -200,7 +209,7 @@ Transformed transformed(const Definition& nest, const Form& form) {
   Transformed made{nest, std::vector<std::size_t>(model::nest_depth)};
   const auto loops = perfect_loops(nest);
   const std::size_t blocks = form.tile > 0 ? loops.size() : 0;
-  if (blocks > 0) check_blocks(nest, loops, depth_of(nest.body));
+  if (form.tile > 0) check_blocks(nest, loops, depth_of(nest.body));
   for (std::size_t v = 0; v < model::nest_depth; ++v)
     made.variables[v] = v + blocks;
   for (std::size_t to = 0; to < form.order.size(); ++to)

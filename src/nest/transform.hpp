@@ -37,8 +37,9 @@ struct Transformed {
 };
 
 /// Statements keep their order in the text. That they compute the same is for broken_dependence() to say.
-/// Throws recount::Error (bad_input): blocks of loops whose bounds depend on one another or end at a min(),
-/// more loops around a statement than model::nest_depth.
+/// Throws recount::Error (bad_input): blocks without a loop around all statements, of loops whose bounds
+/// depend on one another or end at a min(), more loops around a statement than model::nest_depth; padding
+/// without an array of several dimensions.
 [[nodiscard]] Transformed transformed(const Definition& nest, const Form& form);
 
 } // namespace recount::nest

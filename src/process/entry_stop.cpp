@@ -90,11 +90,11 @@ bool stopped_after_exec(pid_t pid) {
   return next_stop(pid) == SIGTRAP;
 }
 
-bool run_to_entry(pid_t pid) {
-  const std::uint64_t entry = entry_is_known ? entry_of(pid) : 0;
+bool run_to_entry(pid_t pid, std::uint64_t past) {
+  const std::uint64_t known = entry_is_known ? entry_of(pid) : 0, entry = known + past;
   errno = 0;
   const auto word = static_cast<std::uint64_t>(::ptrace(PTRACE_PEEKTEXT, pid, entry, nullptr));
-  if (entry == 0 || errno != 0 || !poke(pid, entry, (word & ~trap_mask) | trap)) return false;
+  if (known == 0 || errno != 0 || !poke(pid, entry, (word & ~trap_mask) | trap)) return false;
   for (int signal = 0;;) {
     if (::ptrace(PTRACE_CONT, pid, nullptr, signal) != 0) return false;
     signal = next_stop(pid);

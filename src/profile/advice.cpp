@@ -150,10 +150,10 @@ std::string advice_text(const Profile& p) {
   }
   if (text.empty()) return text;
   return "what would help (the first level and the TLB, each simulated alone)\n" + text +
-         command::wrap(
-             "  another loop order or blocks: write the loop as text, recount sweep nest --order all; see "
-             "recount-nest(5)",
-             command::line_width(stderr), 4) +
+         command::wrap("  not simulated here: another loop order, or blocks. recount sweep nest --order all "
+                       "simulates them "
+                       "for a loop written as text, see recount-nest(5)",
+                       command::line_width(stderr), 4) +
          "\n";
 }
 

@@ -110,7 +110,9 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
   if (intervals) columns.push_back({"95 % interval", Align::right});
   if (few) columns.push_back({"of first point", Align::right});
   if (!few) columns.push_back({"per access", Align::right});
-  if (!few) columns.push_back({"disturbed", Align::right});
+  const bool disturbed =
+      !few || std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
+  if (disturbed) columns.push_back({"disturbed", Align::right});
   const bool marked =
       std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
   if (marked) columns.push_back({"verdict", Align::left});
@@ -126,7 +128,7 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
       if (intervals) row.push_back(show_interval(*s));
       if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
       if (!few) row.push_back(show_per_access(group));
-      if (!few) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+      if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
     } else {
       row.push_back("not counted");
     }

@@ -1,5 +1,7 @@
 #include "trace/executed.hpp"
 
+#include "symbol/beginning.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,8 +12,9 @@
 namespace recount::trace {
 namespace {
 
-/// Address of the entry point in the file; nothing for a file that is no program of 64 bits.
-std::optional<std::uint64_t> entry_of(const Module& module) {
+/// Address of the entry point, or of main() of a static program; nothing for a file that is no program of 64
+/// bits.
+std::optional<std::uint64_t> begin_of(const Module& module) {
   Elf64_Ehdr head{};
   std::ifstream in(module.file, std::ios::binary);
   in.read(reinterpret_cast<char*>(&head), sizeof head);
@@ -25,7 +28,8 @@ std::optional<std::uint64_t> entry_of(const Module& module) {
     if (!in) return {};
     const bool mapped = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
     if (!mapped || head.e_entry - segment.p_vaddr >= segment.p_memsz) continue;
-    return module.start - module.offset + segment.p_offset + (head.e_entry - segment.p_vaddr);
+    return module.start - module.offset + segment.p_offset + (head.e_entry - segment.p_vaddr) +
+           symbol::entry_to_main(module.file);
   }
   return {};
 }
@@ -53,7 +57,7 @@ ExecutedCounts& ExecutedCounts::operator+=(const ExecutedCounts& more) {
 void Executed::module(const Module& module) {
   if (is_linker(module.file) || is_valgrinds(module.file))
     environment_.push_back({module.start, module.end});
-  else if (const auto entry = entry_of(module); entry && !entered_)
+  else if (const auto entry = begin_of(module); entry && !entered_)
     entries_.push_back(*entry);
 }
 

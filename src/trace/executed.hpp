@@ -24,7 +24,8 @@ struct ExecutedCounts {
 /// (ToolOptions::exact).
 class Executed {
 public:
-  /// `at_entry`: counts from the entry point of the program on; else from its start in the dynamic linker.
+  /// `at_entry`: counts from the entry point of the program on, or from its main() if it is linked statically
+  /// and has symbols; else from its start in the dynamic linker.
   Executed(const Blocks& blocks, bool at_entry) : blocks_(&blocks), entered_(!at_entry) {}
 
   void block(const Blocks::Block& block) {

@@ -4,14 +4,13 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/program.hpp"
+#include "symbol/beginning.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <elf.h>
 #include <fcntl.h>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
@@ -28,26 +27,6 @@ std::optional<symbol::Module> open_module(const std::string& file) {
   }
 }
 
-/// The program interpreter of an executable: its dynamic linker. Empty: it has none.
-std::string linker_of(const std::string& file) {
-  Elf64_Ehdr head{};
-  std::ifstream in(file, std::ios::binary);
-  in.read(reinterpret_cast<char*>(&head), sizeof head);
-  for (unsigned i = 0; in && i < head.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    in.seekg(static_cast<std::streamoff>(head.e_phoff + i * sizeof segment));
-    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
-    constexpr std::uint64_t longest = 4096;
-    if (!in || segment.p_type != PT_INTERP || segment.p_filesz > longest) continue;
-    std::string name(segment.p_filesz, '\0');
-    in.seekg(static_cast<std::streamoff>(segment.p_offset));
-    in.read(name.data(), static_cast<std::streamsize>(name.size()));
-    name.resize(std::min(name.find('\0'), name.size())); // it ends with 0
-    return in ? name : std::string();
-  }
-  return {};
-}
-
 /// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a
 /// script.
 std::vector<symbol::Module> modules_of(const std::string& file) {
@@ -56,7 +35,7 @@ std::vector<symbol::Module> modules_of(const std::string& file) {
     all.push_back(std::move(*program));
   else
     return all;
-  const std::string linker = linker_of(file);
+  const std::string linker = symbol::linker_of(file);
   if (linker.empty()) return all;
   const auto listed = process::capture({{linker, "--list", file}}, {}, std::chrono::seconds(20));
   std::istringstream words(listed.out);

@@ -6,6 +6,7 @@
 #include "process/child.hpp"
 #include "process/entry_stop.hpp"
 #include "process/write_all.hpp"
+#include "symbol/beginning.hpp"
 #include "witness/both_passes.hpp"
 #include "witness/counting.hpp"
 #include "witness/nested.hpp"
@@ -22,12 +23,13 @@
 namespace recount::witness {
 namespace {
 
-/// A program that is stopped at its entry point.
+/// A program that is stopped at its entry point, or at main() of a static one: as trace::Executed counts.
 class Stopped {
 public:
   Stopped(const ProgramTask& task, int nowhere, int errors)
       : limit_(task.limit), child_(spawn(task, nowhere, errors)) {
-    if (process::stopped_after_exec(child_.pid())) process::run_to_entry(child_.pid());
+    if (const pid_t pid = child_.pid(); process::stopped_after_exec(pid))
+      process::run_to_entry(pid, symbol::entry_to_main(fmt::format("/proc/{}/exe", pid)));
   }
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
   process::Exit run() {

@@ -144,21 +144,33 @@ class Program(unittest.TestCase):
         self.assertEqual(told['PAPI_BR_CN']['verdict'], 'dead')
         self.assertEqual(told['INST_RETIRED:ANY_P']['verdict'], 'meaning differs')
 
-    def test_a_dynamic_program_step_by_step(self):
-        programs.build(self.folder, 'product')
+    def steps(self, *words):
+        """Instructions of a command, counted one by one."""
         subprocess.run(['gcc', '-O2', '-o', 'step', HERE.parent / 'trace' / 'step.c'], cwd=self.folder, check=True)
         # Valgrind states another CPU, by which libc selects its functions: those that are counted are told which.
         said = self.run_check('-r', '1', '-e', 'PAPI_TOT_INS', command=('sh', '-c', 'echo "<$GLIBC_TUNABLES>" >&2')).stderr
         tunables = max(re.findall(r'<(.*)>', said), key=len)
         self.assertIn('-AVX512VL', tunables)
+        return int(subprocess.run(['./step', *words], cwd=self.folder, capture_output=True, text=True,
+                                  env={**os.environ, 'GLIBC_TUNABLES': tunables}).stdout)
+
+    def test_a_dynamic_program_step_by_step(self):
+        programs.build(self.folder, 'product')
         counted, expected = [], []
         for size in ('10', '20'):
-            counted.append(int(subprocess.run(['./step', './product', size], cwd=self.folder, capture_output=True, text=True,
-                                              env={**os.environ, 'GLIBC_TUNABLES': tunables}).stdout))
+            counted.append(self.steps('./product', size))
             told, _ = self.verdicts('-r', '1', '-e', 'PAPI_TOT_INS', command=('env', '-u', 'LD_PRELOAD', './product', size))
             expected.append(told['PAPI_TOT_INS']['model']['value'])
         self.assertGreater(counted[1] - counted[0], 50000)
         self.assertEqual(expected[1] - expected[0], counted[1] - counted[0])
+
+    def test_a_static_program_from_main_on(self):
+        programs.build(self.folder, 'product', flags=('-static', '-no-pie'))
+        names = subprocess.run(['nm', 'product'], cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        begin = re.search(r'^(\w+) T main$', names, re.M)[1]
+        counted = self.steps('0x' + begin, './product', '10')
+        told, _ = self.verdicts('-r', '1', '-e', 'PAPI_TOT_INS', command=('./product', '10'))
+        self.assertEqual(told['PAPI_TOT_INS']['model']['value'], counted)
 
     def test_refused(self):
         for words, command, status, why in ((['-e', 'PAPI_TOT_INZ'], ['./count'], 2, 'PAPI_TOT_INS'), (['-o', 'x'], ['./count'], 2, 'cannot be combined'),

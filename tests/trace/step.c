@@ -1,10 +1,11 @@
 /* Executes a program instruction by instruction from its entry point on and prints how many it executes:
- * step COMMAND... An instruction that repeats itself for each element counts once. ptrace(2), PTRACE_SINGLESTEP. */
+ * step [FROM] COMMAND... FROM: the address to begin at instead, 0x... An instruction that repeats itself for each element counts once. ptrace(2), PTRACE_SINGLESTEP. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -23,6 +24,8 @@ static unsigned long entry_of(pid_t pid) {
 int main(int count, char** words) {
   int status = 0;
   unsigned long steps = 0, last = 0;
+  const unsigned long from = strncmp(words[1], "0x", 2) == 0 ? strtoul(words[1], NULL, 16) : 0;
+  words += from != 0;
   const pid_t pid = fork();
   if (pid == 0) {
     ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -31,7 +34,7 @@ int main(int count, char** words) {
     _exit(127);
   }
   waitpid(pid, &status, 0);
-  const unsigned long entry = entry_of(pid);
+  const unsigned long entry = from != 0 ? from : entry_of(pid);
   const long word = ptrace(PTRACE_PEEKTEXT, pid, entry, 0);
   struct user_regs_struct r;
   ptrace(PTRACE_POKETEXT, pid, entry, (word & ~0xffL) | 0xcc);

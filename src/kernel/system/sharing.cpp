@@ -43,7 +43,9 @@ std::vector<Expectation> expected_sharing(double n) {
 std::int64_t simulate_sharing(std::int64_t rounds, model::Hierarchy& caches) {
   constexpr unsigned bytes = sizeof(std::int64_t);
   if (caches.machine().cores < 2)
-    throw unavailable("sharing", "needs a machine of two cores, and " + caches.machine().name + " has one");
+    throw unavailable("sharing",
+                      "needs a machine of two cores, and " + caches.machine().name + " is described with one",
+                      {}, "use --witness model:" + caches.machine().name + "~cores=2");
   const std::uint64_t turn = array_base(caches);
   model::repeat(
       caches, rounds,
