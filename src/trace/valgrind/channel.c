@@ -104,9 +104,19 @@ static void claim_slot(void) {
                                                      __ATOMIC_RELAXED)) {}
 }
 
+/* Valgrind's allocation of whole pages returns a pointer; since 3.24, a result. */
+static void* allocated_at(void* p) {
+  return p;
+}
+static void* allocated(SysRes result) {
+  return sr_isError(result) ? NULL : (void*)sr_Res(result);
+}
+#define ALLOCATE(bytes) \
+  _Generic(VG_(am_shadow_alloc)(bytes), SysRes: allocated, default: allocated_at)(VG_(am_shadow_alloc)(bytes))
+
 void rt_attach(Int pid, Int fd) {
   /* A private mapping first, which a slot replaces. */
-  rt_slot = VG_(am_shadow_alloc)(RT_SLOT_BYTES);
+  rt_slot = ALLOCATE(RT_SLOT_BYTES);
   tl_assert(rt_slot);
   VG_(snprintf)(channel_path, sizeof channel_path, "/proc/%d/fd/%d", pid, fd);
   const SysRes opened = VG_(open)(channel_path, VKI_O_RDWR, 0);
