@@ -1,6 +1,6 @@
 // A published table of matrix products beside what the model of that machine says: L1 misses with and without
-// its TLBs, L2 misses with and without prefetchers and with drawn pages. The table is evidence and changes
-// nothing in the model. All is simulated in samples.
+// its TLBs, L2 misses with and without prefetchers and with pages drawn one by one. The table is evidence and
+// changes nothing in the model. All is simulated in samples.
 //   bench-model-published TABLE
 #include "kernel/kernel.hpp"
 #include "matmul/published.hpp"
@@ -52,7 +52,7 @@ void fill(Row& row) {
   row.bare =
       static_cast<double>(simulated(model::machine("i7-9700~no-tlb~sample"), row.point).at("PAPI_L1_DCM"));
   for (unsigned draw = 0; draw < draws; ++draw) {
-    auto machine = model::machine("i7-9700-prefetch~pages=any~sample");
+    auto machine = model::machine("i7-9700-prefetch~pages=random~sample");
     machine.placement->draw = draw;
     const auto counts = simulated(machine, row.point);
     row.drawn.push_back(static_cast<double>(counts.at("PAPI_L1_DCM")));
@@ -84,6 +84,14 @@ double tolerance(const std::string& variant, std::int64_t block) {
   return 0.02;
 }
 
+/// The same of L2, unless the published value lies in the range of the draws.
+std::string l2_verdict(const Row& row, const std::string& variant) {
+  const double asked = variant == "ikj" ? 0.1 : 0.25,
+               ratio = row.prefetched[row.prefetched.size() / 2] / row.l2;
+  if (std::abs(ratio - 1) <= asked) return fmt::format("within {} %", 100 * asked);
+  return row.prefetched.front() <= row.l2 && row.l2 <= row.prefetched.back() ? "in the range" : "NOT WITHIN";
+}
+
 void print(const Row& row) {
   const auto& variant = std::get<std::string>(row.point.at("variant"));
   const std::int64_t n = whole(row.point, "n");
@@ -93,12 +101,13 @@ void print(const Row& row) {
       fmt::format("{} {} %", std::abs(drawn - 1) <= asked ? "within" : "NOT WITHIN", 100 * asked);
   fmt::print(
       "{:<8} {:>5} {:>5} {:>10.1f} {:>10.1f} {:>6.3f} {:>10.1f} {:>6.3f}  {:<14} {:>13} {:>10.1f} {:>10.1f} "
-      "{:>6.2f} {:>12}\n",
+      "{:>6.2f} {:>12}  {}\n",
       variant, n, variant == "blocked" ? std::to_string(whole(row.point, "block")) : "-", row.l1 / 1e6,
       row.walks / 1e6, ratio, row.bare / 1e6, row.bare / row.l1, verdict,
       fmt::format("{:.3f}-{:.3f}", row.drawn.front() / row.l1, row.drawn.back() / row.l1), row.l2 / 1e6,
       row.model_l2 / 1e6, row.model_l2 / row.l2,
-      fmt::format("{:.2f}-{:.2f}", row.prefetched.front() / row.l2, row.prefetched.back() / row.l2));
+      fmt::format("{:.2f}-{:.2f}", row.prefetched.front() / row.l2, row.prefetched.back() / row.l2),
+      l2_verdict(row, variant));
 }
 
 } // namespace
@@ -133,9 +142,9 @@ int main(int argc, char** argv) {
         "which the median is asked for in L1.\n",
         table.run.versions.at("source"), draws);
     fmt::print(
-        "{:<8} {:>5} {:>5} {:>10} {:>10} {:>6} {:>10} {:>6}  {:<14} {:>13} {:>10} {:>10} {:>6} {:>12}\n",
+        "{:<8} {:>5} {:>5} {:>10} {:>10} {:>6} {:>10} {:>6}  {:<14} {:>13} {:>10} {:>10} {:>6} {:>12}  {}\n",
         "variant", "n", "block", "L1 publ.", "model", "ratio", "no TLB", "ratio", "asked", "draws",
-        "L2 publ.", "model", "ratio", "prefetch");
+        "L2 publ.", "model", "ratio", "prefetch", "asked");
     for (const Row& row : rows)
       print(row);
     fmt::print("{}", R"(
@@ -149,7 +158,9 @@ At n = 1000 b has 1954 pages, and which of them collide depends on the hash of t
 matrices lie: with sets selected by the lowest page bits the model was 8 % low there.
 What is not. L2 misses: the preset is LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS there, which counts what
 the prefetchers of L1 and L2 ask for as well; the model counts what loads, stores and walks miss. i7-9700-prefetch
-declares a prefetcher of L1, the adjacent-line prefetcher and the streamer; see its source.
+declares a prefetcher of L1, the adjacent-line prefetcher and the streamer; see its source. Each page is drawn for
+itself, as on a system that has run for long; where pages are contiguous, columns of b do not collide in L2, and the
+model is lower at n = 600 to 1800 of `ijk`. Asked: `ikj` within 10 %, others within 25 %, or in the range of the draws.
 )");
   } catch (const Error& error) {
     fmt::print(stderr, "bench-model-published: {}\n", error.what());
