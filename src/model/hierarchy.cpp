@@ -263,8 +263,8 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, 
     if (level.holds(next)) return;
     ++counts.fetches;
     const bool came_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
+    prefetchers.brought(kind, next); // first, because what the line evicts can remove it again
     fill(at, next << level.shift(), came_dirty);
-    prefetchers.brought(kind, next);
   });
 }
 

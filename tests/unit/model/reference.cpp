@@ -418,8 +418,9 @@ void Simulator::fetch(std::size_t i, std::uint64_t line, Prefetch kind) {
   if (of(i).caches[i].find(line) != nullptr) return;
   done(i, kind).fetches += 1;
   const std::uint64_t address = line * static_cast<std::uint64_t>(machine_.levels[i].line);
-  take_in(i, address, ask(i + 1, address, Cause::prefetch, false));
+  const bool dirty = ask(i + 1, address, Cause::prefetch, false);
   of(i).untouched[i][line] = kind;
+  take_in(i, address, dirty);
 }
 
 /// The lines that a streamer asks for after an access.
