@@ -226,6 +226,7 @@ std::uint64_t Hierarchy::invalidate_above(std::size_t at, std::uint64_t address)
   std::uint64_t dirty = remove_within(at, address, shift, unit);
   if (at >= boundary_)
     at_others(address, shift, [&] { dirty |= remove_within(private_, address, shift, unit); });
+  if (!instructions_.empty()) remove_fetched(at, address);
   return dirty;
 }
 

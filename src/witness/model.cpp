@@ -46,18 +46,19 @@ std::string missing(const std::vector<std::string>& metrics) {
   }
 }
 
-/// An exact closed form becomes a value; bounds become a reason.
-void fill(result::Observation& o, const kernel::Expectation& known) {
+/// An exact closed form becomes a value; bounds become a reason, and false.
+bool fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
   if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
     o.reason = fmt::format("only bounds are known: {:.0f} to {:.0f} ({})", least, most, known.form);
-    return;
+    return false;
   }
   if (known.value == std::floor(known.value))
     o.value = static_cast<std::int64_t>(known.value);
   else
     o.value = known.value;
+  return true;
 }
 
 /// The simulation, run on first use.
@@ -115,10 +116,11 @@ public:
     const auto& values = values_[member];
     if (const auto found = values.find(o.metric); found != values.end())
       take(o, found->second);
+    else if (const auto names = model::metric_names(*machine_); std::ranges::count(names, o.metric) > 0)
+      o.reason = "the kernel does not state its code, so no instruction fetches are simulated";
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
-                             base::did_you_mean(o.metric, model::metric_names(*machine_),
-                                                "recount-machines(5) lists its metrics"));
+                             base::did_you_mean(o.metric, names, "recount-machines(5) lists its metrics"));
   }
 
 private:
@@ -175,10 +177,14 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
       o.witness = members[member];
       const auto found = std::find_if(known.begin(), known.end(),
                                       [&](const kernel::Expectation& e) { return e.metric == metric; });
-      if (found != known.end())
-        fill(o, *found);
-      else
+      if (found == known.end()) {
         simulation.fill(o, member);
+      } else if (!fill(o, *found) && kernel.fetches()) { // a simulation is more than bounds
+        const std::string bounds = o.reason;
+        o.reason = {};
+        simulation.fill(o, member);
+        if (!o.reason.empty()) o.reason = o.reason.get() + "; " + bounds;
+      }
     }
   return all;
 }
