@@ -205,12 +205,12 @@ std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy) {
   return errors;
 }
 
-std::vector<std::string> metric_names(const MachineDescription& machine) {
+std::vector<std::string> metric_names(const MachineDescription& machine, bool fetches) {
   Counts none;
   none.levels.resize(machine.levels.size());
   if (machine.tlb) none.tlb.resize(machine.tlb->levels.size());
   none.prefetch.resize(machine.levels.size());
-  none.fetched = machine.instructions.has_value();
+  none.fetched = fetches && machine.instructions;
   if (none.fetched) none.instruction_tlb.resize(machine.instructions->tlb.size());
   Metrics all = of(none, machine);
   if (!machine.family.empty()) leave_known(all);
@@ -222,7 +222,7 @@ std::vector<std::string> metric_names(const MachineDescription& machine) {
 
 MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics) {
   const auto told = [&](const MachineDescription& by) {
-    const auto names = metric_names(by);
+    const auto names = metric_names(by, true);
     return std::ranges::count_if(metrics, [&](const auto& m) { return std::ranges::count(names, m) != 0; });
   };
   const auto all = told(machine);

@@ -211,7 +211,7 @@ void presets(Fields& fields, const std::string& file, MachineDescription& machin
   const json& field = fields.any("presets");
   if (field.is_null()) return;
   if (!field.is_object()) throw fields.error("presets", "is not an object {...}");
-  const std::vector<std::string> known = metric_names(machine);
+  const std::vector<std::string> known = metric_names(machine, true);
   for (const auto& [preset, sum] : field.items()) {
     const std::string path = "presets." + preset;
     if (!preset.starts_with("PAPI_") || std::ranges::find(known, preset) == known.end())

@@ -39,7 +39,7 @@ const std::vector<std::string>& model_names() {
     }
     machine.tlb.emplace().levels.resize(most_levels);
     machine.instructions.emplace().tlb.resize(most_levels);
-    return model::metric_names(machine);
+    return model::metric_names(machine, true);
   }();
   return names;
 }

@@ -46,19 +46,18 @@ std::string missing(const std::vector<std::string>& metrics) {
   }
 }
 
-/// An exact closed form becomes a value; bounds become a reason, and false.
-bool fill(result::Observation& o, const kernel::Expectation& known) {
+/// An exact closed form becomes a value; bounds become a reason.
+void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
   if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
     o.reason = fmt::format("only bounds are known: {:.0f} to {:.0f} ({})", least, most, known.form);
-    return false;
+    return;
   }
   if (known.value == std::floor(known.value))
     o.value = static_cast<std::int64_t>(known.value);
   else
     o.value = known.value;
-  return true;
 }
 
 /// The simulation, run on first use.
@@ -116,7 +115,7 @@ public:
     const auto& values = values_[member];
     if (const auto found = values.find(o.metric); found != values.end())
       take(o, found->second);
-    else if (const auto names = model::metric_names(*machine_); std::ranges::count(names, o.metric) > 0)
+    else if (const auto names = model::metric_names(*machine_, true); std::ranges::count(names, o.metric) > 0)
       o.reason = "the kernel does not state its code, so no instruction fetches are simulated";
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
@@ -177,14 +176,13 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
       o.witness = members[member];
       const auto found = std::find_if(known.begin(), known.end(),
                                       [&](const kernel::Expectation& e) { return e.metric == metric; });
-      if (found == known.end()) {
-        simulation.fill(o, member);
-      } else if (!fill(o, *found) && kernel.fetches()) { // a simulation is more than bounds
-        const std::string bounds = o.reason;
-        o.reason = {};
-        simulation.fill(o, member);
-        if (!o.reason.empty()) o.reason = o.reason.get() + "; " + bounds;
-      }
+      // What is simulated is exact; of instructions, closed forms give bounds for any cache.
+      const bool bounded = found != known.end() && found->below + found->above > 0;
+      const bool simulated = found == known.end() || (kernel.fetches() && bounded);
+      if (simulated) simulation.fill(o, member);
+      if (found == known.end() || (simulated && o.reason.empty())) continue;
+      o.reason = {};
+      fill(o, *found);
     }
   return all;
 }
