@@ -118,6 +118,8 @@ public:
   /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by
   /// closed form only, see expected(). Empty: it can.
   [[nodiscard]] virtual std::string unsimulated() const { return {}; }
+  /// Whether simulate() replays instruction fetches: it then needs a machine that describes their caches.
+  [[nodiscard]] virtual bool fetches() const { return false; }
   /// The metrics whose counts are known by closed form at this point, an empty list where none is. A metric
   /// that is not in it may still be simulated. Throws recount::Error (bad_input) for a bad point.
   [[nodiscard]] virtual std::vector<Expectation> expected(const result::Params& point) const {

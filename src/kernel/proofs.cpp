@@ -72,12 +72,17 @@ bool exists_here(const Kernel& kernel, const result::Params& point) {
   }
 }
 
+/// Whether the model of this machine, whose instruction caches are not described, simulates the kernel.
+bool simulates(const Kernel& kernel) {
+  return kernel.unsimulated().empty() && !kernel.fetches();
+}
+
 /// Whether the kernel has an expected count of the preset at this point on this machine.
 bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
              const std::vector<std::string>& simulated) {
   const auto states = [&](const Expectation& e) { return e.metric == preset; };
   if (std::ranges::find_if(known, states) != known.end()) return true;
-  return kernel.unsimulated().empty() && std::ranges::find(simulated, preset) != simulated.end();
+  return simulates(kernel) && std::ranges::find(simulated, preset) != simulated.end();
 }
 
 bool names(const char* presets, const std::string& preset) {
@@ -239,7 +244,7 @@ std::vector<Proof> beside(const MaybeMachine& machine) {
       if (one.metric.starts_with("PAPI_")) add(row, kernel, *point, one.metric);
     // Larger arrays are walked by page walkers, whose reads the model does not know.
     const bool sized = std::string_view(row.point).find('@') != std::string_view::npos;
-    if (sized && kernel.unsimulated().empty())
+    if (sized && simulates(kernel))
       for (const std::string& preset : simulated)
         if (preset.starts_with("PAPI_L")) add(row, kernel, *point, preset);
   }

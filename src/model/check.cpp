@@ -140,6 +140,30 @@ void check_shared(const std::string& file, const TlbDescription& tlb) {
   }
 }
 
+void check_instructions(const std::string& file, const MachineDescription& machine) {
+  const LevelDescription& cache = machine.instructions->cache;
+  const std::vector<TlbLevel>& tlb = machine.instructions->tlb;
+  const Checker c{file, "instructions"};
+  check_shape(c, cache);
+  if (machine.levels.size() > 1) {
+    const LevelDescription& next = machine.levels[1];
+    c.need(next.line >= cache.line && (next.sector == 0 || next.sector >= cache.line), "line",
+           "is longer than that of " + next.name + ", or its sectors");
+    c.need(next.inclusion != Inclusion::exclusive, "size",
+           next.name + ", which is filled by the level above only, takes no instructions");
+  }
+  c.need(tlb.empty() || machine.tlb, "tlb", "the machine has no TLB for data, which states the page size");
+  for (std::size_t i = 0; i < tlb.size(); ++i) {
+    const Checker at{file, "instructions.tlb[" + std::to_string(i) + "]"};
+    check_tlb_level(at, tlb[i]);
+    if (!tlb[i].shared) continue;
+    at.need(i > 0, "shared", "the first level is one of its own");
+    at.need(i < machine.tlb->levels.size() && tlb[i].entries == machine.tlb->levels[i].entries &&
+                tlb[i].index == machine.tlb->levels[i].index,
+            "shared", "the entries are not those of data");
+  }
+}
+
 } // namespace
 
 void check(const MachineDescription& machine, const std::string& file) {
@@ -161,6 +185,7 @@ void check(const MachineDescription& machine, const std::string& file) {
   if (machine.cores < 1 || machine.cores > most_cores)
     throw bad_input(file, "cores: must be from 1 to " + std::to_string(most_cores),
                     "see recount-machines(5)");
+  if (machine.instructions) check_instructions(file, machine);
   if (!machine.tlb) return;
   const TlbDescription& tlb = *machine.tlb;
   check_tlb(file, "tlb", tlb.page, tlb.levels, machine.levels[0].line);

@@ -19,9 +19,10 @@ enum class Cause : unsigned {
   prefetch,   ///< by a declared prefetcher
   write_back, ///< a dirty line leaving the level above
   victim,     ///< a clean line leaving the level above an exclusive one
-  refill      ///< the rest of a longer line, read because only a part was written back
+  refill,     ///< the rest of a longer line, read because only a part was written back
+  fetch       ///< instructions of the program
 };
-inline constexpr std::size_t causes = 7;
+inline constexpr std::size_t causes = 8;
 [[nodiscard]] constexpr std::size_t number(Cause cause) {
   return static_cast<std::size_t>(cause);
 }
@@ -105,6 +106,9 @@ struct Counts {
   std::vector<std::int64_t> distances;       ///< of a family, see Distances::counts()
   LevelCounts memory;                        ///< requests that left the last level (accesses only)
   std::int64_t loads = 0, stores = 0;        ///< of the program; one that crosses a line is still one
+  LevelCounts instructions;                  ///< first-level instruction cache, under Cause::fetch
+  std::vector<LevelCounts> instruction_tlb;  ///< shared levels: what instructions caused there
+  bool fetched = false;                      ///< instruction fetches were simulated
   bool operator==(const Counts&) const = default;
 };
 

@@ -70,6 +70,7 @@ MachineDescription resized(MachineDescription machine, std::string_view text) {
   machine.levels = {level};
   machine.presets.clear();
   machine.tlb.reset();
+  machine.instructions.reset();
   machine.cores = 1;
   machine.family.clear();
   if (members.size() > 1) machine.family = std::move(members);

@@ -226,6 +226,7 @@ std::uint64_t Hierarchy::invalidate_above(std::size_t at, std::uint64_t address)
   std::uint64_t dirty = remove_within(at, address, shift, unit);
   if (at >= boundary_)
     at_others(address, shift, [&] { dirty |= remove_within(private_, address, shift, unit); });
+  if (!instructions_.empty()) remove_fetched(at, address);
   return dirty;
 }
 
@@ -263,8 +264,8 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, 
     if (level.holds(next)) return;
     ++counts.fetches;
     const bool came_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
+    prefetchers.brought(kind, next); // first, because what the line evicts can remove it again
     fill(at, next << level.shift(), came_dirty);
-    prefetchers.brought(kind, next);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/counts.hpp"
 #include "model/distances.hpp"
+#include "model/instructions.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
 #include "model/placement.hpp"
@@ -40,6 +41,10 @@ public:
   void load(std::uint64_t address, unsigned bytes) { access<Cause::load>(address, bytes); }
   /// A store of `bytes` (at least 1) at `address`.
   void store(std::uint64_t address, unsigned bytes) { access<Cause::store>(address, bytes); }
+
+  /// A fetch of `bytes` (at least 1) of instructions at `address`, which nothing stores to. The machine has
+  /// MachineDescription::instructions and pages of one size.
+  void fetch(std::uint64_t address, unsigned bytes);
 
   /// What follows is done by core number `core` modulo the cores of the machine; at first by core 0. As long
   /// as no other is selected, this is a machine of one core.
@@ -183,6 +188,10 @@ private:
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
   void translate_mixed(std::uint64_t address, Cause cause);
   void walk(std::uint64_t page, std::size_t last = 0);
+  void translate_fetch(std::uint64_t address);
+  void remove_fetched(std::size_t at, std::uint64_t address);
+  void count_instructions(Counts& all) const;
+  void add_instructions(const Counts& later, const Counts& earlier, std::int64_t times);
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
   void bring_wide(std::uint64_t address, Cause cause, bool dirty);
@@ -245,15 +254,16 @@ private:
   std::vector<Level> levels_;
   std::vector<Prefetchers> prefetchers_; ///< of each level
   std::optional<Tlb> tlb_;
-  std::optional<Distances> distances_;    ///< of a family, in place of the level
-  unsigned shift_;                        ///< log2 of the first level's line
-  Level::Kind first_;                     ///< whose use_eight() serves the first level; `other`: use()
-  std::optional<PhysicalPages> physical_; ///< none: physical addresses are the virtual ones
-  bool simple_;                           ///< the first level writes back, allocates and does not prefetch
-  bool direct_;                           ///< and addresses are physical ones
-  bool mixed_;                            ///< pages of two sizes
-  bool simple_below_;                     ///< so do the others, and none is exclusive
-  bool wide_;                             ///< simple_below_, and all levels are wide_lru()
+  std::vector<Instructions> instructions_; ///< by core; empty: nothing was fetched
+  std::optional<Distances> distances_;     ///< of a family, in place of the level
+  unsigned shift_;                         ///< log2 of the first level's line
+  Level::Kind first_;                      ///< whose use_eight() serves the first level; `other`: use()
+  std::optional<PhysicalPages> physical_;  ///< none: physical addresses are the virtual ones
+  bool simple_;                            ///< the first level writes back, allocates and does not prefetch
+  bool direct_;                            ///< and addresses are physical ones
+  bool mixed_;                             ///< pages of two sizes
+  bool simple_below_;                      ///< so do the others, and none is exclusive
+  bool wide_;                              ///< simple_below_, and all levels are wide_lru()
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place

@@ -15,6 +15,8 @@ void Hierarchy::reset_counters() {
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.counts = {};
   if (distances_) distances_->reset_counters();
+  for (Instructions& one : instructions_)
+    one.reset_counters();
   memory_ = {};
   accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
 }
@@ -26,6 +28,8 @@ void Hierarchy::clear() {
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.clear();
   if (distances_) distances_->clear();
+  for (Instructions& one : instructions_)
+    one.clear();
   for (Core& core : cores_) {
     for (Level& level : core.levels)
       level.clear();
@@ -70,6 +74,7 @@ Counts Hierarchy::counts() const {
   for (const Cause cause : {Cause::load, Cause::store})
     all.levels.front().accesses[number(cause)] += accesses_[number(cause)];
   if (distances_) all.distances = distances_->counts();
+  count_instructions(all);
   all.memory = memory_;
   const LevelCounts& first = all.levels.front();
   if (tlb_) // each is looked up once
@@ -94,6 +99,8 @@ void Hierarchy::save(State& words) const {
     prefetchers.save(words);
   if (distances_) distances_->save(words);
   if (coherent()) save_cores(words);
+  for (const Instructions& one : instructions_)
+    one.save(words);
 }
 
 namespace {
@@ -177,9 +184,11 @@ bool Hierarchy::is(const State& state) const {
   for (const Prefetchers& prefetchers : prefetchers_)
     if (!prefetchers.same(words)) return false;
   if (distances_ && !distances_->same(words)) return false;
-  State cores;
-  if (coherent()) save_cores(cores);
-  return std::ranges::equal(words, cores);
+  State others;
+  if (coherent()) save_cores(others);
+  for (const Instructions& one : instructions_)
+    one.save(others);
+  return std::ranges::equal(words, others);
 }
 
 void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {
@@ -191,6 +200,7 @@ void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t tim
     for (std::size_t at = 0; at < tlb_->levels.size(); ++at)
       tlb_->levels[at].counts.add(later.tlb[at], earlier.tlb[at], times);
   if (distances_) distances_->add(later.distances, earlier.distances, times);
+  add_instructions(later, earlier, times);
   memory_.add(later.memory, earlier.memory, times);
   const LevelCounts &l = later.levels.front(), &e = earlier.levels.front();
   const std::int64_t crossed[2] = {

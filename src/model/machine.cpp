@@ -42,6 +42,7 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
                       "another placement than mixed");
   } else if (part == "no-tlb") {
     machine.tlb.reset();
+    if (machine.instructions) machine.instructions->tlb.clear();
   } else if (part.starts_with("cores=")) {
     const auto cores = base::parse_number(std::string_view(part).substr(std::string_view("cores=").size()));
     if (!cores || *cores < 1 || *cores > most_cores)
@@ -52,6 +53,11 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     for (LevelDescription& level : machine.levels) {
       level.ways = level.size / level.line;
       level.index.clear();
+    }
+    if (machine.instructions) {
+      LevelDescription& cache = machine.instructions->cache;
+      cache.ways = cache.size / cache.line;
+      cache.index.clear();
     }
   } else {
     throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
@@ -91,6 +97,7 @@ MachineDescription with_huge_pages(MachineDescription machine) {
   if (machine.placement) machine.placement->mixed = false;
   if (machine.placement)
     machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
+  machine.instructions.reset(); // no kernel has its code in huge pages
   if (!machine.tlb) return machine;
   TlbDescription& tlb = *machine.tlb;
   constexpr int level_bits = 9; // of the address, that a level of the page table translates

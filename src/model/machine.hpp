@@ -65,7 +65,7 @@ struct TlbLevel {
   std::vector<std::uint64_t> index = {}; ///< as LevelDescription::index, of page-number bits
   Policy policy = Policy::lru;
   Qlru qlru = {};      ///< of Policy::qlru
-  bool shared = false; ///< of TlbDescription::huge: the entries are those of the level of small pages
+  bool shared = false; ///< of huge pages or instructions: the entries are those of small pages of data
   [[nodiscard]] std::int64_t sets() const { return entries / ways; }
 };
 
@@ -77,6 +77,12 @@ struct TlbDescription {
   /// Caches of the levels of the page table above the entries of pages, the nearest first. A walk reads an
   /// entry of each level whose cache, and those before, miss. None: these levels are never read.
   std::vector<TlbLevel> walk = {};
+};
+
+/// What a core has for instructions: the levels below the first are those of data.
+struct InstructionDescription {
+  LevelDescription cache;
+  std::vector<TlbLevel> tlb; ///< none: the translation of instructions costs nothing
 };
 
 /// One cache of a family; see family.hpp.
@@ -97,8 +103,9 @@ struct MachineDescription {
   std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
-  bool sampled = false;                    ///< loop nests are simulated in samples, see Sampling
-  std::int64_t cores = 1;                  ///< each with its own TLBs and those levels that are not shared
+  bool sampled = false;   ///< loop nests are simulated in samples, see Sampling
+  std::int64_t cores = 1; ///< each with its own TLBs and those levels that are not shared
+  std::optional<InstructionDescription> instructions = {}; ///< none: instruction fetches are not simulated
   std::optional<Placement> placement = {}; ///< of the data of a run; none: as stated at Kernel::simulate()
 };
 

@@ -58,6 +58,40 @@ std::int64_t both(const LevelCounts& c, bool misses) {
                 : c.accessed(Cause::load) + c.accessed(Cause::store);
 }
 
+/// How often the processor fetches a line depends on how many bytes it fetches at a time; one fetch per line
+/// and visit is counted. Requests by instructions are among all requests of a level.
+void add_instructions(Metrics& into, const Counts& counts) {
+  constexpr auto cause = Cause::fetch;
+  const auto add = [&](std::size_t number, const LevelCounts& c) {
+    const std::string preset = "PAPI_L" + std::to_string(number) + "_";
+    into[preset + "ICA"] = into[preset + "ICR"] = c.accessed(cause);
+    into[preset + "ICH"] = c.hit(cause);
+    into[preset + "ICM"] = c.missed(cause);
+    into[preset + "TCM"] += c.missed(cause);
+    if (number == 1) return;
+    into[preset + "TCA"] += c.accessed(cause);
+    into[preset + "TCR"] += c.accessed(cause);
+    into[preset + "TCH"] += c.hit(cause);
+  };
+  add(1, counts.instructions);
+  into["MODEL_L1I_EVICTIONS"] = counts.instructions.evictions;
+  into["MODEL_L1I_INVALIDATIONS"] = counts.instructions.invalidations;
+  for (std::size_t i = 1; i < counts.levels.size(); ++i) {
+    const std::string own = "MODEL_L" + std::to_string(i + 1) + "_FETCH_";
+    into[own + "ACCESSES"] = counts.levels[i].accessed(cause);
+    into[own + "MISSES"] = counts.levels[i].missed(cause);
+    if (i < 3) add(i + 1, counts.levels[i]);
+  }
+  for (std::size_t i = 0; i < counts.instruction_tlb.size(); ++i) {
+    const std::string own = "MODEL_ITLB" + std::to_string(i + 1) + "_";
+    into[own + "ACCESSES"] = counts.instruction_tlb[i].accessed(cause);
+    into[own + "MISSES"] = counts.instruction_tlb[i].missed(cause);
+  }
+  if (counts.instruction_tlb.empty()) return;
+  into["PAPI_TLB_IM"] = counts.instruction_tlb.back().missed(cause);
+  into["PAPI_TLB_TL"] = into["PAPI_TLB_DM"] + into["PAPI_TLB_IM"];
+}
+
 constexpr std::array<const char*, prefetch_kinds> prefetch_names{"NEXT_LINE", "ADJACENT_LINE", "STREAMER"};
 
 void add_prefetchers(Metrics& into, const std::vector<Prefetcher>& described, const LevelPrefetchCounts& all,
@@ -107,6 +141,7 @@ Metrics of(const Counts& counts, const MachineDescription& machine) {
     all[own + "MISSES"] = both(counts.tlb[i], true);
   }
   if (!counts.tlb.empty()) all["PAPI_TLB_DM"] = both(counts.tlb.back(), true);
+  if (counts.fetched) add_instructions(all, counts);
   redefine(all, machine);
   return all;
 }
@@ -170,11 +205,13 @@ std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy) {
   return errors;
 }
 
-std::vector<std::string> metric_names(const MachineDescription& machine) {
+std::vector<std::string> metric_names(const MachineDescription& machine, bool fetches) {
   Counts none;
   none.levels.resize(machine.levels.size());
   if (machine.tlb) none.tlb.resize(machine.tlb->levels.size());
   none.prefetch.resize(machine.levels.size());
+  none.fetched = fetches && machine.instructions;
+  if (none.fetched) none.instruction_tlb.resize(machine.instructions->tlb.size());
   Metrics all = of(none, machine);
   if (!machine.family.empty()) leave_known(all);
   std::vector<std::string> names;
@@ -185,7 +222,7 @@ std::vector<std::string> metric_names(const MachineDescription& machine) {
 
 MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics) {
   const auto told = [&](const MachineDescription& by) {
-    const auto names = metric_names(by);
+    const auto names = metric_names(by, true);
     return std::ranges::count_if(metrics, [&](const auto& m) { return std::ranges::count(names, m) != 0; });
   };
   const auto all = told(machine);

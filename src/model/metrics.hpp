@@ -26,8 +26,8 @@ namespace recount::model {
 [[nodiscard]] std::map<std::string, std::int64_t> metrics(const Hierarchy& hierarchy,
                                                           const FamilyMember& member);
 
-/// The same keys without a simulation.
-[[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine);
+/// The same keys without a simulation: of loads and stores alone, or of instruction `fetches`, too.
+[[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine, bool fetches = false);
 
 /// The machine without its outermost levels as far as no metric asked for tells of them and nothing within
 /// depends on them: they are neither inclusive nor exclusive. The metrics asked for stay the same to the

@@ -145,6 +145,7 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   return level;
 }
 
+/// Shared entries: those of the same level in `small`.
 std::vector<TlbLevel> tlb_levels(Fields& fields, const std::string& file, const std::string& path,
                                  const std::string& name = "levels",
                                  const std::vector<TlbLevel>& small = {}) {
@@ -184,12 +185,33 @@ TlbDescription tlb(const json& value, const std::string& file) {
   return tlb;
 }
 
+InstructionDescription instructions(const json& value, const std::string& file,
+                                    const MachineDescription& machine) {
+  Fields fields(value, file, "instructions");
+  InstructionDescription all;
+  LevelDescription& cache = all.cache;
+  cache.name = fields.text("name");
+  cache.size = fields.bytes("size");
+  cache.line = fields.bytes("line");
+  cache.ways = ways(fields, cache.size / cache.line);
+  cache.index = index(fields, cache.size / cache.line, cache.ways);
+  read_policy(fields, cache);
+  cache.latency = fields.number("latency");
+  if (!fields.any("tlb").is_null())
+    all.tlb = tlb_levels(fields, file, "instructions", "tlb",
+                         machine.tlb ? machine.tlb->levels : std::vector<TlbLevel>{});
+  for (std::size_t i = 0; i < all.tlb.size(); ++i)
+    if (all.tlb[i].shared && all.tlb[i].index.empty()) all.tlb[i].index = machine.tlb->levels[i].index;
+  fields.done();
+  return all;
+}
+
 /// Presets as sums of the machine's own metrics.
 void presets(Fields& fields, const std::string& file, MachineDescription& machine) {
   const json& field = fields.any("presets");
   if (field.is_null()) return;
   if (!field.is_object()) throw fields.error("presets", "is not an object {...}");
-  const std::vector<std::string> known = metric_names(machine);
+  const std::vector<std::string> known = metric_names(machine, true);
   for (const auto& [preset, sum] : field.items()) {
     const std::string path = "presets." + preset;
     if (!preset.starts_with("PAPI_") || std::ranges::find(known, preset) == known.end())
@@ -218,6 +240,8 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
   for (const json& element : fields.list("levels"))
     machine.levels.push_back(level(element, file, "levels[" + std::to_string(i++) + "]"));
   if (const json& field = fields.any("tlb"); !field.is_null()) machine.tlb = tlb(field, file);
+  if (const json& field = fields.any("instructions"); !field.is_null())
+    machine.instructions = instructions(field, file, machine);
   machine.seed = static_cast<std::uint64_t>(fields.count("seed", 1));
   machine.cores = fields.count("cores", 1);
   check(machine, file);

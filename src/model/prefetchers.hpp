@@ -17,8 +17,9 @@ public:
   Prefetchers(const std::vector<Prefetcher>& described, unsigned line_shift);
 
   [[nodiscard]] bool none() const { return described_.empty(); }
-  /// A load, store, walk or a prefetcher of the level above asked the level for a line, which then was there
-  /// or was brought in. Calls fetch(kind, line) for each line that a prefetcher asks for, in order.
+  /// A load, store, fetch of instructions, walk or a prefetcher of the level above asked the level for a
+  /// line, which then was there or was brought in. Calls fetch(kind, line) for each line that a prefetcher
+  /// asks for, in order.
   template <class Fetch>
   void watch(std::uint64_t line, Cause cause, bool missed, Fetch&& fetch) {
     for (const Prefetcher& by : described_) {

@@ -24,8 +24,8 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine of two cores, with more levels than any real one, sectors and all prefetchers, so that
-/// missing ones are known names.
+/// Of a machine of two cores, with more levels than any real one, sectors, all prefetchers and caches of
+/// instructions, so that missing ones are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
     constexpr std::size_t most_levels = 8;
@@ -38,7 +38,8 @@ const std::vector<std::string>& model_names() {
         level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
     }
     machine.tlb.emplace().levels.resize(most_levels);
-    return model::metric_names(machine);
+    machine.instructions.emplace().tlb.resize(most_levels);
+    return model::metric_names(machine, true);
   }();
   return names;
 }

@@ -115,10 +115,11 @@ public:
     const auto& values = values_[member];
     if (const auto found = values.find(o.metric); found != values.end())
       take(o, found->second);
+    else if (const auto names = model::metric_names(*machine_, true); std::ranges::count(names, o.metric) > 0)
+      o.reason = "the kernel does not state its code, so no instruction fetches are simulated";
     else
       o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
-                             base::did_you_mean(o.metric, model::metric_names(*machine_),
-                                                "recount-machines(5) lists its metrics"));
+                             base::did_you_mean(o.metric, names, "recount-machines(5) lists its metrics"));
   }
 
 private:
@@ -175,10 +176,13 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
       o.witness = members[member];
       const auto found = std::find_if(known.begin(), known.end(),
                                       [&](const kernel::Expectation& e) { return e.metric == metric; });
-      if (found != known.end())
-        fill(o, *found);
-      else
-        simulation.fill(o, member);
+      // What is simulated is exact; of instructions, closed forms give bounds for any cache.
+      const bool bounded = found != known.end() && found->below + found->above > 0;
+      const bool simulated = found == known.end() || (kernel.fetches() && bounded);
+      if (simulated) simulation.fill(o, member);
+      if (found == known.end() || (simulated && o.reason.empty())) continue;
+      o.reason = {};
+      fill(o, *found);
     }
   return all;
 }

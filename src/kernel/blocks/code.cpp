@@ -5,6 +5,7 @@
 #include "kernel/kernels.hpp"
 #include "kernel/loops/cycle.hpp"
 #include "kernel/memory.hpp"
+#include "model/recurrence.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -51,6 +52,24 @@ private:
   void (*code_)(void*) = nullptr;
 };
 
+/// The entry, then in each pass the blocks in their order and the end of the frame. Each block is fetched
+/// once; its argument, the only data, is not loaded.
+void fetch_code(const CodePoint& at, model::Hierarchy& caches) {
+  const std::uint64_t base = array_base(caches);
+  constexpr unsigned jump = 4; // bytes of which every architecture needs the first line
+  const auto bytes = static_cast<unsigned>(at.full ? code_line : jump);
+  const std::vector<std::uint64_t> places = code_places(at);
+  caches.fetch(base, code_entry);
+  model::repeat(
+      caches, at.passes,
+      [&] {
+        for (const std::uint64_t place : places)
+          caches.fetch(base + place, bytes);
+        caches.fetch(base + code_entry, code_tail);
+      },
+      &caches.progress);
+}
+
 class CodeKernel : public ClosedFormKernel {
 public:
   CodeKernel()
@@ -62,6 +81,18 @@ public:
     const CodePoint at = code_point(*this, point);
     if (!can_emit()) throw unavailable("code", "not available on this architecture");
     return std::make_unique<CodeInstance>(at);
+  }
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
+  [[nodiscard]] bool fetches() const override { return true; }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const CodePoint at = code_point(*this, point);
+    const model::MachineDescription& machine = caches.machine();
+    if (!machine.instructions)
+      throw unavailable("code", machine.name + " describes no caches of instructions (instructions)");
+    if (machine.placement && machine.placement->mixed)
+      throw unavailable("code", "its code is in small pages, not in those of ~pages=mixed");
+    fetch_code(at, caches);
+    return at.accesses();
   }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
     const CodePoint at = code_point(*this, point);

@@ -12,6 +12,9 @@ namespace recount::kernel {
 
 inline constexpr std::int64_t code_line = 64; ///< bytes of a block of code
 
+/// Bytes of the frame before the first block: the first are the entry, the last are executed after each pass.
+inline constexpr std::int64_t code_entry = 8, code_tail = 8;
+
 /// Whether code can be generated for this architecture.
 [[nodiscard]] bool can_emit();
 

@@ -15,6 +15,7 @@ struct Access {
   std::uint64_t address = 0;
   unsigned bytes = 1;
   std::uint64_t core = 0; // modulo those of the machine
+  bool fetch = false;     // of instructions, in place of a load or store
 };
 
 class Chance {
@@ -162,6 +163,37 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
     machine.tlb = tlb;
   }
   return machine;
+}
+
+/// Caches of instructions, if the second level can take them.
+inline void add_instructions(Chance& chance, recount::model::MachineDescription& machine) {
+  using namespace recount::model;
+  std::int64_t below = 64;
+  if (machine.levels.size() > 1)
+    below = machine.levels[1].sector > 0 ? machine.levels[1].sector : machine.levels[1].line;
+  if (machine.levels.size() > 1 && machine.levels[1].inclusion == Inclusion::exclusive) return;
+  InstructionDescription& all = machine.instructions.emplace();
+  const LevelDescription level =
+      random_level(chance, 1, std::max<std::int64_t>(4, below >> chance.from(0, 2)));
+  all.cache.name = "L1i";
+  all.cache.line = level.line;
+  all.cache.size = level.size;
+  all.cache.ways = level.ways;
+  all.cache.index = level.index;
+  all.cache.policy = level.policy;
+  all.cache.qlru = level.qlru;
+  if (!machine.tlb || chance.one_in(4)) return;
+  for (std::int64_t i = 0, levels = chance.from(1, 3); i < levels; ++i) {
+    TlbLevel tlb;
+    tlb.ways = chance.from(1, 5);
+    tlb.entries = tlb.ways * chance.from(1, 4);
+    random_policy(chance, tlb, false);
+    if (i > 0 && i < std::ssize(machine.tlb->levels) && chance.one_in(2)) {
+      tlb = machine.tlb->levels[static_cast<std::size_t>(i)];
+      tlb.shared = true;
+    }
+    all.tlb.push_back(tlb);
+  }
 }
 
 /// Longer lines of sectors in some levels below the first: those with no exclusive level from there on.

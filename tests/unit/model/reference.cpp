@@ -244,6 +244,13 @@ Simulator::Simulator(const MachineDescription& machine) : machine_(machine) {
   if (machine.tlb)
     for (const TlbLevel& level : machine.tlb->huge)
       core.huge_tlbs.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+  if (machine.instructions) {
+    seed = machine.seed + 128;
+    const LevelDescription& level = machine.instructions->cache;
+    core.instructions.emplace_back(level.sets(), level.ways, level.policy, seed++, level.index, level.qlru);
+    for (const TlbLevel& tlb : machine.instructions->tlb)
+      core.instruction_tlbs.emplace_back(tlb.sets(), tlb.ways, tlb.policy, seed++, tlb.index, tlb.qlru);
+  }
   counts.tlb.resize(core.tlbs.size());
   cores_.resize(static_cast<std::size_t>(machine.cores), core);
 }
@@ -318,10 +325,17 @@ void Simulator::translate(std::uint64_t address, Cause cause) {
     entries(found).mark_used(key(found));
     return;
   }
+  read_table(huge ? address / large * large / small : page, huge);
+}
+
+/// `page`: the first small one of a huge one.
+void Simulator::read_table(std::uint64_t page, bool huge) {
+  const TlbDescription& as = *machine_.tlb;
+  const auto small = static_cast<std::uint64_t>(as.page), large = static_cast<std::uint64_t>(as.huge_page);
   // Down the page table, from below the first level whose part is known, to the level with the page's entry.
   std::size_t last = 0;
   std::uint64_t reach = small;
-  std::vector<std::uint64_t> parts{huge ? address / large * large / small : page};
+  std::vector<std::uint64_t> parts{page};
   for (; huge && reach * 512 <= large; reach *= 512) {
     parts.push_back(parts.back() / 512);
     ++last;
@@ -339,6 +353,48 @@ void Simulator::translate(std::uint64_t address, Cause cause) {
     ask(0, physical((16 + above) * (std::uint64_t{1} << 56) + 8 * parts[above]), Cause::walk, false);
   }
   ask(0, physical((16 + last) * (std::uint64_t{1} << 56) + 8 * parts[last]), Cause::walk, false);
+}
+
+void Simulator::fetch(std::uint64_t address, unsigned bytes) {
+  const auto line = static_cast<std::uint64_t>(machine_.instructions->cache.line);
+  counts.fetched = true;
+  counts.instruction_tlb.resize(machine_.instructions->tlb.size());
+  for (std::uint64_t l = address / line; l <= (address + bytes - 1) / line; ++l) {
+    if (!of().instruction_tlbs.empty())
+      translate_fetch(l * line / static_cast<std::uint64_t>(machine_.tlb->page));
+    const std::uint64_t at_memory = physical(l * line);
+    Cache& cache = of().instructions[0];
+    one_more(counts.instructions.accesses, Cause::fetch);
+    if (cache.find(at_memory / line) != nullptr) {
+      cache.mark_used(at_memory / line);
+      continue;
+    }
+    one_more(counts.instructions.misses, Cause::fetch);
+    ask(1, at_memory, Cause::fetch, false);
+    if (cache.place(at_memory / line, false).full) counts.instructions.evictions += 1;
+  }
+}
+
+void Simulator::translate_fetch(std::uint64_t page) {
+  const std::vector<TlbLevel>& as = machine_.instructions->tlb;
+  const auto entries = [&](std::size_t i) -> Cache& {
+    return as[i].shared ? of().tlbs[i] : of().instruction_tlbs[i];
+  };
+  std::size_t found = 0;
+  for (; found < as.size(); ++found) {
+    one_more(counts.instruction_tlb[found].accesses, Cause::fetch);
+    if (as[found].shared) one_more(counts.tlb[found].accesses, Cause::fetch);
+    if (entries(found).find(page) != nullptr) break;
+    one_more(counts.instruction_tlb[found].misses, Cause::fetch);
+    if (as[found].shared) one_more(counts.tlb[found].misses, Cause::fetch);
+  }
+  for (std::size_t i = 0; i < found; ++i)
+    if (entries(i).place(page, false).full)
+      (as[i].shared ? counts.tlb[i] : counts.instruction_tlb[i]).evictions += 1;
+  if (found < as.size())
+    entries(found).mark_used(page);
+  else
+    read_table(page, false);
 }
 
 Slot* Simulator::find_sector(std::size_t i, std::uint64_t address) {
@@ -418,8 +474,9 @@ void Simulator::fetch(std::size_t i, std::uint64_t line, Prefetch kind) {
   if (of(i).caches[i].find(line) != nullptr) return;
   done(i, kind).fetches += 1;
   const std::uint64_t address = line * static_cast<std::uint64_t>(machine_.levels[i].line);
-  take_in(i, address, ask(i + 1, address, Cause::prefetch, false));
+  const bool dirty = ask(i + 1, address, Cause::prefetch, false);
   of(i).untouched[i][line] = kind;
+  take_in(i, address, dirty);
 }
 
 /// The lines that a streamer asks for after an access.
@@ -522,6 +579,17 @@ void Simulator::throw_out(std::size_t i, const Slot& left) {
           at(above).invalidations += 1;
         }
       }
+  if (machine_.levels[i].inclusion == Inclusion::inclusive && machine_.instructions)
+    for (Core& core : cores_) {
+      const std::int64_t part = machine_.instructions->cache.line;
+      for (std::int64_t byte = 0; byte < machine_.levels[i].line; byte += part) {
+        Slot* const copy = core.instructions[0].find((address + static_cast<std::uint64_t>(byte)) /
+                                                     static_cast<std::uint64_t>(part));
+        if (copy == nullptr || (i < private_ && &core != &of())) continue;
+        *copy = Slot{};
+        counts.instructions.invalidations += 1;
+      }
+    }
   const bool exclusive_below =
       i + 1 < machine_.levels.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
   if (!soiled.empty()) at(i).write_backs += 1;

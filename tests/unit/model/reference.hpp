@@ -72,6 +72,7 @@ public:
   explicit Simulator(const recount::model::MachineDescription& machine);
   void load(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::load); }
   void store(std::uint64_t address, unsigned bytes) { access(address, bytes, Cause::store); }
+  void fetch(std::uint64_t address, unsigned bytes);
   /// What follows is done by this core.
   void select(std::uint64_t core) { current_ = core % cores_.size(); }
   recount::model::Counts counts;
@@ -84,6 +85,7 @@ private:
   };
   struct Core { // by level; of shared levels, those of core 0 are used
     std::vector<Cache> caches, tlbs, walks, huge_tlbs;
+    std::vector<Cache> instructions, instruction_tlbs; // the one cache, if any
     std::vector<std::map<std::uint64_t, Page>> pages;
     std::vector<std::map<std::uint64_t, recount::model::Prefetch>> untouched; // prefetched lines
     std::vector<std::set<std::uint64_t>> stolen;                              // lines
@@ -95,6 +97,8 @@ private:
   void unused(Core& core, std::size_t level, std::uint64_t line);
   void access(std::uint64_t address, unsigned bytes, Cause cause);
   void translate(std::uint64_t address, Cause cause);
+  void read_table(std::uint64_t page, bool huge);
+  void translate_fetch(std::uint64_t page);
   bool ask(std::size_t at, std::uint64_t address, Cause cause, bool write);
   void give(std::size_t at, std::uint64_t address, Cause cause, std::int64_t line_above);
   void take_in(std::size_t at, std::uint64_t address, bool dirty);

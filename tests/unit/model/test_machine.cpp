@@ -281,6 +281,7 @@ BOOST_AUTO_TEST_CASE(a_neoverse_n1_has_pseudo_lru_and_a_tlb_of_five_ways) {
     caches.load(line << 14, 8);
   BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 6); // 0 to 4, and 2 again
   MachineDescription second = m;
+  second.instructions.reset();
   second.tlb->levels.erase(second.tlb->levels.begin());
   Hierarchy translations(second);
   for (int pass = 0; pass < 2; ++pass)

@@ -13,7 +13,10 @@ template <class Simulator>
 void replay(Simulator& simulator, const std::vector<Access>& trace) {
   for (const Access& a : trace) {
     simulator.select(a.core);
-    a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
+    if (a.fetch)
+      simulator.fetch(a.address, a.bytes);
+    else
+      a.store ? simulator.store(a.address, a.bytes) : simulator.load(a.address, a.bytes);
   }
 }
 
@@ -38,6 +41,12 @@ bool same(const recount::model::Counts& model, const recount::model::Counts& ref
   for (std::size_t i = 0; i < model.tlb.size(); ++i) {
     BOOST_TEST_CONTEXT("tlb " << i) compare(model.tlb[i], reference.tlb[i]);
   }
+  BOOST_TEST_CONTEXT("instructions") compare(model.instructions, reference.instructions);
+  BOOST_TEST(model.instruction_tlb.size() == reference.instruction_tlb.size());
+  for (std::size_t i = 0; i < model.instruction_tlb.size(); ++i) {
+    BOOST_TEST_CONTEXT("instruction tlb " << i)
+    compare(model.instruction_tlb[i], reference.instruction_tlb[i]);
+  }
   BOOST_TEST((model.prefetch == reference.prefetch), "what the prefetchers did");
   BOOST_TEST_CONTEXT("memory") compare(model.memory, reference.memory);
   BOOST_TEST(model.loads == reference.loads);
@@ -46,15 +55,19 @@ bool same(const recount::model::Counts& model, const recount::model::Counts& ref
   return false;
 }
 
-void run_cases(bool plain, bool sectors = false) {
+void run_cases(bool plain, bool sectors = false, bool instructions = false) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(2 * seed + (plain ? 1 : 0));
     recount::model::MachineDescription machine = random_machine(chance, plain);
     if (sectors) add_sectors(chance, machine);
+    if (instructions) add_instructions(chance, machine);
     recount::model::WideSets::allowed =
         seed % 3 != 0; // sets are kept in another way where this processor has no vectors
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(machine)) {
-      const auto trace = random_trace(chance, 400);
+      auto trace = random_trace(chance, 400);
+      const std::int64_t fetches_in = chance.from(1, 4);
+      for (Access& a : trace)
+        a.fetch = machine.instructions && chance.one_in(fetches_in);
       recount::model::Hierarchy model(machine);
       reference::Simulator simple(machine);
       replay(model, trace);
@@ -71,6 +84,9 @@ void run_cases(bool plain, bool sectors = false) {
         second.prefetch[i].add({}, after.prefetch[i], 1);
       for (std::size_t i = 0; i < second.tlb.size(); ++i)
         second.tlb[i].add({}, after.tlb[i], 1);
+      for (std::size_t i = 0; i < second.instruction_tlb.size(); ++i)
+        second.instruction_tlb[i].add({}, after.instruction_tlb[i], 1);
+      second.instructions.add({}, after.instructions, 1);
       second.memory.add({}, after.memory, 1);
       second.loads -= after.loads;
       second.stores -= after.stores;
@@ -91,6 +107,11 @@ BOOST_AUTO_TEST_CASE(any_hierarchy_counts_as_the_reference) {
 
 BOOST_AUTO_TEST_CASE(any_hierarchy_with_sectors_counts_as_the_reference) {
   run_cases(false, true);
+}
+
+BOOST_AUTO_TEST_CASE(any_hierarchy_with_instructions_counts_as_the_reference) {
+  run_cases(false, false, true);
+  run_cases(false, true, true);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
