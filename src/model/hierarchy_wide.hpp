@@ -82,7 +82,8 @@ private:
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void bring(Level::Entry* set, std::uint64_t address, unsigned load,
                                                      Level::Entry entry, Settled& settled) const {
     const std::uint64_t line = address >> second_shift_;
-    if (!second_.entries || !wide::use(second_.low_set_of(line), second_.shape, line, false))
+    Level::Entry* const there = second_.low_set_of(line);
+    if (!second_.entries || (*there >> 1 != line && !wide::use(there, second_.shape, line, false)))
       return caches_.bring(address, cause_of(load), load == 0);
     ++settled.lines;
     settled.loaded += load;

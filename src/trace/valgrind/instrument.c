@@ -13,6 +13,7 @@
 #include "flow.h"
 #include "heap.h"
 #include "modules.h"
+#include "scalars.h"
 
 enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX have some hundred at most */
 
@@ -191,8 +192,9 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
     before(in->stmts[i], i == last);
-    add(in->stmts[i]);
+    rt_add(block.out, in->stmts[i]);
   }
+  rt_add_held(block.out);
   if (last < 0 || in->stmts[last]->tag != Ist_Exit) put_position(block.words);
   define(number);
   return block.out;
