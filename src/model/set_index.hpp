@@ -28,6 +28,11 @@ public:
   [[nodiscard]] bool low_bits() const { return mask_ != none; }
   /// That mask of the set's bits in a line; only with low_bits().
   [[nodiscard]] std::uint64_t mask() const { return mask_; }
+  /// Whether the set is (line ^ line >> fold()) & (sets() - 1).
+  [[nodiscard]] bool folds() const { return low_bits() || fold_ != 0; }
+  /// Only where folds().
+  [[nodiscard]] unsigned fold() const { return low_bits() ? no_fold : fold_; }
+  static constexpr unsigned no_fold = 63; ///< where low_bits(): lines are below 2^63
   /// Whether set and line / sets together determine the line by line_of().
   [[nodiscard]] bool invertible() const { return invertible_; }
   /// The line of a set whose number divided by the number of sets is `row`; only if invertible().

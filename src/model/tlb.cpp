@@ -101,7 +101,8 @@ bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
 
 RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
   const auto c = static_cast<unsigned>(cause);
-  const wide::Taken first = wide::take(levels.front().wide(), page);
+  const wide::Taken first =
+      wide::take(levels.front().wide().set_of(page), levels.front().wide().shape(), page);
   if (first.found) return true;
   Level* level = &levels.front();
   bool evicts = first.leaves != Level::empty;
@@ -111,7 +112,7 @@ RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
     if (at == levels.size()) return false;
     level = &levels[at];
     ++level->counts.accesses[c];
-    const wide::Taken taken = wide::take(level->wide(), page);
+    const wide::Taken taken = wide::take(level->wide().set_of(page), level->wide().shape(), page);
     if (taken.found) return true;
     evicts = taken.leaves != Level::empty;
   }

@@ -20,6 +20,8 @@ public:
   bool translate(std::uint64_t page, Cause cause) {
     return wide_ ? translate_wide(page, cause) : levels.front().use(page, false) || beyond_first(page, cause);
   }
+  /// Whether each level is Level::wide_lru().
+  [[nodiscard]] bool wide() const { return wide_; }
   /// The same of a huge page. If these have fewer levels, it misses in the others that there are, too.
   bool translate_huge(std::uint64_t page, Cause cause);
   [[nodiscard]] unsigned huge_shift() const { return huge_shift_; }

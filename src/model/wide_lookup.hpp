@@ -69,12 +69,6 @@ inline constexpr __mmask8 all = 0xff;
   return true;
 }
 
-/// WideSets::use() with `first`.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
-  Entry* const set = sets.set_of(line);
-  return use(set, line, dirty) || (sets.two() && use_second(set, line, dirty));
-}
-
 /// Where take() found a line, and the entry that left the set if it did not.
 struct Taken {
   bool found;
@@ -83,14 +77,14 @@ struct Taken {
 
 /// use() and, where the line is not there, insert(), of lines that are never dirty: the last way comes to the
 /// front in its place.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Taken take(WideSets& sets, std::uint64_t line) {
-  Entry* const set = sets.set_of(line);
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Taken take(Entry* set, const WideSets::Shape& sets,
+                                                          std::uint64_t line) {
   const Entry clean = line << 1;
   const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(clean));
   std::uint32_t found = same(newer, line);
-  const Entry leaves = set[sets.ways() - 1];
+  const Entry leaves = set[sets.ways - 1];
   const unsigned end = sets.last();
-  if (found == 0 && sets.two()) {
+  if (found == 0 && sets.two) {
     const __m512i older = _mm512_load_si512(set + lanes);
     found = same(older, line);
     const std::uint64_t* const row = to_front.rows[__builtin_ctz(found | end)];
@@ -100,18 +94,18 @@ struct Taken {
     _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
     return {found != 0, leaves};
   }
-  const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.two() ? found : found | end)];
+  const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.two ? found : found | end)];
   const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), newer);
   _mm512_store_si512(set, _mm512_mask_mov_epi64(shifted, 1, used));
   return {found != 0, leaves};
 }
 
-/// WideSets::insert().
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(WideSets& sets, std::uint64_t line, bool dirty) {
-  Entry* set = sets.set_of(line);
-  const Entry leaves = set[sets.ways() - 1];
-  __m512i before = _mm512_set1_epi64(static_cast<long long>(line << 1 | Entry{dirty}));
-  if (sets.two()) {
+/// WideSets::insert() of an entry.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(Entry* set, const WideSets::Shape& sets,
+                                                            Entry entry) {
+  const Entry leaves = set[sets.ways - 1];
+  __m512i before = _mm512_set1_epi64(static_cast<long long>(entry));
+  if (sets.two) {
     const __m512i newer = _mm512_load_si512(set);
     _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, before, lanes - 1));
     before = newer;
@@ -119,34 +113,52 @@ struct Taken {
   }
   const __m512i entries = _mm512_load_si512(set),
                 moved = _mm512_maskz_alignr_epi64(all, entries, before, lanes - 1);
-  _mm512_store_si512(set, _mm512_mask_mov_epi64(entries, static_cast<__mmask8>(sets.kept()), moved));
+  _mm512_store_si512(set, _mm512_mask_mov_epi64(entries, static_cast<__mmask8>(sets.kept), moved));
   return leaves;
 }
 
 #else
 
-inline bool use(Entry* set, std::uint64_t line, bool dirty) {
-  Entry* const there = std::find_if(set, set + lanes, [&](Entry entry) { return entry >> 1 == line; });
-  if (there == set + lanes) return false;
+inline bool use_of(Entry* set, Entry* end, std::uint64_t line, bool dirty) {
+  Entry* const there = std::find_if(set, end, [&](Entry entry) { return entry >> 1 == line; });
+  if (there == end) return false;
   *there |= Entry{dirty};
   std::rotate(set, there, there + 1);
   return true;
 }
-inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
-  return sets.use(line, dirty, true);
+inline bool use(Entry* set, std::uint64_t line, bool dirty) {
+  return use_of(set, set + lanes, line, dirty);
 }
-inline Entry insert(WideSets& sets, std::uint64_t line, bool dirty) {
-  return sets.insert(line, dirty);
+inline bool use_second(Entry* set, std::uint64_t line, bool dirty) {
+  return use_of(set, set + 2 * lanes, line, dirty);
 }
 struct Taken {
   bool found;
   Entry leaves;
 };
-inline Taken take(WideSets& sets, std::uint64_t line) {
-  const bool found = sets.use(line, false, true);
-  return {found, found ? WideSets::empty : sets.insert(line, false)};
+inline Entry insert(Entry* set, const WideSets::Shape& sets, Entry entry) {
+  const Entry leaves = set[sets.ways - 1];
+  std::copy_backward(set, set + sets.ways - 1, set + sets.ways);
+  set[0] = entry;
+  return leaves;
+}
+inline Taken take(Entry* set, const WideSets::Shape& sets, std::uint64_t line) {
+  if (use_of(set, set + sets.ways, line, false)) return {true, WideSets::empty};
+  return {false, insert(set, sets, line << 1)};
 }
 
 #endif
+
+/// WideSets::use() with `first`; `set`: that of the line.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, const WideSets::Shape& sets,
+                                                        std::uint64_t line, bool dirty) {
+  return use(set, line, dirty) || (sets.two && use_second(set, line, dirty));
+}
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
+  return use(sets.set_of(line), sets.shape(), line, dirty);
+}
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(WideSets& sets, std::uint64_t line, bool dirty) {
+  return insert(sets.set_of(line), sets.shape(), line << 1 | Entry{dirty});
+}
 
 } // namespace recount::model::wide

@@ -10,8 +10,8 @@ namespace recount::model {
 WideSets::WideSets(const SetIndex& index, std::size_t ways)
     : ways_(ways),
       stride_(ways > lanes ? 2 * lanes : lanes),
+      shape_{ways, ways > lanes, (1u << (ways + lanes - stride_)) - 1},
       index_(index),
-      kept_((1u << (ways + lanes - stride_)) - 1),
       entries_(index.sets() * stride_, empty) {}
 
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@ RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) 
   if (first) return wide::use(*this, line, dirty);
   Entry* const set = set_of(line);
   std::uint32_t found = wide::same(_mm512_load_si512(set), line);
-  if (two()) found |= wide::same(_mm512_load_si512(set + lanes), line) << lanes;
+  if (shape_.two) found |= wide::same(_mm512_load_si512(set + lanes), line) << lanes;
   if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
   return found != 0;
 }

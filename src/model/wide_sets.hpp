@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,13 +51,39 @@ public:
     return entries_.data() + (line & index_.mask()) * lanes;
   }
 
-  [[nodiscard]] std::uint64_t mask() const { return index_.mask(); } ///< where eight() may serve
-  /// Whether a set has two vectors.
-  [[nodiscard]] bool two() const { return stride_ > lanes; }
-  [[nodiscard]] std::size_t ways() const { return ways_; }
-  /// A bit for each entry of a set's last vector that is a way, and for the last of them.
-  [[nodiscard]] unsigned kept() const { return kept_; }
-  [[nodiscard]] unsigned last() const { return kept_ ^ kept_ >> 1; }
+  /// A set: its ways, whether it has two vectors, and a bit for each entry of its last vector that is a way.
+  struct Shape {
+    std::size_t ways;
+    bool two;
+    unsigned kept;
+    /// The bit of the last way.
+    [[nodiscard]] unsigned last() const { return kept ^ kept >> 1; }
+  };
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  /// What look-ups need, in one piece that fits registers; valid as long as the sets.
+  struct View {
+    Entry* entries;
+    std::uint64_t mask;
+    unsigned fold; ///< SetIndex::fold()
+    Shape shape;
+    [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) const {
+      return place_of((line ^ line >> fold) & mask);
+    }
+    /// Where fold is SetIndex::no_fold.
+    [[gnu::always_inline]] [[nodiscard]] Entry* low_set_of(std::uint64_t line) const {
+      return place_of(line & mask);
+    }
+
+  private:
+    [[gnu::always_inline]] [[nodiscard]] Entry* place_of(std::uint64_t set) const {
+      return entries + (shape.two ? 2 * set : set) * lanes;
+    }
+  };
+  /// Nothing where the set takes more to compute.
+  [[nodiscard]] std::optional<View> view() {
+    if (!index_.folds()) return {};
+    return View{entries_.data(), index_.sets() - 1, index_.fold(), shape_};
+  }
 
 private:
   static constexpr std::size_t lanes = 8; ///< of a vector
@@ -66,8 +93,8 @@ private:
   }
 
   std::size_t ways_, stride_; ///< stride_: entries of a set, those beyond its ways never used
+  Shape shape_;
   SetIndex index_;
-  unsigned kept_;
   std::vector<Entry, boost::alignment::aligned_allocator<Entry, 64>> entries_;
 };
 

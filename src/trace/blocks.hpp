@@ -22,11 +22,10 @@ public:
     std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
     bool loads = false, stores = false; ///< whenever it is executed
   };
-  /// Of an access: its bytes, and whether it stores. 0 ends those of a block.
+  /// Of an access: its bytes, and whether it loads. `end` is after those of a block: more bytes than a line
+  /// has.
   using Access = std::uint32_t;
-  static constexpr Access store = 1u << 16, bytes = store - 1;
-  /// Of the tool's words: not made in every execution.
-  static constexpr std::uint64_t guarded = 1u << 17;
+  static constexpr Access load = 1u << 31, bytes = load - 1, end = bytes;
 
   /// RT_DEFINE. False: the words are damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);

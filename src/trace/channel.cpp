@@ -199,6 +199,11 @@ bool Channel::read(const Begin& begin, const End& end, int patience_ms) {
   return end_dead(end);
 }
 
+void Channel::wake() const {
+  shared(header().doorbell).fetch_add(1);
+  futex_wake(header().doorbell);
+}
+
 int Channel::finish(const Begin& begin, const End& end) {
   read_all(begin, end);
   end_dead(end);

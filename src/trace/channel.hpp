@@ -32,6 +32,8 @@ public:
 
   /// Reads what there is, waiting up to `patience_ms` for more. False: nothing came.
   bool read(const Begin& begin, const End& end, int patience_ms);
+  /// Ends the wait of a read() by another thread.
+  void wake() const;
   /// After the command has ended: reads the rest; descendants that still run are traced no longer. Their
   /// number.
   int finish(const Begin& begin, const End& end);

@@ -55,7 +55,7 @@ private:
   /// Up to the next record or change of thread.
   template <bool gated>
   [[nodiscard]] bool take_words(const std::uint64_t*& at, const std::uint64_t* const end) {
-    static constexpr Blocks::Access none = 0;
+    static constexpr Blocks::Access none = Blocks::end;
     const Blocks::Access* access = &none;
     std::uint64_t instructions = 0; ///< of the block under way
     const Blocks::Access* const all = blocks_.all();
@@ -64,16 +64,16 @@ private:
       const std::uint64_t word = *at++;
       if (word < RT_CONTROL) {
         const Blocks::Access what = *access;
-        if (what == 0) return false;
+        if (what == Blocks::end) return false;
         const auto number = static_cast<std::uint32_t>(access++ - all);
         if constexpr (gated) {
           gate_->access(word);
           if (!gate_->open()) continue;
         }
-        if (what & Blocks::store)
-          sink.template access<true>(word, what & Blocks::bytes, number);
+        if (what & Blocks::load)
+          sink.template access<false>(word, what & Blocks::bytes, number);
         else
-          sink.template access<false>(word, what, number);
+          sink.template access<true>(word, what, number);
         continue;
       }
       switch (RT_KIND(word)) {
@@ -92,7 +92,7 @@ private:
         if (!gated || gate_->open()) sink.left(static_cast<unsigned>(RT_LENGTH(word)));
         break;
       case RT_SKIPPED:
-        if (*access++ == 0) return false;
+        if (*access++ == Blocks::end) return false;
         break;
       case RT_THREAD:
         if constexpr (gated) gate_->thread(RT_PAYLOAD(word));

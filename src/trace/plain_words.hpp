@@ -9,28 +9,29 @@
 namespace recount::trace {
 
 struct PlainCounts {
-  std::int64_t instructions = 0, accesses = 0, stores = 0;
+  std::int64_t instructions = 0, accesses = 0, loads = 0;
 };
 
-/// Hands `put` each access, its address, bytes and whether it stores, and leaves `at` at the first
-/// other word. False: damaged.
-template <class Put>
+/// Hands `put` the address of each access and its Blocks::Access, and leaves `at` at the first other word.
+/// False: damaged. What `put` refuses, because it does not lie within a line, goes to `split`.
+template <class Put, class Split>
 [[gnu::always_inline]] inline bool take_plain(const Blocks& blocks, const std::uint64_t*& at,
-                                              const std::uint64_t* const end, PlainCounts& counts,
-                                              Put&& put) {
-  static constexpr Blocks::Access none = 0;
+                                              const std::uint64_t* const end, PlainCounts& counts, Put&& put,
+                                              Split&& split) {
+  static constexpr Blocks::Access none = Blocks::end;
   const Blocks::Access* access = &none;
   const Blocks::Access* const all = blocks.all();
   const std::uint64_t* next = at; // these in registers
-  std::int64_t instructions = 0, stores = 0, of_block = 0, others = 0;
+  std::int64_t instructions = 0, loads = 0, of_block = 0, others = 0;
   for (; next != end; ++next) {
     const std::uint64_t word = *next;
     if (word < RT_CONTROL) [[likely]] {
       const Blocks::Access what = *access++;
-      if (what == 0) return false;
-      const std::uint32_t store = what / Blocks::store;
-      stores += store;
-      put(word, what & Blocks::bytes, store != 0);
+      loads += what / Blocks::load;
+      if (!put(word, what)) [[unlikely]] {
+        if (what == Blocks::end) return false;
+        split(word, what);
+      }
       continue;
     }
     if (RT_KIND(word) == RT_BLOCK) {
@@ -44,7 +45,7 @@ template <class Put>
       if (left == 0 || left > of_block) return false;
       instructions += left - of_block;
     } else if (RT_KIND(word) == RT_SKIPPED) {
-      if (*access++ == 0) return false;
+      if (*access++ == Blocks::end) return false;
     } else {
       break;
     }
@@ -52,7 +53,7 @@ template <class Put>
   }
   counts.instructions += instructions;
   counts.accesses += next - at - others;
-  counts.stores += stores;
+  counts.loads += loads;
   at = next;
   return true;
 }

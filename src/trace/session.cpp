@@ -14,6 +14,7 @@ Session::~Session() {
 
 void Session::join() {
   ended_ = true;
+  channel_.wake();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -22,29 +22,42 @@ Totals::Values Simulation::values() const {
 namespace {
 
 /// An access that crosses lines, which take_plain() counts.
-void split(model::Hierarchy& caches, std::uint64_t address, unsigned bytes, bool store) {
-  store ? caches.store(address, bytes) : caches.load(address, bytes);
-  caches.count(store ? 0 : -1, store ? -1 : 0);
+void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what) {
+  const unsigned bytes = what & Blocks::bytes;
+  if (what & Blocks::load) {
+    caches.load(address, bytes);
+    caches.count(-1, 0);
+  } else {
+    caches.store(address, bytes);
+    caches.count(0, -1);
+  }
 }
 
 template <bool with_tlb>
 bool plain_packed(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
                   const std::uint64_t* end, PlainCounts& counts) {
-  const auto put = [&](std::uint64_t address, unsigned bytes, bool store) {
-    if (!caches.within_line(address, bytes)) return split(caches, address, bytes, store);
-    caches.enter<with_tlb>(address, store);
+  const auto put = [&](std::uint64_t address, Blocks::Access what) {
+    if (!caches.within_line(address, what & Blocks::bytes)) return false;
+    caches.enter<with_tlb>(address, (what & Blocks::load) == 0);
+    return true;
   };
-  return take_plain(blocks, at, end, counts, put);
+  return take_plain(blocks, at, end, counts, put,
+                    [&](std::uint64_t address, Blocks::Access what) { split(caches, address, what); });
 }
 
 template <bool with_tlb>
 RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
                                  const std::uint64_t* end, PlainCounts& counts) {
+  typename model::Hierarchy::WideEntrance<with_tlb>::Settled settled;
   const model::Hierarchy::WideEntrance<with_tlb> entrance(caches);
-  const auto put = [&, entrance](std::uint64_t address, unsigned bytes, bool store) RECOUNT_BY_EIGHT {
-    if (!entrance.put(address, bytes, store)) split(caches, address, bytes, store);
+  const auto put = [&settled, entrance](std::uint64_t address, Blocks::Access what) RECOUNT_BY_EIGHT {
+    return entrance.put(address, what & Blocks::bytes, what / Blocks::load, settled);
   };
-  return take_plain(blocks, at, end, counts, put);
+  const bool good = take_plain(blocks, at, end, counts, put, [&](std::uint64_t address, Blocks::Access what) {
+    split(caches, address, what);
+  });
+  entrance.count(settled);
+  return good;
 }
 
 } // namespace
@@ -57,10 +70,10 @@ bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std:
       wide ? (tlb ? plain_wide<true> : plain_wide<false>) : (tlb ? plain_packed<true> : plain_packed<false>);
   PlainCounts counts;
   const bool good = take(caches_, blocks, at, end, counts);
-  const std::int64_t loads = counts.accesses - counts.stores;
-  caches_.count(loads, counts.stores);
-  loads_ += loads;
-  stores_ += counts.stores;
+  const std::int64_t stores = counts.accesses - counts.loads;
+  caches_.count(counts.loads, stores);
+  loads_ += counts.loads;
+  stores_ += stores;
   instructions_ += counts.instructions;
   return good;
 }

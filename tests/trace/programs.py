@@ -190,6 +190,36 @@ SOURCES = {
           return 0;
         }''',
     # One line of each of 2000 pages, ten times; the lines are spread over all sets.
+    # Parts of vector registers, loaded and zeroed in ways that leave the rest as it is, or not.
+    'scalars': '''
+        #include <stdio.h>
+        static void show(const char* what, const unsigned long* out) { printf("%s %016lx %016lx\\n", what, out[1], out[0]); }
+        int main(void) {
+          static double x = 1.5, y = -2.25;
+          static float s = 3.125f;
+          static unsigned long out[2], zeros[2], no = 0;
+        #if defined(__x86_64__)
+        #define DO(code) \
+          __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\\n" code "\\nmovups %%xmm0, %0" \
+                           : "=m"(out), "=m"(zeros) : "m"(x), "m"(y), "m"(s), "m"(no) : "xmm0", "rax", "cc"); \
+          show(#code, out); \
+          show("zeros", zeros)
+          DO("movsd %2, %%xmm0");
+          DO("movss %4, %%xmm0");
+          DO("movsd %2, %%xmm0\\nmovhpd %3, %%xmm0");
+          DO("pxor %%xmm0, %%xmm0\\nmovhpd %3, %%xmm0");
+          DO("pxor %%xmm0, %%xmm0\\nmovups %%xmm0, %1\\nmovlpd %2, %%xmm0");
+          DO("pxor %%xmm0, %%xmm0\\ncmpq $0, %5\\nje 1f\\nmovlpd %2, %%xmm0\\n1:");
+          DO("movsd %2, %%xmm0\\nmovsd %3, %%xmm0\\naddsd %2, %%xmm0");
+          DO("movq %2, %%xmm0\\nmovd %4, %%xmm0");
+          DO("movsd %2, %%xmm0\\nmovss %4, %%xmm0");
+        #endif
+          volatile double sum = 0;
+          volatile float less = 0;
+          for (int i = 0; i < 1000; i++) { sum += x * i; less -= s / (i + 1); }
+          printf("%.17g %.9g\\n", sum, less);
+          return 0;
+        }''',
     'pages': '''
         static char pages[2000][4096] __attribute__((aligned(1 << 21)));
         int main(void) {

@@ -108,6 +108,12 @@ class Traced(unittest.TestCase):
         lines = more['MODEL_L1_DEMAND_ACCESSES'] - more['PAPI_LD_INS'] - more['PAPI_SR_INS']
         self.assertTrue(990 <= lines <= 1010, more)  # the vector has two lines
 
+    def test_parts_of_vector_registers(self):
+        alone = subprocess.run([self.folder / 'scalars'], capture_output=True, check=True).stdout
+        done = self.run_stat('./scalars')
+        self.assertEqual(done.stdout[:len(alone)], alone)
+        self.assertIn(b'{', done.stdout[len(alone):])
+
     def test_section(self):
         whole, _, _ = self.values('./section', events='PAPI_SR_INS')
         work, _, _ = self.values('./section', events='PAPI_SR_INS', options=['--section', 'work'])

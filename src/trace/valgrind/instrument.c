@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Each block writes its number and then the address of each access, by stores within the block; a look whether there
- * is room is made once, before the first. At a side exit the words so far are closed by RT_EXIT. */
+ * is room is made once, before the first. At a side exit the words so far are closed by RT_EXIT, unless nothing follows. */
 #include "instrument.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -13,6 +13,7 @@
 #include "flow.h"
 #include "heap.h"
 #include "modules.h"
+#include "scalars.h"
 
 enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX have some hundred at most */
 
@@ -89,8 +90,13 @@ static void linked_access(const IRStmt* statement) {
   access(statement->Ist.LLSC.addr, stored != NULL, bytes, NULL);
 }
 
-/* The words before a statement. */
-static void before(const IRStmt* statement) {
+static void before_exit(Bool last) {
+  if (!last) add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
+  put_position(block.words + (last ? 0 : 1));
+}
+
+/* The words before a statement. `last`: no words come after it. */
+static void before(const IRStmt* statement, Bool last) {
   switch (statement->tag) {
   case Ist_IMark:
     tl_assert(block.instructions < MOST);
@@ -117,10 +123,7 @@ static void before(const IRStmt* statement) {
   case Ist_Dirty: dirty_accesses(statement->Ist.Dirty.details); break;
   case Ist_CAS: swap_accesses(statement->Ist.CAS.details); break;
   case Ist_LLSC: linked_access(statement); break;
-  case Ist_Exit:
-    add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
-    put_position(block.words + 1);
-    break;
+  case Ist_Exit: before_exit(last); break;
   default: break;
   }
 }
@@ -136,6 +139,14 @@ static UInt accesses_of(const IRStmt* statement) {
   case Ist_Dirty: return statement->Ist.Dirty.details->mFx == Ifx_None ? 0 : 2;
   default: return 0;
   }
+}
+
+/* The last statement that makes words, ends the block, or begins an instruction; none: -1. */
+static Int last_of(const IRSB* in) {
+  Int i = in->stmts_used - 1;
+  while (i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit && accesses_of(in->stmts[i]) == 0)
+    --i;
+  return i;
 }
 
 /* At most. */
@@ -178,11 +189,13 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
     add(in->stmts[i]); /* checks of self-modifying code */
   rt_watch_block(block.out, layout, (Addr)extents->base[0]);
   open_block(number, words_of(in));
+  const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
-    before(in->stmts[i]);
-    add(in->stmts[i]);
+    before(in->stmts[i], i == last);
+    rt_add(block.out, in->stmts[i]);
   }
-  put_position(block.words);
+  rt_add_held(block.out);
+  if (last < 0 || in->stmts[last]->tag != Ist_Exit) put_position(block.words);
   define(number);
   return block.out;
 }

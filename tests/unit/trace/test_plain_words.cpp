@@ -117,9 +117,12 @@ BOOST_AUTO_TEST_CASE(words_count_as_their_accesses_one_by_one) {
         expected[name] = value;
       const auto counted = simulation.values().values;
       BOOST_TEST((counted == expected));
+      const auto translated =
+          simulation.totals().caches.counts().tlb; // metrics do not tell loads from stores
+      BOOST_TEST((translated == caches.counts().tlb));
       for (const auto& [name, value] : expected)
         if (counted.at(name) != value) BOOST_TEST(counted.at(name) == value, name);
-      if (counted != expected) break;
+      if (counted != expected || translated != caches.counts().tlb) break;
     }
   }
   model::WideSets::allowed = true;
