@@ -123,8 +123,8 @@ std::vector<Prefetcher> prefetchers(Fields& fields, const std::string& file) {
   return all;
 }
 
-LevelDescription level(const json& value, const std::string& file, const std::string& path) {
-  Fields fields(value, file, path);
+/// What caches of data and of instructions have.
+LevelDescription cache(Fields& fields) {
   LevelDescription level;
   level.name = fields.text("name");
   level.size = fields.bytes("size");
@@ -132,12 +132,18 @@ LevelDescription level(const json& value, const std::string& file, const std::st
   level.ways = ways(fields, level.size / level.line);
   level.index = index(fields, level.size / level.line, level.ways);
   read_policy(fields, level);
+  level.latency = fields.number("latency");
+  return level;
+}
+
+LevelDescription level(const json& value, const std::string& file, const std::string& path) {
+  Fields fields(value, file, path);
+  LevelDescription level = cache(fields);
   level.inclusion =
       static_cast<Inclusion>(fields.choice("inclusion", {"non-inclusive", "inclusive", "exclusive"}));
   level.write = static_cast<Write>(fields.choice("write", {"back", "through"}));
   level.allocate = fields.flag("allocate", true);
   level.prefetch = prefetchers(fields, file);
-  level.latency = fields.number("latency");
   level.shared = fields.flag("shared", false);
   level.sector = fields.bytes("sector", level.line);
   if (level.sector == level.line) level.sector = 0;
@@ -188,15 +194,7 @@ TlbDescription tlb(const json& value, const std::string& file) {
 InstructionDescription instructions(const json& value, const std::string& file,
                                     const MachineDescription& machine) {
   Fields fields(value, file, "instructions");
-  InstructionDescription all;
-  LevelDescription& cache = all.cache;
-  cache.name = fields.text("name");
-  cache.size = fields.bytes("size");
-  cache.line = fields.bytes("line");
-  cache.ways = ways(fields, cache.size / cache.line);
-  cache.index = index(fields, cache.size / cache.line, cache.ways);
-  read_policy(fields, cache);
-  cache.latency = fields.number("latency");
+  InstructionDescription all{cache(fields), {}};
   if (!fields.any("tlb").is_null())
     all.tlb = tlb_levels(fields, file, "instructions", "tlb",
                          machine.tlb ? machine.tlb->levels : std::vector<TlbLevel>{});

@@ -106,4 +106,48 @@ BOOST_AUTO_TEST_CASE(two_cores_take_a_line_from_each_other) {
   BOOST_CHECK_THROW(sharing.simulate({{"rounds", std::int64_t{1}}}, one), Error);
 }
 
+// 1024 blocks in 64 KiB are twice the L1i of the i7-9700, and with the frame 1025 lines: 16 or 17 lines for
+// each set of 8 ways, of which none stays under LRU, in any order that repeats. Each pass fetches the frame
+// once more, and the entry hits, because the frame was fetched last.
+BOOST_AUTO_TEST_CASE(code_beyond_the_instruction_cache_misses_at_every_line) {
+  const auto& code = kernel::find("code");
+  const result::Params point{{"size", std::int64_t{64} << 10}, {"passes", std::int64_t{5}}};
+  model::Hierarchy caches(model::machine("i7-9700"));
+  BOOST_TEST(code.simulate_warm(point, caches) == 5 * 1024);
+  const model::Counts counts = caches.counts();
+  BOOST_TEST(counts.instructions.accessed(model::Cause::fetch) == 5 * 1025 + 1);
+  BOOST_TEST(counts.instructions.missed(model::Cause::fetch) == 5 * 1025);
+  BOOST_TEST(counts.levels[1].accessed(model::Cause::fetch) == 5 * 1025);
+  BOOST_TEST(counts.levels[1].missed(model::Cause::fetch) == 0); // 256 KiB
+  BOOST_TEST(counts.instruction_tlb[0].missed(model::Cause::fetch) == 0);
+  BOOST_TEST((counts.loads == 0 && counts.stores == 0));
+
+  model::Hierarchy held(model::machine("i7-9700"));
+  code.simulate_warm({{"size", std::int64_t{16} << 10}, {"fill", std::string("full")}}, held);
+  BOOST_TEST(held.counts().instructions.accessed(model::Cause::fetch) == 10 * 257 + 1);
+  BOOST_TEST(held.counts().instructions.missed(model::Cause::fetch) == 0);
+}
+
+// One block per page and line: 256 pages in 128 entries of 8 ways miss each time, and hit in the second
+// level.
+BOOST_AUTO_TEST_CASE(code_on_many_pages_misses_in_the_instruction_tlb) {
+  const auto& code = kernel::find("code");
+  const result::Params point{
+      {"size", std::int64_t{1} << 20}, {"stride", std::int64_t{4096}}, {"passes", std::int64_t{3}}};
+  model::Hierarchy caches(model::machine("i7-9700"));
+  code.simulate_warm(point, caches);
+  const auto& tlb = caches.counts().instruction_tlb;
+  // The frame shares the page of block 0, where the cycle begins: not a miss of its own before it.
+  BOOST_TEST(tlb[0].missed(model::Cause::fetch) == 3 * 256);
+  BOOST_TEST(tlb[1].missed(model::Cause::fetch) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(code_needs_a_machine_with_instructions) {
+  model::MachineDescription machine = model::machine("i7-9700");
+  machine.instructions.reset();
+  model::Hierarchy without(machine), mixed(model::machine("i7-9700~pages=mixed"));
+  BOOST_CHECK_THROW(kernel::find("code").simulate({}, without), Error);
+  BOOST_CHECK_THROW(kernel::find("code").simulate({}, mixed), Error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
