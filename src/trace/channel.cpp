@@ -122,7 +122,8 @@ bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
     take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
     shared(its.tail).store(tail + 1);
     // Not for each chunk: the tool would wait again after it.
-    if (upto - tail <= RT_CHUNKS / 2 && shared(its.waiting).load() != 0) futex_wake(its.tail);
+    if (shared(its.waiting).load() != 0 && shared(its.head).load() - (tail + 1) <= RT_CHUNKS / 2)
+      futex_wake(its.tail);
   }
   return any;
 }
