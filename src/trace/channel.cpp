@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <vector>
 
 namespace recount::trace {
 namespace {
@@ -123,7 +124,8 @@ bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
     take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
     shared(its.tail).store(tail + 1);
     // Not for each chunk: the tool would wait again after it.
-    if (upto - tail <= RT_CHUNKS / 2 && shared(its.waiting).load() != 0) futex_wake(its.tail);
+    if (shared(its.waiting).load() != 0 && shared(its.head).load() - (tail + 1) <= RT_CHUNKS / 2)
+      futex_wake(its.tail);
   }
   return any;
 }
@@ -158,21 +160,32 @@ void Channel::begin_process(std::uint32_t number, const Begin& begin, const End&
   processes_[number].pid = pid;
 }
 
-bool Channel::read_slot(std::uint32_t number, const Begin& begin, const End& end) {
-  const std::uint32_t state = shared(header().states[number]).load();
-  if (state != RT_LIVE && state != RT_ENDED) return false;
-  const bool is_new = !processes_[number].reader;
-  if (is_new) begin_process(number, begin, end);
-  const bool any = consume(number, shared(slot(number).head).load());
-  if (state == RT_ENDED) end_process(number, end);
-  return any || is_new || state == RT_ENDED;
+bool Channel::read_slot(std::uint32_t number, const Moment& upto, const End& end) {
+  if (!processes_[number].reader) return false;
+  const bool any = consume(number, upto.head);
+  if (upto.state == RT_ENDED) end_process(number, end);
+  return any || upto.state == RT_ENDED;
 }
 
+// How far each process is, is taken before new ones are looked for: what a process did after it had waited
+// for a child is not simulated before the child begins with its caches.
 bool Channel::read_all(const Begin& begin, const End& end) {
   bool any = false;
   const std::uint32_t slots = std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+  std::vector<Moment> upto(slots);
   for (std::uint32_t number = 0; number < slots; ++number)
-    any = read_slot(number, begin, end) || any;
+    if (processes_[number].reader)
+      upto[number] = {shared(header().states[number]).load(), shared(slot(number).head).load()};
+  for (std::uint32_t number = 0; number < std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+       ++number) {
+    const std::uint32_t state = shared(header().states[number]).load();
+    if (processes_[number].reader || (state != RT_LIVE && state != RT_ENDED)) continue;
+    begin_process(number, begin, end);
+    if (number < slots) upto[number] = {}; // of one that had the slot before
+    any = true;
+  }
+  for (std::uint32_t number = 0; number < slots; ++number)
+    if (upto[number].state != RT_FREE) any = read_slot(number, upto[number], end) || any;
   return any;
 }
 

@@ -56,7 +56,11 @@ private:
   [[nodiscard]] const std::uint64_t* chunk(std::uint32_t number, std::uint32_t at) const;
   [[nodiscard]] const std::uint64_t* draft(std::uint32_t number) const;
   bool read_all(const Begin& begin, const End& end);
-  bool read_slot(std::uint32_t number, const Begin& begin, const End& end);
+  /// How far a process is; RT_FREE: it was not yet there.
+  struct Moment {
+    std::uint32_t state = RT_FREE, head = 0;
+  };
+  bool read_slot(std::uint32_t number, const Moment& upto, const End& end);
   void begin_process(std::uint32_t number, const Begin& begin, const End& end);
   bool consume(std::uint32_t number, std::uint32_t upto);
   void take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count);

@@ -16,10 +16,10 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 3u
+#define RT_VERSION 4u
 enum {
   RT_SLOTS = 512,
-  RT_CHUNKS = 16,
+  RT_CHUNKS = 32,
   RT_CHUNK_WORDS = 4096,
   RT_PAGE = 4096,
   RT_SLOT_BYTES = RT_PAGE + (1 + RT_CHUNKS) * RT_CHUNK_WORDS * 8
