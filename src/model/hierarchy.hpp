@@ -66,11 +66,16 @@ public:
 
   /// Everything that decides what further accesses will count: two equal states have equal futures.
   using State = std::vector<std::uint64_t>;
-  [[nodiscard]] State state() const;
+  [[nodiscard]] State state(std::size_t caches = every) const;
   /// Appends state() to `words`.
-  void save(State& words) const;
+  void save(State& words, std::size_t caches = every) const;
   /// Compares the whole state, without allocating.
-  [[nodiscard]] bool is(const State& state) const;
+  [[nodiscard]] bool is(const State& state, std::size_t caches = every) const;
+  /// All three: of the TLBs and the first so many caches. Where these are the same and as many requests had
+  /// reached() the next cache, so is the whole state.
+  static constexpr std::size_t every = ~std::size_t{0};
+  /// Requests so far to cache number `at`, only they change it, and what lies beyond.
+  [[nodiscard]] std::int64_t reached(std::size_t at) const;
   /// Counts `times` times what was counted between two earlier moments; for segments that recur.
   void add(const Counts& later, const Counts& earlier, std::int64_t times);
 

@@ -2,6 +2,8 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <ranges>
 #include <set>
 
 namespace recount::model {
@@ -85,17 +87,22 @@ Counts Hierarchy::counts() const {
   return all;
 }
 
-Hierarchy::State Hierarchy::state() const {
+Hierarchy::State Hierarchy::state(std::size_t caches) const {
   State words;
-  save(words);
+  save(words, caches);
   return words;
 }
 
-void Hierarchy::save(State& words) const {
-  for (const Level& level : levels_)
+std::int64_t Hierarchy::reached(std::size_t at) const {
+  const auto& accesses = levels_[at].counts.accesses;
+  return std::accumulate(accesses.begin(), accesses.end(), std::int64_t{0});
+}
+
+void Hierarchy::save(State& words, std::size_t caches) const {
+  for (const Level& level : levels_ | std::views::take(caches))
     level.save(words);
   if (tlb_) tlb_->save(words);
-  for (const Prefetchers& prefetchers : prefetchers_)
+  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
     prefetchers.save(words);
   if (distances_) distances_->save(words);
   if (coherent()) save_cores(words);
@@ -176,12 +183,12 @@ void Hierarchy::restore(const State& state) {
   newest_.fill(Level::empty);
 }
 
-bool Hierarchy::is(const State& state) const {
+bool Hierarchy::is(const State& state, std::size_t caches) const {
   std::span<const std::uint64_t> words = state;
-  for (const Level& level : levels_)
+  for (const Level& level : levels_ | std::views::take(caches))
     if (!level.same(words)) return false;
   if (tlb_ && !tlb_->same(words)) return false;
-  for (const Prefetchers& prefetchers : prefetchers_)
+  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
     if (!prefetchers.same(words)) return false;
   if (distances_ && !distances_->same(words)) return false;
   State others;

@@ -11,11 +11,9 @@ namespace recount::model {
 class Replay::Runs {
 public:
   Runs(Replay& replay, Hierarchy& caches)
-      : replay_(replay),
-        caches_(caches),
-        leaf_(caches),
-        words_(static_cast<std::int64_t>(caches.state().size())),
-        pace_(replay.program_.size, Pace::unknown) {
+      : replay_(replay), caches_(caches), leaf_(caches), pace_(replay.program_.size, Pace::unknown) {
+    for (std::size_t first = 1; first <= caches.levels(); ++first)
+      words_.push_back(static_cast<std::int64_t>(caches.state(first).size()));
     shortest_ = caches.machine().levels.front().line;
     for (const LevelDescription& level : caches.machine().levels)
       shortest_ = std::min(shortest_, level.line);
@@ -56,7 +54,8 @@ private:
     for (std::int64_t turn = 0; turn < turns;) {
       turn += segment(step, first, turn, turns - turn);
       caches_.progress.tell(before + own * static_cast<double>(turn) / static_cast<double>(turns));
-      if (std::has_single_bit(static_cast<std::uint64_t>(turn)) && worth(step) && met(step.id, turn))
+      if (std::has_single_bit(static_cast<std::uint64_t>(turn)) && compared(step) == caches_.levels() &&
+          met(step.id, turn))
         return true;
     }
     return false;
@@ -77,7 +76,8 @@ private:
   std::int64_t segment(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
     variables_[step.variable] = first + turn * step.step;
     const std::int64_t same = std::min(most, alike(step));
-    repeat(caches_, same, [&] { sequence(step.body); });
+    repeat(
+        caches_, same, [&] { sequence(step.body); }, nullptr, same > 1 ? compared(step) : 0);
     return same;
   }
 
@@ -115,7 +115,7 @@ private:
   }
 
   /// For how many turns, this one included, the accesses of a loop's body touch the lines that they touch
-  /// now, where it is worth the comparison of whole states to know; else 1.
+  /// now, where it is worth the comparison of states to know; else 1.
   [[nodiscard]] std::int64_t alike(const Step& step) {
     Pace& known = pace_[step.id];
     if (known == Pace::unknown) known = pace(step);
@@ -123,17 +123,22 @@ private:
     std::int64_t alike = std::int64_t{1} << 62;
     for (const Stream& stream : step.streams)
       alike = std::min(alike, stays(stream.start.at(variables_), stream.own, stream.bytes, shortest_));
-    return alike >= 3 && worth(step) ? alike : 1;
+    return alike >= 3 && compared(step) > 0 ? alike : 1;
   }
 
-  /// Whether a turn takes longer than to compare whole states.
-  [[nodiscard]] bool worth(const Step& step) { return 4 * accesses(step.body, variables_) >= words_; }
+  /// Of how many caches a turn takes longer than to compare their states. Most turns of a matrix product ask
+  /// nothing of the last, largest cache: the others tell enough.
+  [[nodiscard]] std::size_t compared(const Step& step) {
+    const std::int64_t most = 4 * accesses(step.body, variables_);
+    return static_cast<std::size_t>(std::ranges::upper_bound(words_, most) - words_.begin());
+  }
 
   Replay& replay_;
   Hierarchy& caches_;
   InnerLoopReplay leaf_;
-  std::int64_t words_, shortest_; ///< of the caches' state; bytes of the shortest line
-  std::vector<Pace> pace_;        ///< by step
+  std::vector<std::int64_t> words_; ///< of the state of the first cache, the first two, ... all
+  std::int64_t shortest_;           ///< bytes of the shortest line
+  std::vector<Pace> pace_;          ///< by step
   Environment variables_{};
 };
 

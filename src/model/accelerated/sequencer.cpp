@@ -28,6 +28,17 @@ void Sequencer::replace(std::span<std::uint32_t> ids) {
     ids[0] = alone_[old] - 1;
     return;
   }
+  if (ids.size() == 2) {
+    const PairTable::Pair old{ids[0], ids[1]};
+    if (const PairTable::Pair* const known = pairs_.find(old)) {
+      ids[0] = known->one;
+      ids[1] = known->other;
+      return;
+    }
+    renumber(ids);
+    pairs_.put(old, {ids[0], ids[1]});
+    return;
+  }
   std::array<std::uint64_t, 64> key;
   if (ids.size() > key.size()) return;
   std::ranges::copy(ids, key.begin());
@@ -62,37 +73,52 @@ void Sequencer::leaves(std::span<std::uint32_t> ids) {
     ids[i] = traces_.leaf(leaves_[i]);
 }
 
+/// The segments inside, with what lies in each. What they become is looked up at random places of memory: all
+/// are asked for before the first is needed.
+void Sequencer::divide(Frame& frame) {
+  frame.merge.begin(traces_, frame.old.size(), [&](std::size_t i) { return frame.old[i]; });
+  frame.segments.clear();
+  frame.ids.clear();
+  frame.origins.clear();
+  for (;;) {
+    const auto from = static_cast<std::uint32_t>(frame.ids.size());
+    const auto next = frame.merge.next(traces_, [&](std::size_t i, const TraceChild& child) {
+      frame.ids.push_back(child.id);
+      frame.origins.push_back({static_cast<std::uint32_t>(i), child.line});
+    });
+    if (next.times == 0) return;
+    const auto size = static_cast<std::uint32_t>(frame.ids.size()) - from;
+    frame.segments.push_back({next.times, from, size});
+    if (size == 2) pairs_.prefetch({frame.ids[from], frame.ids[from + 1]});
+  }
+}
+
 void Sequencer::branches(std::span<std::uint32_t> ids) {
   if (depth_ == frames_.size()) frames_.emplace_back();
   Frame& frame = frames_[depth_++];
   frame.old.assign(ids.begin(), ids.end());
-  frame.merge.begin(traces_, ids.size(), [&](std::size_t i) { return frame.old[i]; });
-  frame.last.clear();
   if (frame.children.size() < ids.size()) frame.children.resize(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     frame.children[i].clear();
+  divide(frame);
+  frame.became = frame.ids;
   std::uint32_t number = 0;
-  for (;;) {
-    frame.now.clear();
-    const auto next = frame.merge.next(traces_, [&](std::size_t i, const TraceChild& child) {
-      frame.now.push_back(child.id);
-      frame.children[i].push_back({number, child.id, child.line});
-    });
-    if (next.times == 0) break;
-    if (frame.now == frame.last) { // as the segment before
-      frame.now = frame.became;
-    } else {
-      frame.last = frame.now;
-      replace(frame.now);
-      frame.became = frame.now;
+  const Segment* last = nullptr;
+  for (const Segment& segment : frame.segments) {
+    const auto of = [&](std::vector<std::uint32_t>& all, const Segment& s) {
+      return std::span(all).subspan(s.from, s.size);
+    };
+    const auto now = of(frame.became, segment);
+    if (last != nullptr && std::ranges::equal(now, of(frame.ids, *last)))
+      std::ranges::copy(of(frame.became, *last), now.begin()); // as the segment before
+    else
+      replace(now);
+    for (std::uint32_t i = segment.from; i < segment.from + segment.size; ++i) {
+      const Origin& origin = frame.origins[i];
+      frame.children[origin.trace].push_back({number, frame.became[i], origin.line, segment.times});
     }
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      if (!frame.children[i].empty() && frame.children[i].back().at == number) {
-        frame.children[i].back().id = frame.now[at++];
-        frame.children[i].back().times = next.times;
-      }
-    number += next.times;
+    number += segment.times;
+    last = &segment;
   }
   for (std::size_t i = 0; i < ids.size(); ++i) // a segment of one segment is that one
     ids[i] = number == 1 ? frame.children[i].front().id : traces_.branch(frame.children[i]);

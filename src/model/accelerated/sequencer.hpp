@@ -3,6 +3,7 @@
 
 #include "model/accelerated/interner.hpp"
 #include "model/accelerated/leaf_merge.hpp"
+#include "model/accelerated/pair_table.hpp"
 #include "model/accelerated/set_trace.hpp"
 #include "model/accelerated/trace_merge.hpp"
 
@@ -27,19 +28,32 @@ public:
   /// What became of what goes; the traces made stay.
   void forget() {
     known_.clear();
+    pairs_.clear();
     results_ = {};
     alone_ = {};
   }
   [[nodiscard]] std::size_t bytes() const {
-    return known_.bytes() + (results_.capacity() + alone_.capacity()) * sizeof(std::uint32_t);
+    return known_.bytes() + pairs_.bytes() +
+           (results_.capacity() + alone_.capacity()) * sizeof(std::uint32_t);
   }
 
 private:
+  struct Segment {                               ///< alike, so many in a row
+    std::uint32_t times = 0, from = 0, size = 0; ///< and their part of Frame::ids
+  };
+  struct Origin {
+    std::uint32_t trace = 0; ///< which of those that meet
+    std::int64_t line = 0;
+  };
   struct Frame { ///< of one branch under way
     TraceMerge merge;
-    std::vector<std::uint32_t> old, now, last, became;
+    std::vector<std::uint32_t> old, became;
+    std::vector<Segment> segments;
+    std::vector<std::uint32_t> ids; ///< of all segments
+    std::vector<Origin> origins;    ///< likewise
     std::vector<std::vector<TraceChild>> children;
   };
+  void divide(Frame& frame);
   void replace(std::span<std::uint32_t> ids);
   void renumber(std::span<std::uint32_t> ids);
   void leaves(std::span<std::uint32_t> ids);
@@ -47,7 +61,8 @@ private:
 
   SetTraces& traces_;
   std::vector<std::uint32_t> alone_;   ///< by id: what one trace alone becomes, + 1; 0: not known
-  Interner known_;                     ///< ids of several; aside: where in results_ theirs begin, + 1
+  PairTable pairs_;                    ///< ids of two
+  Interner known_;                     ///< ids of more; aside: where in results_ theirs begin, + 1
   std::vector<std::uint32_t> results_; ///< ids
   std::vector<std::uint32_t> ids_;
   std::deque<Frame> frames_; // stay where they are

@@ -143,7 +143,7 @@ void Setwise::forget(std::size_t at) {
 /// After a set, before the next. What levels remember may go; traces that sets to come will need cannot.
 bool Setwise::free_memory(std::size_t at) {
   if (all_.traces.bytes() > limits_.bytes / 8 * 5) return false;
-  if (at == slices_ && bytes_of_slices() > limits_.bytes / 16) {
+  if (at == slices_ && bytes_of_slices() > limits_.bytes / 256) {
     for (std::size_t level = slices_; level < simulators_.size(); ++level)
       forget(level);
     slice_.sequencer.forget();
