@@ -24,7 +24,8 @@ struct VisitTime {
 /// 256 MiB. A random order takes longest: the order itself does not fit the caches of the machine that
 /// simulates.
 constexpr std::array visit_times{VisitTime{"stride", 25, 25}, VisitTime{"scatter", 23, 60},
-                                 VisitTime{"chase", 110, 140}, VisitTime{"visit", 110, 140}};
+                                 VisitTime{"chase", 110, 140}, VisitTime{"visit", 110, 140},
+                                 VisitTime{"code", 25, 45}};
 
 /// Passes that are simulated, twice, before the state of deterministic caches recurs: see model::repeat().
 constexpr double passes_to_recur = 3;
@@ -34,7 +35,7 @@ double whole(const result::Params& point, const std::string& name, double otherw
   return number ? static_cast<double>(*number) : otherwise;
 }
 
-/// Of kernels that pass over their elements again and again: stride, chase, scatter, visit.
+/// Of kernels that pass over their elements again and again: stride, chase, scatter, visit, code.
 double passes_seconds(const Job& job, const model::MachineDescription& machine) {
   const auto& point = job.point;
   const double stride = whole(point, "stride", 1), size = whole(point, "size", 0);
