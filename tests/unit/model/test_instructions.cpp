@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(prefetchers_of_the_second_level_see_fetches) {
   with.levels[1].prefetch = {{Prefetch::streamer, 4, 2, 4, 1}};
   Hierarchy caches(with);
   fetch_lines(caches, 3); // 1 brings 2, 2 brings 3
-  const PrefetchCounts& did = caches.counts().prefetch[1][number(Prefetch::streamer)];
+  const PrefetchCounts did = caches.counts().prefetch[1][number(Prefetch::streamer)];
   BOOST_TEST(did.fetches == 2);
   BOOST_TEST(did.useful == 1);
   BOOST_TEST(counted(caches)["PAPI_L2_ICM"] == 2);
