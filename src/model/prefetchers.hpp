@@ -2,11 +2,11 @@
 #pragma once
 
 #include "model/counts.hpp"
+#include "model/line_marks.hpp"
 #include "model/machine.hpp"
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace recount::model {
@@ -33,7 +33,7 @@ public:
     }
   }
   /// A line was brought in for a prefetcher, was used by such a request, or left the level.
-  void brought(Prefetch kind, std::uint64_t line) { unused_.emplace(line, kind); }
+  void brought(Prefetch kind, std::uint64_t line) { unused_.put(line, static_cast<unsigned>(kind)); }
   void used(std::uint64_t line) { settle(line, &PrefetchCounts::useful); }
   void left(std::uint64_t line) { settle(line, &PrefetchCounts::useless); }
 
@@ -47,14 +47,21 @@ public:
 
 private:
   struct Stream {
-    std::uint64_t page = 0, last = 0, ahead = 0; ///< lines: accessed last, asked for farthest
-    std::int64_t direction = 0, steps = 1;       ///< accesses in the direction, up to the trigger
+    std::uint64_t last = 0, ahead = 0;     ///< lines: accessed last, asked for farthest
+    std::int64_t direction = 0, steps = 1; ///< accesses in the direction, up to the trigger
   };
   static constexpr unsigned page_shift = 12; ///< no prefetcher leaves 4096 bytes
 
+  static constexpr std::size_t none_yet = ~std::size_t{0};
+
   [[nodiscard]] std::uint64_t page(std::uint64_t line) const { return line << shift_ >> page_shift; }
   /// The stream of the line's page, from now on the most recently used; a new one begins at the line.
-  Stream& stream(const Prefetcher& by, std::uint64_t line);
+  Stream& stream(const Prefetcher& by, std::uint64_t line) {
+    if (latest_ >= pages_.size() || pages_[latest_] != page(line)) latest_ = found(by, line);
+    return streams_[latest_];
+  }
+  std::size_t found(const Prefetcher& by, std::uint64_t line);
+  /// Most recently used first.
   template <class Fetch>
   void follow(const Prefetcher& by, std::uint64_t line, Fetch&& fetch) {
     Stream& s = stream(by, line);
@@ -70,17 +77,23 @@ private:
     if (ahead(s.ahead) < 0) s.ahead = line;
     for (std::int64_t i = 0; i < by.degree; ++i) {
       const std::uint64_t next = s.ahead + static_cast<std::uint64_t>(s.direction);
-      if (ahead(next) > by.distance || page(next) != s.page) return;
+      if (ahead(next) > by.distance || page(next) != page(line)) return;
       s.ahead = next;
       fetch(by.kind, next);
     }
   }
-  void settle(std::uint64_t line, std::int64_t PrefetchCounts::*as);
+  [[nodiscard]] std::vector<std::size_t> by_use() const;
+  void settle(std::uint64_t line, std::int64_t PrefetchCounts::*as) {
+    if (const unsigned kind = unused_.take(line); kind != LineMarks::none) ++(counts[kind].*as);
+  }
 
   std::vector<Prefetcher> described_;
   unsigned shift_;
-  std::vector<Stream> streams_;                        ///< most recently used first
-  std::unordered_map<std::uint64_t, Prefetch> unused_; ///< prefetched lines that the level holds
+  std::vector<Stream> streams_;
+  std::vector<std::uint64_t> pages_, turns_; ///< of the streams: their page, when they were used last
+  std::uint64_t turn_ = 0;                   ///< of streams
+  std::size_t latest_ = none_yet;            ///< stream, the most recently used
+  LineMarks unused_;                         ///< prefetched lines that the level holds, with their Prefetch
 };
 
 } // namespace recount::model
