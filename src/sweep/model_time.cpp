@@ -53,6 +53,10 @@ double passes_seconds(const Job& job, const model::MachineDescription& machine) 
 
 } // namespace
 
+bool prefetches(const model::MachineDescription& machine) {
+  return std::ranges::any_of(machine.levels, [](const auto& level) { return !level.prefetch.empty(); });
+}
+
 double simulated_seconds(const Job& job) {
   if (job.kernel == "matmul") return matmul_simulated_seconds(job);
   if (job.kernel == "nest") return nest_simulated_seconds(job);
@@ -66,10 +70,14 @@ double simulated_seconds(const Job& job) {
 }
 
 double model_seconds(const std::vector<Job>& jobs, int parallel) {
-  double sum = 0;
-  for (const auto& job : jobs)
-    if (!witness::find(job.witness).native) sum += start_of_a_process + simulated_seconds(job);
-  return sum / std::max(1, parallel);
+  double sum = 0, longest = 0; // a point is simulated by one process
+  for (const auto& job : jobs) {
+    if (witness::find(job.witness).native) continue;
+    const double seconds = start_of_a_process + simulated_seconds(job);
+    sum += seconds;
+    longest = std::max(longest, seconds);
+  }
+  return std::max(longest, sum / std::max(1, parallel));
 }
 
 } // namespace recount::sweep

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "command/output.hpp"
+#include "model/machine.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/plan.hpp"
 
@@ -48,6 +49,9 @@ struct Ended {
 /// Refuses a grid that a native witness cannot execute within `most` bytes, naming the largest point;
 /// `setting` says what the limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
 void check_memory(const Session& session, std::int64_t most, const std::string& setting);
+
+/// Whether a level has a prefetcher: every access is then simulated in full, which takes many times as long.
+[[nodiscard]] bool prefetches(const model::MachineDescription& machine);
 
 /// simulated_seconds() of a matrix product.
 [[nodiscard]] double matmul_simulated_seconds(const Job& job);
