@@ -17,7 +17,8 @@ WideSets::WideSets(const SetIndex& index, std::size_t ways)
 #if defined(__x86_64__)
 
 bool WideSets::supported() {
-  static const bool has = __builtin_cpu_supports("avx512f") != 0;
+  static const bool has = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+                          __builtin_cpu_supports("bmi2") != 0;
   return has;
 }
 

@@ -22,7 +22,7 @@ public:
   static constexpr Entry empty = ~Entry{0};
   static constexpr std::size_t most_ways = 16;
 
-  /// Whether this processor has the instructions (AVX-512F).
+  /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();
   /// Whether levels that begin from now on may use such sets: tests compare both kinds. Not thread-safe.
   static inline bool allowed = true;
