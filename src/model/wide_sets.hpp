@@ -67,15 +67,7 @@ public:
     unsigned fold; ///< SetIndex::fold()
     Shape shape;
     [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) const {
-      return place_of((line ^ line >> fold) & mask);
-    }
-    /// Where fold is SetIndex::no_fold.
-    [[gnu::always_inline]] [[nodiscard]] Entry* low_set_of(std::uint64_t line) const {
-      return place_of(line & mask);
-    }
-
-  private:
-    [[gnu::always_inline]] [[nodiscard]] Entry* place_of(std::uint64_t set) const {
+      const std::uint64_t set = (line ^ line >> fold) & mask;
       return entries + (shape.two ? 2 * set : set) * lanes;
     }
   };
