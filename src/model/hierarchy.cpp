@@ -92,16 +92,16 @@ template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   ++levels_[0].counts.misses[number(cause)];
   if (wide_) return bring_wide(address, cause, dirty);
-  if (simple_below_) return bring_simple<AsKept>(address, cause, dirty);
+  if (simple_below_) return bring_simple<AsKept>(1, address, cause, dirty);
   const bool came_dirty = request(1, address, cause, false);
   fill(0, address, dirty || came_dirty);
 }
 
-// For levels without special policies the fast path of request() and missed().
+// For levels without special policies the fast path of request() and missed(), from level `at` on.
 template <class Lookup>
-[[gnu::always_inline]] inline void Hierarchy::bring_simple(std::uint64_t address, Cause cause, bool dirty) {
+[[gnu::always_inline]] inline void Hierarchy::bring_simple(std::size_t at, std::uint64_t address, Cause cause,
+                                                           bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
-  std::size_t at = 1;
   for (; at < size; ++at) {
     Level& level = levels_[at];
     ++level.counts.accesses[c];
@@ -121,7 +121,15 @@ template <class Lookup>
 }
 
 RECOUNT_BY_EIGHT void Hierarchy::bring_wide(std::uint64_t address, Cause cause, bool dirty) {
-  bring_simple<ByVectors>(address, cause, dirty);
+  bring_simple<ByVectors>(1, address, cause, dirty);
+}
+
+// After a miss of the second level, too, where wide_.
+RECOUNT_BY_EIGHT void Hierarchy::bring_from_third(std::uint64_t address, Cause cause, bool dirty) {
+  ++levels_[0].counts.misses[number(cause)];
+  ++levels_[1].counts.accesses[number(cause)];
+  ++levels_[1].counts.misses[number(cause)];
+  bring_simple<ByVectors>(2, address, cause, dirty);
 }
 
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up

@@ -200,8 +200,9 @@ private:
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
   void bring_wide(std::uint64_t address, Cause cause, bool dirty);
+  void bring_from_third(std::uint64_t address, Cause cause, bool dirty);
   template <class Lookup>
-  void bring_simple(std::uint64_t address, Cause cause, bool dirty);
+  void bring_simple(std::size_t at, std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);

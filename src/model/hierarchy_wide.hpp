@@ -17,26 +17,27 @@ template <Cause cause, bool with_tlb>
 }
 
 /// The way in for loads and stores alike, with what it needs in registers; while it is used, nothing else is.
-/// What the second level of cache or TLB has is settled here.
+/// What the second level of cache or TLB has is settled here. Only for lines of `line_bytes` in the first
+/// level.
 template <bool with_tlb>
 class Hierarchy::WideEntrance {
 public:
+  static constexpr unsigned line_shift = 6;
+  static constexpr std::uint64_t line_bytes = std::uint64_t{1} << line_shift;
   /// What was settled without being counted.
   struct Settled {
-    std::int64_t lines = 0, loaded = 0, evictions = 0; ///< of the second level, of these for loads
+    std::int64_t lines[2] = {0, 0}; ///< of the second level, for stores and for loads
+    std::int64_t kept = 0;          ///< without counting an eviction
     std::int64_t pages = 0, loaded_pages = 0, page_evictions = 0;
   };
   /// Only where entrance() is wide.
-  explicit WideEntrance(Hierarchy& caches)
-      : caches_(caches),
-        first_(*caches.levels_.front().wide().view()),
-        shift_(caches.shift_),
-        bytes_(std::uint64_t{1} << shift_) {
-    if (caches.wide_ && caches.levels_.size() > 1) {
+  explicit WideEntrance(Hierarchy& caches) : caches_(caches), first_(*caches.levels_.front().wide().view()) {
+    first_sets_ = first_.mask << line_shift;
+    if (caches.wide_ && caches.levels_.size() > 1 && caches.levels_[1].shift() == line_shift) {
       second_ = view_of(caches.levels_[1]);
       if (second_.fold != SetIndex::no_fold) second_ = {};
-      second_shift_ = caches.levels_[1].shift();
     }
+    second_sets_ = second_.mask << line_shift;
     if constexpr (with_tlb) {
       Tlb& tlb = *caches.tlb_;
       page_shift_ = tlb.page_shift();
@@ -45,54 +46,59 @@ public:
       more_pages_ = pages_.entries ? view_of(tlb.levels[1]) : WideSets::View{};
     }
   }
-  /// As load() or store(), not counted. False: nothing is done, as the access crosses a line. `load`: 0 or 1.
-  [[gnu::always_inline]] RECOUNT_BY_EIGHT bool put(std::uint64_t address, unsigned bytes, unsigned load,
+  /// As load() or store(), not counted. False: nothing is done, as the access crosses a line. `access`: twice
+  /// its bytes, 1 more for a load.
+  [[gnu::always_inline]] RECOUNT_BY_EIGHT bool put(std::uint64_t address, std::uint64_t access,
                                                    Settled& settled) const {
-    if ((address & (bytes_ - 1)) + bytes > bytes_) [[unlikely]]
+    if (2 * (address % line_bytes) + access > 2 * line_bytes + 1) [[unlikely]]
       return false;
+    const unsigned load = access & 1;
     if constexpr (with_tlb) translate(address, load, settled);
-    const std::uint64_t line = address >> shift_;
-    Level::Entry* const set = first_.entries + (line & first_.mask) * wide::lanes;
+    Level::Entry* const set = at(first_.entries, address & first_sets_);
+    const std::uint64_t line = address >> line_shift;
     const Level::Entry dirty = line << 1 | 1; // a load needs the line, a store its mark, too
     if ((*set | Level::Entry{load}) != dirty && !wide::use(set, line, load == 0))
-      bring(set, address, load, dirty - load, settled);
+      bring(set, address, load, settled);
     return true;
   }
   void count(const Settled& settled) const {
     Hierarchy& caches = caches_;
-    caches.levels_[0].counts.evictions += settled.evictions;
-    add(caches.levels_, settled.lines, settled.loaded);
+    caches.levels_[0].counts.evictions += settled.lines[0] + settled.lines[1] - settled.kept;
+    add(caches.levels_, settled.lines[0], settled.lines[1]);
     if constexpr (with_tlb) {
       caches.tlb_->levels[0].counts.evictions += settled.page_evictions;
-      add(caches.tlb_->levels, settled.pages, settled.loaded_pages);
+      add(caches.tlb_->levels, settled.pages - settled.loaded_pages, settled.loaded_pages);
     }
   }
 
 private:
   static WideSets::View view_of(Level& level) { return level.wide().view().value_or(WideSets::View{}); }
-  static void add(std::vector<Level>& levels, std::int64_t all, std::int64_t loaded) {
-    for (const auto& [cause, times] :
-         {std::pair(Cause::load, loaded), std::pair(Cause::store, all - loaded)}) {
+  static void add(std::vector<Level>& levels, std::int64_t stored, std::int64_t loaded) {
+    for (const auto& [cause, times] : {std::pair(Cause::load, loaded), std::pair(Cause::store, stored)}) {
       if (times == 0) continue;
       levels[0].counts.misses[number(cause)] += times;
       levels[1].counts.accesses[number(cause)] += times;
     }
   }
+  /// The set that begins so many bytes after the first one.
+  static Level::Entry* at(Level::Entry* entries, std::uint64_t bytes) {
+    return reinterpret_cast<Level::Entry*>(reinterpret_cast<char*>(entries) + bytes);
+  }
   static Cause cause_of(unsigned load) { return load ? Cause::load : Cause::store; }
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void bring(Level::Entry* set, std::uint64_t address, unsigned load,
-                                                     Level::Entry entry, Settled& settled) const {
-    const std::uint64_t line = address >> second_shift_;
-    Level::Entry* const there = second_.low_set_of(line);
-    if (!second_.entries || (*there >> 1 != line && !wide::use(there, second_.shape, line, false)))
-      return caches_.bring(address, cause_of(load), load == 0);
-    ++settled.lines;
-    settled.loaded += load;
-    const Level::Entry leaves = wide::insert(set, {first_.shape.ways, false, first_.shape.kept}, entry);
-    if (leaves == Level::empty) return;
-    if ((leaves & 1) == 0)
-      ++settled.evictions;
-    else
-      caches_.evict(0, leaves);
+                                                     Settled& settled) const {
+    const std::uint64_t line = address >> line_shift;
+    const Level::Entry dirty = line << 1 | 1;
+    Level::Entry* const there = at(second_.entries, (address & second_sets_) << second_.shape.two);
+    if (!second_.entries) return caches_.bring(address, cause_of(load), load == 0);
+    if ((*there | 1) != dirty && !wide::use(there, second_.shape, line, false))
+      return caches_.bring_from_third(address, cause_of(load), load == 0);
+    ++settled.lines[load];
+    const Level::Entry leaves =
+        wide::insert(set, {first_.shape.ways, false, first_.shape.kept}, dirty - load);
+    if ((leaves & 1) == 0) return;
+    ++settled.kept;
+    if (leaves != Level::empty) caches_.evict(0, leaves);
   }
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void translate(std::uint64_t address, unsigned load,
                                                          Settled& settled) const {
@@ -114,8 +120,8 @@ private:
 
   Hierarchy& caches_;
   WideSets::View first_, second_{}, pages_{}, more_pages_{}; ///< no entries: not by way of it
-  unsigned shift_, second_shift_ = 0, page_shift_ = 0;
-  std::uint64_t bytes_; ///< of a line
+  std::uint64_t first_sets_, second_sets_; ///< bits of an address that are the set, which has line_bytes
+  unsigned page_shift_ = 0;
 };
 
 } // namespace recount::model

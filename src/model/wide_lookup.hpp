@@ -6,7 +6,7 @@
 /// Before what is compiled for vectors of eight entries: call it only where WideSets::supported().
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define RECOUNT_BY_EIGHT __attribute__((target("avx512f")))
+#define RECOUNT_BY_EIGHT __attribute__((target("avx512f,avx512dq,bmi2")))
 #else
 #include <algorithm>
 #define RECOUNT_BY_EIGHT
@@ -36,19 +36,19 @@ inline constexpr Orders to_front = orders();
 inline constexpr __mmask8 all = 0xff;
 
 /// A bit for each of the eight entries that is of the line.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline std::uint32_t same(__m512i entries, std::uint64_t line) {
-  return _mm512_cmpeq_epi64_mask(_mm512_maskz_srli_epi64(all, entries, 1),
-                                 _mm512_set1_epi64(static_cast<long long>(line)));
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, std::uint64_t line) {
+  return _mm512_cmpeq_epi64_mask(_mm512_maskz_or_epi64(all, entries, _mm512_set1_epi64(1)),
+                                 _mm512_set1_epi64(static_cast<long long>(line << 1 | 1)));
 }
 
 /// WideSets::use() among the first eight places of a set, with `first`.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, std::uint64_t line, bool dirty) {
   const __m512i entries = _mm512_load_si512(set);
-  const std::uint32_t found = same(entries, line);
-  if (found == 0) return false;
+  const __mmask8 found = same(entries, line);
+  if (_kortestz_mask8_u8(found, found)) return false;
   const __m512i order = _mm512_load_si512(to_front.rows[__builtin_ctz(found)]);
   __m512i ordered = _mm512_maskz_permutexvar_epi64(all, order, entries);
-  if (dirty) ordered = _mm512_mask_or_epi64(ordered, 1, ordered, _mm512_set1_epi64(1));
+  ordered = _mm512_mask_or_epi64(ordered, static_cast<__mmask8>(dirty), ordered, _mm512_set1_epi64(1));
   _mm512_store_si512(set, ordered);
   return true;
 }

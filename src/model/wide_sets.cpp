@@ -17,7 +17,8 @@ WideSets::WideSets(const SetIndex& index, std::size_t ways)
 #if defined(__x86_64__)
 
 bool WideSets::supported() {
-  static const bool has = __builtin_cpu_supports("avx512f") != 0;
+  static const bool has = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+                          __builtin_cpu_supports("bmi2") != 0;
   return has;
 }
 
@@ -25,7 +26,7 @@ RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) 
   if (first) return wide::use(*this, line, dirty);
   Entry* const set = set_of(line);
   std::uint32_t found = wide::same(_mm512_load_si512(set), line);
-  if (shape_.two) found |= wide::same(_mm512_load_si512(set + lanes), line) << lanes;
+  if (shape_.two) found |= std::uint32_t{wide::same(_mm512_load_si512(set + lanes), line)} << lanes;
   if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
   return found != 0;
 }

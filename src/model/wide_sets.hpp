@@ -22,7 +22,7 @@ public:
   static constexpr Entry empty = ~Entry{0};
   static constexpr std::size_t most_ways = 16;
 
-  /// Whether this processor has the instructions (AVX-512F).
+  /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();
   /// Whether levels that begin from now on may use such sets: tests compare both kinds. Not thread-safe.
   static inline bool allowed = true;
@@ -67,15 +67,7 @@ public:
     unsigned fold; ///< SetIndex::fold()
     Shape shape;
     [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) const {
-      return place_of((line ^ line >> fold) & mask);
-    }
-    /// Where fold is SetIndex::no_fold.
-    [[gnu::always_inline]] [[nodiscard]] Entry* low_set_of(std::uint64_t line) const {
-      return place_of(line & mask);
-    }
-
-  private:
-    [[gnu::always_inline]] [[nodiscard]] Entry* place_of(std::uint64_t set) const {
+      const std::uint64_t set = (line ^ line >> fold) & mask;
       return entries + (shape.two ? 2 * set : set) * lanes;
     }
   };

@@ -29,13 +29,14 @@ bool Blocks::define(std::span<const std::uint64_t> words) {
   block.instruction = static_cast<std::uint32_t>(instructions_.size());
   block.instructions = static_cast<std::uint32_t>(instructions);
   block.access = static_cast<std::uint32_t>(accesses_.size());
-  block.accesses = static_cast<std::uint32_t>(accesses);
+  block.loads = 0;
   for (const std::uint64_t word : words.subspan(2, instructions))
     instructions_.push_back({RT_PAYLOAD(word), static_cast<std::uint8_t>(word >> 56 & 15),
                              static_cast<std::uint8_t>(word >> 60)});
   for (const std::uint64_t word : its_accesses) {
     const bool stores = (word & word_stores) != 0;
-    accesses_.push_back(static_cast<Access>(word & word_bytes) | (stores ? 0 : load));
+    accesses_.push_back(static_cast<Access>((word & word_bytes) << 1 | (stores ? 0 : 1)));
+    block.loads += stores ? 0 : 1;
     owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
     Instruction& owner = instructions_[owners_.back()];
     if ((word & word_guarded) == 0) (stores ? owner.stores : owner.loads) = true;

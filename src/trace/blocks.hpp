@@ -14,7 +14,7 @@ class Blocks {
 public:
   struct Block {
     std::uint32_t instruction = 0, instructions = 0; ///< first and number of
-    std::uint32_t access = 0, accesses = 0;
+    std::uint32_t access = 0, loads = 0;             ///< first of its accesses, number of those that load
   };
   struct Instruction {
     std::uint64_t address = 0;
@@ -22,10 +22,12 @@ public:
     std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
     bool loads = false, stores = false; ///< whenever it is executed
   };
-  /// Of an access: its bytes, and whether it loads. `end` is after those of a block: more bytes than a line
-  /// has.
+  /// Of an access: 2 * its bytes, 1 more where it loads. `end` is after those of a block: more bytes than a
+  /// line has.
   using Access = std::uint32_t;
-  static constexpr Access load = 1u << 31, bytes = load - 1, end = bytes;
+  static constexpr Access end = ~Access{0};
+  [[nodiscard]] static constexpr bool loads(Access access) { return (access & 1) != 0; }
+  [[nodiscard]] static constexpr unsigned bytes(Access access) { return access >> 1; }
 
   /// RT_DEFINE. False: the words are damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);

@@ -70,10 +70,10 @@ private:
           gate_->access(word);
           if (!gate_->open()) continue;
         }
-        if (what & Blocks::load)
-          sink.template access<false>(word, what & Blocks::bytes, number);
+        if (Blocks::loads(what))
+          sink.template access<false>(word, Blocks::bytes(what), number);
         else
-          sink.template access<true>(word, what, number);
+          sink.template access<true>(word, Blocks::bytes(what), number);
         continue;
       }
       switch (RT_KIND(word)) {

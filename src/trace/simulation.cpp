@@ -23,8 +23,8 @@ namespace {
 
 /// An access that crosses lines, which take_plain() counts.
 void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what) {
-  const unsigned bytes = what & Blocks::bytes;
-  if (what & Blocks::load) {
+  const unsigned bytes = Blocks::bytes(what);
+  if (Blocks::loads(what)) {
     caches.load(address, bytes);
     caches.count(-1, 0);
   } else {
@@ -37,8 +37,8 @@ template <bool with_tlb>
 bool plain_packed(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
                   const std::uint64_t* end, PlainCounts& counts) {
   const auto put = [&](std::uint64_t address, Blocks::Access what) {
-    if (!caches.within_line(address, what & Blocks::bytes)) return false;
-    caches.enter<with_tlb>(address, (what & Blocks::load) == 0);
+    if (!caches.within_line(address, Blocks::bytes(what))) return false;
+    caches.enter<with_tlb>(address, !Blocks::loads(what));
     return true;
   };
   return take_plain(blocks, at, end, counts, put,
@@ -50,9 +50,8 @@ RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks,
                                  const std::uint64_t* end, PlainCounts& counts) {
   typename model::Hierarchy::WideEntrance<with_tlb>::Settled settled;
   const model::Hierarchy::WideEntrance<with_tlb> entrance(caches);
-  const auto put = [&settled, entrance](std::uint64_t address, Blocks::Access what) RECOUNT_BY_EIGHT {
-    return entrance.put(address, what & Blocks::bytes, what / Blocks::load, settled);
-  };
+  const auto put = [&settled, entrance](std::uint64_t address, Blocks::Access what)
+                       RECOUNT_BY_EIGHT { return entrance.put(address, what, settled); };
   const bool good = take_plain(blocks, at, end, counts, put, [&](std::uint64_t address, Blocks::Access what) {
     split(caches, address, what);
   });
@@ -66,6 +65,7 @@ bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std:
   const auto entrance = caches_.entrance();
   if (!gate_.open() || sampler_.active() || entrance == model::Level::Kind::other) return true;
   const bool tlb = caches_.machine().tlb.has_value(), wide = entrance == model::Level::Kind::wide;
+  if (wide && caches_.level(0).shift() != model::Hierarchy::WideEntrance<false>::line_shift) return true;
   const auto take =
       wide ? (tlb ? plain_wide<true> : plain_wide<false>) : (tlb ? plain_packed<true> : plain_packed<false>);
   PlainCounts counts;

@@ -86,6 +86,11 @@ private:
 model::MachineDescription machine_of(Chance& chance) {
   if (chance.one_in(2)) return random_machine(chance, false);
   auto machine = random_machine(chance, true);
+  if (chance.one_in(2)) // lines of the length that WideEntrance takes
+    for (model::LevelDescription& level : machine.levels) {
+      level.size = level.size / level.line * 64;
+      level.line = 64;
+    }
   model::LevelDescription& first = machine.levels.front();
   first.ways = chance.one_in(2) ? 8 : chance.from(1, 8);
   first.size = first.line * first.ways << chance.from(0, 3);
