@@ -89,14 +89,14 @@ public:
   [[nodiscard]] const LevelCounts& tlb_counts(std::size_t at) const { return tlb_->levels[at].counts; }
   /// Page walks so far.
   [[nodiscard]] std::int64_t walks() const { return levels_.front().counts.accessed(Cause::walk); }
-  /// Counts accesses that are not counted otherwise: those of enter() and enter_wide(), and those known to
-  /// hit in the first cache and the first TLB level and to change nothing.
+  /// Counts accesses that are not counted otherwise: those of enter() and of WideEntrance, and those known
+  /// to hit in the first cache and the first TLB level and to change nothing.
   void count(std::int64_t loads, std::int64_t stores) {
     accesses_[static_cast<unsigned>(Cause::load)] += loads;
     accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
-  /// How an access within one line may go in, not counted: by enter_wide(), by enter(), or (`other`) by
-  /// load() and store() alone.
+  /// How an access within one line may go in, not counted: by WideEntrance (wide, lines of its length),
+  /// by enter() (packed), or by load() and store() alone.
   [[nodiscard]] Level::Kind entrance() const { return direct_ ? first_ : Level::Kind::other; }
   template <Cause cause, bool with_tlb>
   [[gnu::always_inline]] void enter(std::uint64_t address) {
@@ -106,8 +106,6 @@ public:
     if (!is_newest<store>(line) && !levels_.front().packed().use_eight(line, store))
       bring(address, cause, store);
   }
-  template <Cause cause, bool with_tlb>
-  void enter_wide(std::uint64_t address); ///< in hierarchy_wide.hpp
   /// The same where only the data tell which it is.
   template <bool with_tlb>
   [[gnu::always_inline]] void enter(std::uint64_t address, bool store) {

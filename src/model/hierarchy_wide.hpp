@@ -6,16 +6,6 @@
 
 namespace recount::model {
 
-template <Cause cause, bool with_tlb>
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline void Hierarchy::enter_wide(std::uint64_t address) {
-  constexpr bool store = cause == Cause::store;
-  const std::uint64_t line = address >> shift_;
-  if constexpr (with_tlb) translate(address, cause);
-  Level::Entry* const set = levels_.front().wide().eight(line);
-  if ((store ? *set != (line << 1 | 1) : *set >> 1 != line) && !wide::use(set, line, store))
-    bring(address, cause, store);
-}
-
 /// The way in for loads and stores alike, with what it needs in registers; while it is used, nothing else is.
 /// What the second level of cache or TLB has is settled here. Only for lines of `line_bytes` in the first
 /// level.
@@ -38,6 +28,11 @@ public:
       if (second_.fold != SetIndex::no_fold) second_ = {};
     }
     second_sets_ = second_.mask << line_shift;
+    if (caches.wide_ && caches.levels_.size() > 2) {
+      third_ = view_of(caches.levels_[2]);
+      third_shift_ = caches.levels_[2].shift();
+      if (caches.machine().levels[2].sets() < sets_beside) third_ = {};
+    }
     if constexpr (with_tlb) {
       Tlb& tlb = *caches.tlb_;
       page_shift_ = tlb.page_shift();
@@ -60,6 +55,14 @@ public:
     if ((*set | Level::Entry{load}) != dirty && !wide::use(set, line, load == 0))
       bring(set, address, load, settled);
     return true;
+  }
+  /// Whether a third level is too large to stay in the caches of this processor.
+  [[nodiscard]] bool far() const { return third_.entries != nullptr; }
+  /// Where it is: asks for what the third level has of an address that will be put.
+  [[gnu::always_inline]] void foresee(std::uint64_t address) const {
+    const Level::Entry* const set = third_.set_of(address >> third_shift_);
+    __builtin_prefetch(set);
+    if (third_.shape.two) __builtin_prefetch(set + wide::lanes);
   }
   void count(const Settled& settled) const {
     Hierarchy& caches = caches_;
@@ -119,9 +122,10 @@ private:
   }
 
   Hierarchy& caches_;
-  WideSets::View first_, second_{}, pages_{}, more_pages_{}; ///< no entries: not by way of it
+  static constexpr std::int64_t sets_beside = 2048;                    ///< a level with so many is large
+  WideSets::View first_, second_{}, third_{}, pages_{}, more_pages_{}; ///< no entries: not by way of it
   std::uint64_t first_sets_, second_sets_; ///< bits of an address that are the set, which has line_bytes
-  unsigned page_shift_ = 0;
+  unsigned third_shift_ = 0, page_shift_ = 0;
 };
 
 } // namespace recount::model

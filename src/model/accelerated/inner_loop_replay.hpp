@@ -99,11 +99,13 @@ private:
   /// Access by access.
   void all_turns(std::int64_t turns, std::int64_t loads, std::int64_t stores) {
     const Level::Kind entrance = caches_.entrance();
+    const bool wide = entrance == Level::Kind::wide;
+    const bool enters =
+        wide ? line_ == Hierarchy::WideEntrance<false>::line_bytes : entrance != Level::Kind::other;
     const bool within =
-        entrance != Level::Kind::other && std::ranges::all_of(walkers_, [&](const Walker& w) {
+        enters && std::ranges::all_of(walkers_, [&](const Walker& w) {
           return std::has_single_bit(w.bytes) && w.bytes <= line_ && (w.address | w.step) % w.bytes == 0;
         });
-    const bool wide = entrance == Level::Kind::wide;
     switch (within ? walkers_.size() : 0) {
     case 1: wide ? wide_turns<1>(turns) : packed_turns<1>(turns); break;
     case 2: wide ? wide_turns<2>(turns) : packed_turns<2>(turns); break;
@@ -117,27 +119,25 @@ private:
     caches_.count(turns * loads, turns * stores);
   }
 
-  /// A few access streams, held in registers.
-  template <std::size_t size, class Load, class Store>
-  [[gnu::always_inline]] void few_turns(std::int64_t turns, Load&& load, Store&& store) {
-    std::array<Walker, size> walkers;
-    std::ranges::copy(walkers_, walkers.begin());
-    for (; turns > 0; --turns)
-      for (Walker& walker : walkers) {
-        const auto address = static_cast<std::uint64_t>(walker.address);
-        walker.store ? store(address) : load(address);
-        walker.address += walker.step;
-      }
-  }
   template <std::size_t size>
   void packed_turns(std::int64_t turns) {
     caches_.machine().tlb ? packed_turns<size, true>(turns) : packed_turns<size, false>(turns);
   }
+  /// A few access streams, held in registers.
+  template <std::size_t size>
+  [[nodiscard]] std::array<Walker, size> few() const {
+    std::array<Walker, size> walkers;
+    std::ranges::copy(walkers_, walkers.begin());
+    return walkers;
+  }
   template <std::size_t size, bool tlb>
   void packed_turns(std::int64_t turns) {
-    few_turns<size>(
-        turns, [&](std::uint64_t address) { caches_.enter<Cause::load, tlb>(address); },
-        [&](std::uint64_t address) { caches_.enter<Cause::store, tlb>(address); });
+    for (auto walkers = few<size>(); turns > 0; --turns)
+      for (Walker& walker : walkers) {
+        const auto address = static_cast<std::uint64_t>(walker.address);
+        walker.store ? caches_.enter<Cause::store, tlb>(address) : caches_.enter<Cause::load, tlb>(address);
+        walker.address += walker.step;
+      }
   }
   template <std::size_t size>
   void wide_turns(std::int64_t turns) {
@@ -145,9 +145,18 @@ private:
   }
   template <std::size_t size, bool tlb>
   RECOUNT_BY_EIGHT void wide_turns(std::int64_t turns) {
-    few_turns<size>(
-        turns, [&](std::uint64_t address) RECOUNT_BY_EIGHT { caches_.enter_wide<Cause::load, tlb>(address); },
-        [&](std::uint64_t address) RECOUNT_BY_EIGHT { caches_.enter_wide<Cause::store, tlb>(address); });
+    constexpr std::int64_t ahead = 12; // turns: longer than an access to memory
+    const Hierarchy::WideEntrance<tlb> entrance(caches_);
+    typename Hierarchy::WideEntrance<tlb>::Settled settled;
+    const bool far = entrance.far();
+    for (auto walkers = few<size>(); turns > 0; --turns)
+      for (Walker& walker : walkers) {
+        entrance.put(static_cast<std::uint64_t>(walker.address), walker.store ? 2 : 3, settled);
+        if (far && std::abs(walker.step) >= line_)
+          entrance.foresee(static_cast<std::uint64_t>(walker.address + ahead * walker.step));
+        walker.address += walker.step;
+      }
+    entrance.count(settled);
   }
 
   void turn() {

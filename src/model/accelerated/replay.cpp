@@ -129,7 +129,7 @@ private:
   /// Of how many caches a turn takes longer than to compare their states. Most turns of a matrix product ask
   /// nothing of the last, largest cache: the others tell enough.
   [[nodiscard]] std::size_t compared(const Step& step) {
-    const std::int64_t most = 4 * accesses(step.body, variables_);
+    const std::int64_t most = 8 * accesses(step.body, variables_);
     return static_cast<std::size_t>(std::ranges::upper_bound(words_, most) - words_.begin());
   }
 

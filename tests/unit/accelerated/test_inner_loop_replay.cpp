@@ -67,8 +67,9 @@ recount::model::Nest rows(Chance& chance) {
 /// LRU throughout, small, with or without TLBs.
 recount::model::MachineDescription lru_machine(Chance& chance) {
   recount::model::MachineDescription machine = random_machine(chance, true);
+  const std::int64_t line = chance.one_in(2) ? 32 : 64; // of which one has a way of its own
   for (recount::model::LevelDescription& level : machine.levels) {
-    level.line = 32;
+    level.line = line;
     level.ways = chance.from(1, 8);
     level.size = level.line * level.ways * (1 << chance.from(0, 3));
     if (&level != &machine.levels.front() && chance.one_in(3))
