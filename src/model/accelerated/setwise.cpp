@@ -201,11 +201,11 @@ bool Setwise::run_level(std::size_t at, Hierarchy::State& state, const Budget& b
   double until_last = before;
   for (std::size_t set = 0; set < sets; ++set) {
     if (!run_set(at, set, state) || !free_memory(at)) return false;
-    // The first sets meet everything for the first time, and a single one may be slow by chance: neither the
-    // last one nor their mean alone tells of those to come.
+    // The first sets meet everything for the first time, the very first one most of all, and a single one may
+    // be slow by chance: neither the last one nor their mean alone tells of those to come.
     const double now = processor_time() - budget.start,
                  each = std::min(now - until_last, (now - before) / static_cast<double>(set + 1));
-    if (now > 1e8 && now - before > budget.worth / 8 &&
+    if (set > 0 && now > 1e8 && now - before > budget.worth / 8 &&
         now + each * static_cast<double>(sets - set - 1) > budget.worth)
       return false;
     until_last = now;
