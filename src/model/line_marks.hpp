@@ -9,7 +9,7 @@
 
 namespace recount::model {
 
-/// Lines with a mark from 0 to 6 each. Memory is allocated only while there are more lines than ever before.
+/// Lines with a mark from 0 to 6 each. Allocates only when it holds more lines than ever before.
 /// Not thread-safe.
 class LineMarks {
 public:

@@ -194,7 +194,7 @@ TlbDescription tlb(const json& value, const std::string& file) {
 InstructionDescription instructions(const json& value, const std::string& file,
                                     const MachineDescription& machine) {
   Fields fields(value, file, "instructions");
-  InstructionDescription all{cache(fields), {}};
+  InstructionDescription all{.cache = cache(fields), .tlb = {}};
   if (!fields.any("tlb").is_null())
     all.tlb = tlb_levels(fields, file, "instructions", "tlb",
                          machine.tlb ? machine.tlb->levels : std::vector<TlbLevel>{});

@@ -18,7 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <vector>
 
 namespace recount::trace {
 namespace {
@@ -172,7 +171,7 @@ bool Channel::read_slot(std::uint32_t number, const Moment& upto, const End& end
 bool Channel::read_all(const Begin& begin, const End& end) {
   bool any = false;
   const std::uint32_t slots = std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
-  std::vector<Moment> upto(slots);
+  std::array<Moment, RT_SLOTS> upto{};
   for (std::uint32_t number = 0; number < slots; ++number)
     if (processes_[number].reader)
       upto[number] = {shared(header().states[number]).load(), shared(slot(number).head).load()};
@@ -181,7 +180,7 @@ bool Channel::read_all(const Begin& begin, const End& end) {
     const std::uint32_t state = shared(header().states[number]).load();
     if (processes_[number].reader || (state != RT_LIVE && state != RT_ENDED)) continue;
     begin_process(number, begin, end);
-    if (number < slots) upto[number] = {}; // of one that had the slot before
+    upto[number] = {}; // of one that had the slot before
     any = true;
   }
   for (std::uint32_t number = 0; number < slots; ++number)
