@@ -60,10 +60,12 @@ void simulate(const Case& one, std::size_t levels, bool tlb) {
       kernel::find("matmul"), {{"variant", std::string(one.variant)}, {"n", one.n}, {"block", one.block}});
   model::Hierarchy caches(described);
   const auto nest = kernel::matmul_nest(point);
+  const auto start = std::chrono::steady_clock::now();
   double before = processor_seconds();
   model::NestSimulation simulation(nest, described);
   simulation.run(caches);
   const double took = processor_seconds() - before;
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   constexpr std::int64_t most_replayed = 1001; // more would take minutes
   std::string ratio = "-";
   if (one.n <= most_replayed) {
@@ -80,9 +82,9 @@ void simulate(const Case& one, std::size_t levels, bool tlb) {
   const auto misses = counts.levels[0].missed(model::Cause::load) +
                       counts.levels[0].missed(model::Cause::store) +
                       counts.levels[0].missed(model::Cause::walk);
-  fmt::print("{:<10} {:>6} {:>6} {:>7} {:>4} {:>10.2f} {:>8} {:>14} {:>12.0f} {:>8} {:>8}{}\n", one.variant,
-             one.n, one.block > 1 ? std::to_string(one.block) : "-", levels, tlb ? "yes" : "no", took,
-             one.limit > 0 ? fmt::format("< {}", one.limit) : "-", misses, accesses / took / 1e6,
+  fmt::print("{:<10} {:>6} {:>6} {:>7} {:>4} {:>10.2f} {:>8.2f} {:>8} {:>14} {:>12.0f} {:>8} {:>8}{}\n",
+             one.variant, one.n, one.block > 1 ? std::to_string(one.block) : "-", levels, tlb ? "yes" : "no",
+             took, wall, one.limit > 0 ? fmt::format("< {}", one.limit) : "-", misses, accesses / took / 1e6,
              simulation.setwise() != nullptr ? simulation.setwise()->bytes() >> 20 : 0, ratio,
              one.limit > 0 && took > one.limit ? "   OVER" : "");
   std::fflush(stdout);
@@ -142,10 +144,11 @@ int main(int argc, char** argv) {
   }
   try {
     fmt::print(
-        "Exact simulation of matrix products, caches cold, one processor. Seconds are processor time.\n"
+        "Exact simulation of matrix products, caches cold. Seconds are processor time of all threads.\n"
         "Ratio: the time of a replay of every access over that.\n"
-        "{:<10} {:>6} {:>6} {:>7} {:>4} {:>10} {:>8} {:>14} {:>12} {:>8} {:>8}\n",
-        "variant", "n", "block", "levels", "TLB", "seconds", "asked", "L1 misses", "10^6/s", "MiB", "ratio");
+        "{:<10} {:>6} {:>6} {:>7} {:>4} {:>10} {:>8} {:>8} {:>14} {:>12} {:>8} {:>8}\n",
+        "variant", "n", "block", "levels", "TLB", "seconds", "elapsed", "asked", "L1 misses", "10^6/s", "MiB",
+        "ratio");
     for (const Case& one : cases)
       for (std::size_t levels = 2; levels <= (all ? 3 : 2); ++levels)
         for (const bool tlb : {false, true})

@@ -5,12 +5,13 @@
 
 namespace recount::model {
 
-LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces,
+LevelSimulator::LevelSimulator(const LevelShape& shape, const LevelLimits& limits, const SetTraces& traces,
                                SetTraces& below)
     : shape_(shape),
       limits_(limits),
       traces_(traces),
       traces_below_(below),
+      rows_(traces),
       has_word_(has_word(shape.rules.policy)),
       one_(shape.rules) {}
 

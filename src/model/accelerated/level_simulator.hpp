@@ -7,6 +7,7 @@
 #include "model/accelerated/slots.hpp"
 #include "model/accelerated/splitter.hpp"
 #include "model/accelerated/trace_merge.hpp"
+#include "model/accelerated/trace_rows.hpp"
 
 #include <array>
 #include <cstdint>
@@ -35,13 +36,23 @@ struct LevelEffort {
   std::int64_t events = 0;            ///< simulated one by one
   std::int64_t pieces = 0;            ///< traces made for the level below, before interning
   std::int64_t flushes = 0;           ///< discards of all stored outcomes for lack of memory
+
+  LevelEffort& operator+=(const LevelEffort& other) {
+    lookups += other.lookups;
+    hits += other.hits;
+    events += other.events;
+    pieces += other.pieces;
+    flushes += other.flushes;
+    return *this;
+  }
 };
 
-/// Not thread-safe. Keeps references to the store of the traces that it is given and to that of those that it
-/// hands down; they may be the same.
+/// Not thread-safe. Keeps references to the store of the traces that it is given, which it only reads, and to
+/// that of those that it hands down; they may be the same.
 class LevelSimulator {
 public:
-  LevelSimulator(const LevelShape& shape, const LevelLimits& limits, SetTraces& traces, SetTraces& below);
+  LevelSimulator(const LevelShape& shape, const LevelLimits& limits, const SetTraces& traces,
+                 SetTraces& below);
 
   /// Simulates set number `set` over the traces, from and to `entries` and `tree` (those of the set in the
   /// level; see Level::read()). False when more traces meet than Slots can hold.
@@ -62,6 +73,9 @@ public:
   /// Memory of the stored outcomes.
   [[nodiscard]] std::size_t bytes() const;
   void forget();
+  /// Likewise of the traces that it has read, before they get other numbers.
+  [[nodiscard]] std::size_t row_bytes() const { return rows_.bytes(); }
+  void forget_rows() { rows_.clear(); }
 
 private:
   /// A trace that goes to the level below; `line` is that of its first event, still of the set above.
@@ -81,8 +95,8 @@ private:
     std::vector<Level::Entry> entries;
   };
   struct Run { ///< how far one trace's row is
-    const SetTraces::Timed* next;
-    const SetTraces::Timed* end;
+    const TraceRows::Timed* next;
+    const TraceRows::Timed* end;
     std::uint64_t time;
     std::uint32_t count;
     std::int64_t line;
@@ -129,7 +143,9 @@ private:
 
   LevelShape shape_;
   LevelLimits limits_;
-  SetTraces &traces_, &traces_below_;
+  const SetTraces& traces_;
+  SetTraces& traces_below_;
+  TraceRows rows_;
   bool has_word_;
   OneSet one_;
   std::int64_t set_ = 0;

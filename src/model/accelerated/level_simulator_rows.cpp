@@ -9,7 +9,7 @@ namespace recount::model {
 bool LevelSimulator::in_rows(Range in) {
   runs_.clear();
   for (const PlacedTrace& trace : at(in)) {
-    const auto row = traces_.row(trace.id);
+    const auto row = rows_.row(trace.id);
     if (!row) return false;
     runs_.push_back(
         {row->data(), row->data() + row->size(), row->front().time, row->front().event.count, trace.line});

@@ -69,41 +69,8 @@ std::uint32_t SetTraces::branch(std::span<const TraceChild> children) {
   return put(about, no_guess);
 }
 
-bool SetTraces::lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth) {
-  constexpr unsigned deepest = 4;
-  const bool leaf = about_[id].leaf;
-  if (!leaf && depth == deepest) return false;
-  for (std::size_t i = 0; i < size(id); ++i) {
-    if (leaf) {
-      TraceEvent e = event(id, i);
-      e.line += line;
-      row_.push_back({path | e.tag, e});
-      continue;
-    }
-    const TraceChild inside = child(id, i);
-    if (inside.at + inside.times > 0x100) return false;
-    for (std::uint64_t at = inside.at; at < inside.at + inside.times; ++at)
-      if (!lay_out(inside.id, line + inside.line, path | at << (32 + 8 * (deepest - 1 - depth)), depth + 1))
-        return false;
-  }
-  return true;
-}
-
-std::optional<std::span<const SetTraces::Timed>> SetTraces::row(std::uint32_t id) {
-  if (id >= rows_.size()) rows_.resize(about_.size());
-  if (!rows_[id]) {
-    row_.clear();
-    if (!lay_out(id, 0, 0, 0)) row_.clear();
-    rows_[id] = std::make_unique<std::vector<Timed>>(row_.begin(), row_.end());
-    row_bytes_ += row_.size() * sizeof(Timed) + sizeof(std::vector<Timed>);
-  }
-  if (rows_[id]->empty()) return {};
-  return std::span<const Timed>(*rows_[id]);
-}
-
 std::size_t SetTraces::bytes() const {
-  return table_.bytes() + about_.capacity() * sizeof(About) + rows_.capacity() * sizeof(rows_[0]) +
-         row_bytes_;
+  return table_.bytes() + about_.capacity() * sizeof(About);
 }
 
 } // namespace recount::model

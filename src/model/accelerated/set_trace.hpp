@@ -6,8 +6,6 @@
 #include "model/counts.hpp"
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,21 +78,11 @@ public:
             static_cast<std::int64_t>(words[3 * i + 2]), static_cast<std::uint32_t>(words[3 * i + 3])};
   }
 
-  /// An event of a row.
-  struct Timed {
-    std::uint64_t time = 0; ///< in which of the segments inside one another (8 bits each), then the tag
-    TraceEvent event;
-  };
-  /// All events of a trace, `line` relative to the first. None when segments lie too deep for that, or are
-  /// too many: then no trace of the same segment has a row. Their times compare.
-  [[nodiscard]] std::optional<std::span<const Timed>> row(std::uint32_t id);
-
   void clear() { *this = {}; }
   [[nodiscard]] std::size_t bytes() const;
 
 private:
   std::uint32_t put(const About& about, std::uint32_t guess);
-  bool lay_out(std::uint32_t id, std::int64_t line, std::uint64_t path, unsigned depth);
 
   /// The first word of a trace gives the format of the others: children of three words each, events of two
   /// words each (EventWord, line), or children of one ChildWord each.
@@ -104,9 +92,6 @@ private:
   std::vector<About> about_;
   std::vector<std::uint64_t> words_;
   std::vector<TraceChild> children_;
-  std::vector<std::unique_ptr<std::vector<Timed>>> rows_; ///< by id, made when asked for
-  std::size_t row_bytes_ = 0;
-  std::vector<Timed> row_;
 };
 
 } // namespace recount::model

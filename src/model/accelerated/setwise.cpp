@@ -1,71 +1,25 @@
 #include "model/accelerated/setwise.hpp"
 
+#include "model/accelerated/level_shapes.hpp"
+#include "model/accelerated/set_queue.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <ctime>
+#include <exception>
+#include <sched.h>
+#include <system_error>
+#include <thread>
 
 namespace recount::model {
 
 namespace {
-
-/// Whether from level `at` on every set asks sets that nobody else asks, down to memory.
-bool apart(const MachineDescription& machine, std::size_t at) {
-  for (; at + 1 < machine.levels.size(); ++at) {
-    const LevelDescription &level = machine.levels[at], &next = machine.levels[at + 1];
-    if (next.line != level.line || next.sets() % level.sets() != 0 || !level.index.empty() ||
-        !next.index.empty())
-      return false;
-  }
-  return true;
-}
 
 /// Of this thread, in nanoseconds: whatever else runs here does not change what pays.
 double processor_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
-
-unsigned log2_of(std::int64_t n) {
-  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(n)));
-}
-
-/// Of a LevelDescription or a TlbLevel.
-SetIndex index_of(const auto& level) {
-  return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
-}
-
-LevelShape cache_shape(const MachineDescription& machine, std::size_t at) {
-  const LevelDescription& level = machine.levels[at];
-  LevelShape shape;
-  shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, level.write, level.allocate,
-                 log2_of(level.line)};
-  shape.apart = apart(machine, at);
-  shape.index = index_of(level);
-  shape.order_shift = 2 * (TraceTime::levels - 1 - static_cast<unsigned>(at));
-  if (at + 1 < machine.levels.size()) {
-    const LevelDescription& next = machine.levels[at + 1];
-    shape.below = {false, false, index_of(next), 0, 0, log2_of(next.line) - log2_of(level.line)};
-  }
-  return shape;
-}
-
-LevelShape tlb_shape(const MachineDescription& machine, std::size_t at) {
-  const TlbLevel& level = machine.tlb->levels[at];
-  LevelShape shape;
-  shape.rules = {static_cast<std::uint64_t>(level.ways), level.policy, Write::back, true, 0};
-  shape.index = index_of(level);
-  const LevelDescription& first = machine.levels.front();
-  if (at + 1 < machine.tlb->levels.size())
-    shape.below = {false, false, index_of(machine.tlb->levels[at + 1]), 0, 0, 0};
-  else
-    shape.below = {false,
-                   true,
-                   index_of(first),
-                   static_cast<std::int64_t>(Hierarchy::page_table),
-                   3,
-                   log2_of(first.line)};
-  return shape;
 }
 
 } // namespace
@@ -100,58 +54,76 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
   if (machine.tlb)
     pages_.emplace(program, all_.traces, machine.tlb->levels.front().sets(), log2_of(machine.tlb->page),
                    false);
-  std::vector<LevelShape> shapes;
-  for (std::size_t at = 0; at < tlbs_; ++at)
-    shapes.push_back(tlb_shape(machine, at));
-  for (std::size_t at = 0; at < machine.levels.size(); ++at)
-    shapes.push_back(cache_shape(machine, at));
-  std::vector<Place> places;
+  const std::vector<LevelShape> shapes = level_shapes(machine);
+  std::vector<StatePlace> in_state;
   std::size_t word = 0;
   // The state holds the caches first, then the TLBs.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const LevelShape& shape = shapes[(i + tlbs_) % shapes.size()];
     const auto sets = static_cast<std::size_t>(shape.index.sets());
-    Place place{word, word + sets * shape.rules.ways, has_word(shape.rules.policy)};
+    StatePlace place{word, word + sets * shape.rules.ways, has_word(shape.rules.policy)};
     word = place.words + (place.has_words ? sets : 0) + 1; // and the state of the random numbers
-    places.push_back(place);
+    in_state.push_back(place);
   }
+  std::ranges::rotate(in_state, in_state.end() - static_cast<std::ptrdiff_t>(tlbs_));
   while (!shapes[slices_].apart)
     ++slices_;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    SetTraces &above = (i > slices_ ? slice_ : all_).traces, &below = (i < slices_ ? all_ : slice_).traces;
-    simulators_.emplace_back(shapes[i], LevelLimits{limits.bytes / 8 * 3, limits.events}, above, below);
-    splitters_.emplace_back(shapes[i].index, shapes[i].below, below);
-    inputs_.emplace_back(shapes[i].index.sets());
-    places_.push_back(places[(i + shapes.size() - tlbs_) % shapes.size()]);
-  }
+  for (std::size_t at = 0; at <= slices_; ++at)
+    inputs_.emplace_back(shapes[at].index.sets());
+  const std::span<const LevelShape> all(shapes);
+  const std::span<const StatePlace> places(in_state);
+  for (std::size_t at = 0; at < slices_; ++at)
+    above_.emplace_back(all[at], places[at], LevelLimits{limits.bytes / 8 * 3, limits.events}, all_.traces,
+                        all_.traces);
+  for (std::size_t i = threads(); i > 0; --i)
+    workers_.emplace_back(all.subspan(slices_), places.subspan(slices_), limits.bytes, limits.events,
+                          all_.traces);
 }
 
-/// All that is kept of slices. It may go after each of them: another slice meets little of it again, and
-/// little memory is looked up sooner.
-std::size_t Setwise::bytes_of_slices() const {
-  std::size_t sum = slice_.traces.bytes() + slice_.sequencer.bytes();
-  for (std::size_t at = slices_; at < simulators_.size(); ++at)
-    sum += simulators_[at].bytes() + splitters_[at].bytes();
+/// At most; a few, as several nests may be simulated at a time.
+std::size_t Setwise::threads() const {
+  constexpr std::size_t most = 4;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (limits_.threads > 0) return limits_.threads;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return std::clamp<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)), 1, most);
+}
+
+double Setwise::Budget::spent() const {
+  return processor_time() - start;
+}
+
+/// Of all threads.
+template <class Visit>
+void Setwise::for_each_stage(std::size_t at, Visit&& visit) const {
+  if (at < slices_) return visit(above_[at]);
+  for (const SliceSimulator& worker : workers_)
+    visit(worker.stages()[at - slices_]);
+}
+
+SetCounts Setwise::counts(std::size_t at) const {
+  SetCounts sum{};
+  for_each_stage(at, [&](const LevelStage& stage) {
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] += stage.simulator.counts()[i];
+  });
   return sum;
 }
 
-void Setwise::forget(std::size_t at) {
-  simulators_[at].forget();
-  splitters_[at].forget();
+LevelEffort Setwise::effort(std::size_t at) const {
+  LevelEffort sum;
+  for_each_stage(at, [&](const LevelStage& stage) { sum += stage.simulator.effort(); });
+  return sum;
 }
 
 /// After a set, before the next. What levels remember may go; traces that sets to come will need cannot.
 bool Setwise::free_memory(std::size_t at) {
   if (all_.traces.bytes() > limits_.bytes / 8 * 5) return false;
-  if (at == slices_ && bytes_of_slices() > limits_.bytes / 256) {
-    for (std::size_t level = slices_; level < simulators_.size(); ++level)
-      forget(level);
-    slice_.sequencer.forget();
-    slice_.traces.clear();
-  }
   for (std::size_t other = 0; other < slices_ && bytes() > limits_.bytes; ++other) {
-    if (other != at) simulators_[other].forget();
-    splitters_[other].forget();
+    if (other != at) above_[other].simulator.forget();
+    above_[other].simulator.forget_rows();
+    above_[other].splitter.forget();
   }
   return true;
 }
@@ -160,58 +132,76 @@ bool Setwise::free_memory(std::size_t at) {
 void Setwise::prepare(std::size_t at, std::size_t set) {
   std::vector<PlacedTrace>& in = inputs_[at][set];
   if (gatherer_.bytes() > limits_.bytes / 8) gatherer_.forget();
-  if (at > 0 && at <= slices_) gatherer_.put(in);
+  if (at > 0) gatherer_.put(in);
   if (at == 0 || at == tlbs_) (at == tlbs_ ? lines_ : *pages_).traces(static_cast<std::int64_t>(set), in);
   // Not for the first cache: told by order, its many requests seldom come to the same, and walks come
   // between.
-  Store& store = at > slices_ ? slice_ : all_;
-  if (store.sequencer.bytes() > limits_.bytes / 8) store.sequencer.forget();
-  if (at >= slices_ && at > tlbs_ && store.traces.bytes() < limits_.bytes / 2) store.sequencer.put(in);
+  if (at >= slices_ && at > tlbs_) all_.order(in, limits_.bytes);
 }
 
-/// With a slice, all of it.
-bool Setwise::run_set(std::size_t at, std::size_t set, Hierarchy::State& state) {
-  LevelSimulator& simulator = simulators_[at];
-  const Place& place = places_[at];
-  const std::size_t ways = simulator.shape().rules.ways, sets = simulator.shape().index.sets();
-  prepare(at, set);
-  if (!simulator.run(static_cast<std::int64_t>(set), inputs_[at][set],
-                     std::span(state).subspan(place.entries + set * ways, ways),
-                     place.has_words ? &state[place.words + set] : nullptr))
-    return false;
-  inputs_[at][set] = {};
-  if (simulator.shape().below.memory) return true;
-  simulator.hand_down([&](const PlacedTrace& asked) {
-    splitters_[at].split(static_cast<std::int64_t>(set), asked,
-                         [&](std::int64_t to, const PlacedTrace& part) {
-                           inputs_[at + 1][static_cast<std::size_t>(to)].push_back(part);
-                         });
-  });
-  if (at < slices_) return true;
-  if (slice_.traces.bytes() > limits_.bytes / 8 * 5) return false;
-  for (std::size_t below = set; below < inputs_[at + 1].size(); below += sets)
-    if (!run_set(at + 1, below, state)) return false;
-  return true;
-}
-
-bool Setwise::run_level(std::size_t at, Hierarchy::State& state, const Budget& budget,
-                        const std::function<void(double)>& tell) {
+bool Setwise::run_level(std::size_t at, Hierarchy::State& state, const Budget& budget, const Tell& tell) {
   const std::size_t sets = inputs_[at].size();
-  const double before = processor_time() - budget.start;
-  double until_last = before;
+  SetQueue queue(sets, 1, budget.spent(), budget.worth);
+  double until_last = budget.spent();
   for (std::size_t set = 0; set < sets; ++set) {
-    if (!run_set(at, set, state) || !free_memory(at)) return false;
-    // The first sets meet everything for the first time, the very first one most of all, and a single one may
-    // be slow by chance: neither the last one nor their mean alone tells of those to come.
-    const double now = processor_time() - budget.start,
-                 each = std::min(now - until_last, (now - before) / static_cast<double>(set + 1));
-    if (set > 0 && now > 1e8 && now - before > budget.worth / 8 &&
-        now + each * static_cast<double>(sets - set - 1) > budget.worth)
-      return false;
+    prepare(at, set);
+    if (!above_[at].run(set, inputs_[at][set], state)) return false;
+    inputs_[at][set] = {};
+    above_[at].hand_down(set, [&](std::int64_t to, const PlacedTrace& part) {
+      inputs_[at + 1][static_cast<std::size_t>(to)].push_back(part);
+    });
+    const double now = budget.spent();
+    if (!free_memory(at) || !queue.done(now - until_last)) return false;
     until_last = now;
-    tell(static_cast<double>(set + 1) / static_cast<double>(sets));
+    tell(queue.share());
   }
   return true;
+}
+
+/// The slices, each by one thread. The traces that they are given are complete before the first.
+bool Setwise::run_slices(Hierarchy::State& state, const Budget& budget, const Tell& tell) {
+  constexpr std::uint64_t many = 10'000'000; // accesses that take longer than to start a thread
+  Inputs& inputs = inputs_[slices_];
+  std::uint64_t events = 0;
+  for (std::size_t set = 0; set < inputs.size(); ++set) {
+    prepare(slices_, set);
+    for (const PlacedTrace& trace : inputs[set])
+      events += all_.traces.about(trace.id).events;
+    if (!free_memory(slices_) || budget.spent() > std::max(1e8, budget.worth)) return false;
+  }
+  SetQueue queue(inputs.size(), workers_.size(), budget.spent(), budget.worth);
+  std::exception_ptr failure; // the first
+  const auto work = [&](SliceSimulator& slices, bool here) {
+    try {
+      double until_last = processor_time();
+      for (std::size_t set = queue.next(); set < inputs.size(); set = queue.next()) {
+        if (!slices.run(set, inputs[set], state)) {
+          queue.give_up();
+          return;
+        }
+        inputs[set] = {};
+        const double now = processor_time();
+        if (!queue.done(now - until_last)) return;
+        until_last = now;
+        if (here) tell(queue.share());
+      }
+    } catch (...) {
+      if (queue.give_up()) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const bool alone = limits_.threads == 0 && events < many;
+    try {
+      for (std::size_t i = 1; i < workers_.size() && !alone; ++i)
+        threads.emplace_back([&work, &slices = workers_[i]] { work(slices, false); });
+    } catch (const std::system_error&) {
+      // As many as the system allows.
+    }
+    work(workers_.front(), true);
+  }
+  if (failure) std::rethrow_exception(failure);
+  return !queue.given_up();
 }
 
 bool Setwise::run(Hierarchy& caches, double worth) {
@@ -220,13 +210,13 @@ bool Setwise::run(Hierarchy& caches, double worth) {
   for (Inputs& inputs : inputs_)
     std::ranges::fill(inputs, std::vector<PlacedTrace>());
   std::vector<SetCounts> before;
-  for (const LevelSimulator& simulator : simulators_)
-    before.push_back(simulator.counts());
+  for (std::size_t at = 0; at < levels(); ++at)
+    before.push_back(counts(at));
   for (std::size_t at = 0; at <= slices_; ++at) {
     const auto tell = [&](double share) {
       caches.progress.tell((static_cast<double>(at) + share) / static_cast<double>(slices_ + 1));
     };
-    if (!run_level(at, state, budget, tell)) return false;
+    if (!(at < slices_ ? run_level(at, state, budget, tell) : run_slices(state, budget, tell))) return false;
   }
   Counts none = caches.counts();
   for (LevelCounts& level : none.levels)
@@ -236,8 +226,8 @@ bool Setwise::run(Hierarchy& caches, double worth) {
   none.memory = {};
   none.loads = none.stores = 0;
   Counts all = none;
-  for (std::size_t at = 0; at < simulators_.size(); ++at) {
-    const SetCounts& now = simulators_[at].counts();
+  for (std::size_t at = 0; at < levels(); ++at) {
+    const SetCounts now = counts(at);
     std::size_t i = 0;
     for (std::int64_t* const field : (at < tlbs_ ? all.tlb[at] : all.levels[at - tlbs_]).fields()) {
       *field = now[i] - before[at][i];
@@ -254,10 +244,12 @@ bool Setwise::run(Hierarchy& caches, double worth) {
 }
 
 std::size_t Setwise::bytes() const {
-  std::size_t sum = bytes_of_slices() + all_.traces.bytes() + all_.sequencer.bytes() + gatherer_.bytes() +
-                    lines_.bytes() + (pages_ ? pages_->bytes() : 0);
-  for (std::size_t at = 0; at < slices_; ++at)
-    sum += simulators_[at].bytes() + splitters_[at].bytes();
+  std::size_t sum = all_.traces.bytes() + all_.sequencer.bytes() + gatherer_.bytes() + lines_.bytes() +
+                    (pages_ ? pages_->bytes() : 0);
+  for (const LevelStage& stage : above_)
+    sum += stage.bytes();
+  for (const SliceSimulator& worker : workers_)
+    sum += worker.bytes();
   return sum;
 }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "model/accelerated/gatherer.hpp"
-#include "model/accelerated/level_simulator.hpp"
 #include "model/accelerated/program.hpp"
-#include "model/accelerated/sequencer.hpp"
+#include "model/accelerated/slices.hpp"
 #include "model/accelerated/source.hpp"
-#include "model/accelerated/splitter.hpp"
 #include "model/hierarchy.hpp"
 
 #include <cstdint>
@@ -20,12 +18,15 @@ namespace recount::model {
 struct SetwiseLimits {
   std::size_t bytes = std::size_t{1} << 30; ///< limit on the memory of traces and outcomes
   std::uint64_t events = 48;                ///< outcomes of segments with fewer events are not stored
+  /// Threads that simulate slices; 0: up to 4, one per CPU of this process, and one for a short nest.
+  std::size_t threads = 0;
 };
 
 /// Where sets do not influence one another, each level is simulated set by set: first the TLBs, whose walks
 /// join the program's accesses, then the caches from the core outwards. A set sees the few of a nest's
 /// accesses that concern it, segments in which they are alike are simulated once, and what the set asks for
-/// is handed to the sets below as it was found. Not thread-safe.
+/// is handed to the sets below as it was found. Counts and states do not depend on the number of threads. Not
+/// thread-safe.
 class Setwise {
 public:
   /// Whether a machine is such: deterministic, neither inclusive nor exclusive levels, no prefetcher.
@@ -39,47 +40,40 @@ public:
   /// likely to take less than `worth` nanoseconds of this thread's processor time.
   bool run(Hierarchy& caches, double worth);
 
-  [[nodiscard]] const std::deque<LevelSimulator>& simulators() const { return simulators_; }
+  /// The work done at a level; TLBs come first.
+  [[nodiscard]] LevelEffort effort(std::size_t at) const;
   [[nodiscard]] std::size_t bytes() const;
 
 private:
   using Inputs = std::vector<std::vector<PlacedTrace>>; ///< by set
-  struct Budget {                                       ///< nanoseconds of processor time
+  using Tell = std::function<void(double)>;
+  struct Budget { ///< nanoseconds of processor time
     double start = 0, worth = 0;
-  };
-  struct Place { ///< of a level among the words of Hierarchy::state()
-    std::size_t entries = 0, words = 0;
-    bool has_words = false;
+    [[nodiscard]] double spent() const;
   };
 
-  /// Traces, and what becomes of them by themselves.
-  struct Store {
-    SetTraces traces;
-    Sequencer sequencer{traces};
-  };
-
-  [[nodiscard]] std::size_t bytes_of_slices() const;
-  void forget(std::size_t at);
+  [[nodiscard]] std::size_t levels() const { return slices_ + workers_.front().stages().size(); }
+  template <class Visit>
+  void for_each_stage(std::size_t at, Visit&& visit) const;
+  [[nodiscard]] SetCounts counts(std::size_t at) const;
+  [[nodiscard]] std::size_t threads() const;
   bool free_memory(std::size_t at);
   void prepare(std::size_t at, std::size_t set);
-  bool run_set(std::size_t at, std::size_t set, Hierarchy::State& state);
-  bool run_level(std::size_t at, Hierarchy::State& state, const Budget& budget,
-                 const std::function<void(double)>& tell);
+  bool run_level(std::size_t at, Hierarchy::State& state, const Budget& budget, const Tell& tell);
+  bool run_slices(Hierarchy::State& state, const Budget& budget, const Tell& tell);
 
   SetwiseLimits limits_;
-  std::size_t tlbs_; ///< so many of the simulators are TLB levels, which come first
-  /// The first simulator each of whose sets, with those below, is a slice of its own: it is simulated whole
+  std::size_t tlbs_; ///< so many levels are TLB levels, which come first
+  /// The first level each of whose sets, with those below, is a slice of its own: it is simulated whole
   /// before the next set.
   std::size_t slices_;
-  Store all_;   ///< of the levels down to that, which are simulated one after the other
-  Store slice_; ///< below
+  TraceStore all_; ///< of the levels down to that, which are simulated one after the other
   Gatherer gatherer_;
   std::optional<Source> pages_;
   Source lines_;
-  std::deque<LevelSimulator> simulators_; // stay where they are
-  std::deque<Splitter> splitters_;        ///< of each simulator, for what it hands down
-  std::vector<Place> places_;             ///< likewise
-  std::vector<Inputs> inputs_;            ///< likewise, of those to come
+  std::vector<Inputs> inputs_;         ///< of each level down to that
+  std::deque<LevelStage> above_;       // stay where they are
+  std::deque<SliceSimulator> workers_; // likewise; the first for this thread
 };
 
 } // namespace recount::model

@@ -67,6 +67,7 @@ BOOST_AUTO_TEST_CASE(any_nest_counts_as_access_by_access) {
     how.setwise = !chance.one_in(8);
     if (chance.one_in(4)) how.limits.bytes = 200000; // room for little
     if (!chance.one_in(4)) how.limits.events = static_cast<std::uint64_t>(chance.from(1, 20));
+    if (chance.one_in(3)) how.limits.threads = static_cast<std::size_t>(chance.from(2, 4));
     WideSets::allowed = seed % 2 == 0; // each is held against levels that keep their sets the other way
     NestSimulation simulation(nest, machine, how);
     Hierarchy fast(machine);
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(worked_example_of_ten_accesses) {
     BOOST_TEST(counts.levels[0].accessed(Cause::load) == 5 * passes);
     BOOST_TEST(counts.levels[0].missed(Cause::load) == 5 * passes);
     BOOST_TEST(counts.levels[1].missed(Cause::load) == 5);
-    BOOST_TEST(simulation.setwise()->simulators()[0].effort().events == 10); // of the first two passes only
+    BOOST_TEST(simulation.setwise()->effort(0).events == 10); // of the first two passes only
   }
 }
 
