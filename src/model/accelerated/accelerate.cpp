@@ -10,9 +10,10 @@ namespace recount::model {
 
 namespace {
 
-/// Nanoseconds that a replayed access takes, as measured for matrix products.
+/// Nanoseconds that a replayed access takes on average, as measured for matrix products.
 struct Pace {
-  double rows, columns; ///< several turns on a line, and other ones
+  double rows;           ///< several turns of an innermost loop on a line
+  double columns, alike; ///< other ones, and where turns of a loop around them may recur
 };
 
 bool in_rows(const Step& step, std::int64_t line) {
@@ -21,18 +22,27 @@ bool in_rows(const Step& step, std::int64_t line) {
                              [&](const LeafAccess& access) { return std::abs(access.own) <= line / 4; });
 }
 
+bool recurring(const Step& step, std::int64_t line) {
+  return !step.leaf && (may_recur(step, line) || std::ranges::any_of(step.body, [&](const Step& inner) {
+                          return recurring(inner, line);
+                        }));
+}
+
 /// Without TLBs, with them, and where one is hashed.
-constexpr Pace bare{1.2, 4}, walking{2, 8}, hashed{2, 15};
+constexpr Pace bare{1.5, 5, 3.5}, walking{1.7, 8, 5}, hashed{1.7, 12, 6};
 
 double replaying(const Program& program, const MachineDescription& machine) {
   const bool scattered = machine.tlb && std::ranges::any_of(machine.tlb->levels, [](const TlbLevel& level) {
                            return !level.index.empty();
                          });
   const Pace& pace = scattered ? hashed : machine.tlb ? walking : bare;
+  const std::int64_t line = machine.levels.front().line;
   double sum = 0;
   for (const Step& step : program.steps) {
     Environment variables{};
-    sum += (in_rows(step, machine.levels.front().line) ? pace.rows : pace.columns) *
+    sum += (in_rows(step, line)     ? pace.rows
+            : recurring(step, line) ? pace.alike
+                                    : pace.columns) *
            static_cast<double>(accesses({step}, variables));
   }
   return sum;

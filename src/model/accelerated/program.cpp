@@ -10,6 +10,17 @@ namespace recount::model {
 
 namespace {
 
+/// Whether a loop turns as often wherever an outer loop, whose variable is given, stands.
+bool same_turns(const NestLoop& loop, std::size_t outer) {
+  return loop.last.one.slope[outer] == loop.first.slope[outer] &&
+         loop.last.other.slope[outer] == loop.first.slope[outer];
+}
+/// Of all loops in a step's turns.
+bool same_turns(const Step& step) {
+  return std::ranges::all_of(step.inner,
+                             [&](const NestLoop& loop) { return same_turns(loop, step.variable); });
+}
+
 /// The loops between a step and an access inside it, outermost first.
 using Path = std::vector<const NestLoop*>;
 
@@ -109,11 +120,8 @@ private:
 
   static bool regular(const Step& step) {
     return std::ranges::all_of(step.inner, [&](const NestLoop& loop) {
-      return std::ranges::all_of(step.inner, [&](const NestLoop& other) {
-        const std::size_t v = other.variable;
-        return loop.last.one.slope[v] == loop.first.slope[v] &&
-               loop.last.other.slope[v] == loop.first.slope[v];
-      });
+      return std::ranges::all_of(step.inner,
+                                 [&](const NestLoop& other) { return same_turns(loop, other.variable); });
     });
   }
 };
@@ -172,11 +180,7 @@ std::int64_t accesses(const std::vector<Step>& steps, Environment& variables) {
       sum += turns * static_cast<std::int64_t>(step.accesses.size());
       continue;
     }
-    const bool alike =
-        step.regular && std::ranges::all_of(step.inner, [&](const NestLoop& loop) {
-          const std::int64_t own = loop.first.slope[step.variable];
-          return loop.last.one.slope[step.variable] == own && loop.last.other.slope[step.variable] == own;
-        });
+    const bool alike = step.regular && same_turns(step);
     const std::int64_t first = step.first.at(variables);
     for (std::int64_t turn = 0; turn < (alike ? std::min<std::int64_t>(turns, 1) : turns); ++turn) {
       variables[step.variable] = first + turn * step.step;
@@ -189,6 +193,15 @@ std::int64_t accesses(const std::vector<Step>& steps, Environment& variables) {
 std::int64_t accesses(const Program& program) {
   Environment variables{};
   return accesses(program.steps, variables);
+}
+
+bool may_recur(const Step& step, std::int64_t line) {
+  const auto leaps = [&](const Stream& stream) {
+    return stream.own != 0 &&
+           (std::abs(stream.own) > line / 4 ||
+            std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % line != 0; }));
+  };
+  return step.regular && same_turns(step) && std::ranges::none_of(step.streams, leaps);
 }
 
 bool aligned(const Nest& nest, std::int64_t line) {

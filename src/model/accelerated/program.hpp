@@ -86,6 +86,10 @@ struct Program {
 /// loops inside are changed).
 [[nodiscard]] std::int64_t accesses(const std::vector<Step>& steps, Environment& variables);
 
+/// Whether turns of a loop around others may touch, all in all, the lines of `line` bytes that the turn
+/// before touched: every access moves by a fraction of a line, and by whole lines in the loops inside.
+[[nodiscard]] bool may_recur(const Step& step, std::int64_t line);
+
 /// Whether every access lies within one line of `line` bytes wherever the loops stand: sizes are powers of
 /// two and divide every address.
 [[nodiscard]] bool aligned(const Nest& nest, std::int64_t line);

@@ -100,17 +100,7 @@ private:
   enum class Pace { unknown, fast, slow };
 
   [[nodiscard]] Pace pace(const Step& step) const {
-    const auto moves = [&](const NestLoop& loop) {
-      const std::int64_t own = loop.first.slope[step.variable];
-      return loop.last.one.slope[step.variable] != own || loop.last.other.slope[step.variable] != own;
-    };
-    const auto leaps = [&](const Stream& stream) {
-      return stream.own != 0 &&
-             (std::abs(stream.own) > shortest_ / 4 ||
-              std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % shortest_ != 0; }));
-    };
-    const bool fast = !caches_.machine().family.empty() || !step.regular ||
-                      std::ranges::any_of(step.inner, moves) || std::ranges::any_of(step.streams, leaps);
+    const bool fast = !caches_.machine().family.empty() || !may_recur(step, shortest_);
     return fast ? Pace::fast : Pace::slow;
   }
 
