@@ -48,6 +48,7 @@ void Hierarchy::begin(bool coherent) {
   direct_ = simple_ && !physical_;
   simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
   wide_ = simple_below_ && std::ranges::all_of(levels_, &Level::wide_lru);
+  wide_second_ = simple_ && levels_.size() > 1 && simple(machine_.levels[1]) && levels_[1].wide_lru();
   boundary_ = coherent ? private_ : ~std::size_t{0};
   lost_.assign(coherent ? private_ : 0, {});
   owners_.assign(coherent ? owners : 0, {});

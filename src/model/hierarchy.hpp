@@ -147,7 +147,7 @@ private:
     switch (first_) {
     case Level::Kind::wide: return look_wide<cause>(line, address);
     case Level::Kind::packed: return look<cause, true>(line, address);
-    case Level::Kind::other: return look<cause, false>(line, address);
+    default: return look<cause, false>(line, address);
     }
   }
   /// Whether the line was the last to be used in its set, if it must be dirty known as dirty; from now on it
@@ -268,6 +268,7 @@ private:
   bool mixed_;                             ///< pages of two sizes
   bool simple_below_;                      ///< so do the others, and none is exclusive
   bool wide_;                              ///< simple_below_, and all levels are wide_lru()
+  bool wide_second_;                       ///< so is the second, whatever lies below
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place

@@ -23,7 +23,7 @@ public:
   /// Only where entrance() is wide.
   explicit WideEntrance(Hierarchy& caches) : caches_(caches), first_(*caches.levels_.front().wide().view()) {
     first_sets_ = first_.mask << line_shift;
-    if (caches.wide_ && caches.levels_.size() > 1 && caches.levels_[1].shift() == line_shift) {
+    if (caches.wide_second_ && caches.levels_[1].shift() == line_shift) {
       second_ = view_of(caches.levels_[1]);
       if (second_.fold != SetIndex::no_fold) second_ = {};
     }
@@ -95,7 +95,8 @@ private:
     Level::Entry* const there = at(second_.entries, (address & second_sets_) << second_.shape.two);
     if (!second_.entries) return caches_.bring(address, cause_of(load), load == 0);
     if ((*there | 1) != dirty && !wide::use(there, second_.shape, line, false))
-      return caches_.bring_from_third(address, cause_of(load), load == 0);
+      return caches_.wide_ ? caches_.bring_from_third(address, cause_of(load), load == 0)
+                           : caches_.bring(address, cause_of(load), load == 0);
     ++settled.lines[load];
     const Level::Entry leaves =
         wide::insert(set, {first_.shape.ways, false, first_.shape.kept}, dirty - load);

@@ -1,6 +1,7 @@
 #include "model/level.hpp"
 
 #include "base/random.hpp"
+#include "model/wide_lookup.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,19 +13,26 @@ namespace {
 constexpr bool ordered(Policy policy) {
   return policy == Policy::lru || policy == Policy::fifo;
 }
+constexpr std::size_t many_ways = 32; ///< more take longer to look through than to look up
+
+Level::Kind kind_of(Policy policy, std::size_t ways, bool vectors) {
+  if (!ordered(policy)) return Level::Kind::other;
+  if (ways > PackedSets::most_ways) return ways > many_ways ? Level::Kind::linked : Level::Kind::other;
+  return vectors ? Level::Kind::wide : Level::Kind::packed;
+}
 
 } // namespace
 
 Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
              std::uint64_t seed, const Qlru& qlru)
-    : kind_(!ordered(policy) || ways > PackedSets::most_ways ? Kind::other
-            : WideSets::supported() && WideSets::allowed     ? Kind::wide
-                                                             : Kind::packed),
+    : vectors_(WideSets::supported() && WideSets::allowed),
+      kind_(kind_of(policy, ways, vectors_)),
       eight_(policy == Policy::lru && (ways == 8 || (ways < 8 && kind_ == Kind::wide)) && index.low_bits()),
       policy_(policy),
       shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
       wide_(kind_ == Kind::wide ? index : SetIndex(1), kind_ == Kind::wide ? ways : 1),
       packed_(kind_ == Kind::packed ? index : SetIndex(1), kind_ == Kind::packed ? ways : 1),
+      linked_(kind_ == Kind::linked ? index : SetIndex(1), kind_ == Kind::linked ? ways : 1),
       entries_(kind_ == Kind::other ? index.sets() * ways : 0, empty),
       ways_(ways),
       index_(index),
@@ -34,6 +42,7 @@ Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes
       random_(seed) {}
 
 std::size_t Level::find(const Entry* set, std::uint64_t line) const {
+  if (vectors_) return wide::find(set, ways_, line);
   std::size_t way = 0;
   while (way < ways_ && set[way] >> 1 != line)
     ++way;
@@ -42,6 +51,7 @@ std::size_t Level::find(const Entry* set, std::uint64_t line) const {
 
 bool Level::holds(std::uint64_t line) const {
   if (kind_ == Kind::wide) return wide_.holds(line);
+  if (kind_ == Kind::linked) return linked_.holds(line);
   return kind_ == Kind::packed ? packed_.holds(line) : find(set_of(line), line) < ways_;
 }
 
@@ -86,6 +96,7 @@ Level::Entry Level::insert_other(std::uint64_t line, bool dirty) {
 Level::Entry Level::remove(std::uint64_t line) {
   if (kind_ == Kind::wide) return wide_.remove(line);
   if (kind_ == Kind::packed) return packed_.remove(line);
+  if (kind_ == Kind::linked) return linked_.remove(line);
   Entry* const set = set_of(line);
   const std::size_t way = find(set, line);
   if (way == ways_) return empty;
@@ -110,23 +121,46 @@ bool Level::clean(std::uint64_t line) {
 void Level::read(std::uint64_t set, std::span<Entry> out) const {
   if (kind_ == Kind::wide) return wide_.read(set, out);
   if (kind_ == Kind::packed) return packed_.read(set, out);
+  if (kind_ == Kind::linked) return linked_.read(set, out);
   std::ranges::copy(std::span(entries_).subspan(set * ways_, ways_), out.begin());
 }
 
 void Level::write(std::uint64_t set, std::span<const Entry> in) {
   if (kind_ == Kind::wide) return wide_.write(set, in);
   if (kind_ == Kind::packed) return packed_.write(set, in);
+  if (kind_ == Kind::linked) return linked_.write(set, in);
   std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(set * ways_));
 }
 
 void Level::save(std::vector<std::uint64_t>& words) const {
   const std::size_t from = words.size();
   words.resize(from + index_.sets() * ways_);
-  for (std::uint64_t set = 0; set < index_.sets(); ++set)
-    read(set, std::span(words).subspan(from + set * ways_, ways_));
+  const std::span<Entry> entries = std::span(words).subspan(from);
+  if (kind_ == Kind::wide && wide_.dense())
+    wide_.read(0, entries);
+  else
+    for (std::uint64_t set = 0; set < index_.sets(); ++set)
+      read(set, entries.subspan(set * ways_, ways_));
   words.insert(words.end(), words_.begin(), words_.end());
   words.push_back(random_);
   sectors.save(words);
+}
+
+bool Level::same_entries(std::span<const Entry> theirs) const {
+  if (kind_ == Kind::other) return std::ranges::equal(theirs, entries_);
+  if (kind_ == Kind::wide && wide_.dense()) return wide_.same(0, theirs);
+  std::array<Entry, PackedSets::most_ways> here;
+  bool same = true;
+  for (std::uint64_t set = 0; set < index_.sets() && same; ++set) {
+    const auto those = theirs.subspan(set * ways_, ways_);
+    if (kind_ == Kind::wide || kind_ == Kind::linked) {
+      same = kind_ == Kind::wide ? wide_.same(set, those) : linked_.same(set, those);
+      continue;
+    }
+    packed_.read(set, std::span(here).first(ways_));
+    same = std::ranges::equal(those, std::span(here).first(ways_));
+  }
+  return same;
 }
 
 bool Level::same(std::span<const std::uint64_t>& words) const {
@@ -135,13 +169,7 @@ bool Level::same(std::span<const std::uint64_t>& words) const {
     words = words.subspan(n);
     return front;
   };
-  const auto theirs = take(index_.sets() * ways_);
-  bool same = kind_ != Kind::other || std::ranges::equal(theirs, entries_);
-  std::array<Entry, PackedSets::most_ways> here;
-  for (std::uint64_t set = 0; kind_ != Kind::other && set < index_.sets() && same; ++set) {
-    read(set, std::span(here).first(ways_));
-    same = std::ranges::equal(theirs.subspan(set * ways_, ways_), std::span(here).first(ways_));
-  }
+  const bool same = same_entries(take(index_.sets() * ways_));
   if (!std::ranges::equal(take(words_.size()), words_) || take(1)[0] != random_ || !same) return false;
   std::vector<std::uint64_t> lines;
   sectors.save(lines);
@@ -174,6 +202,7 @@ std::int64_t Level::vacant() const {
 void Level::clear() {
   wide_.clear();
   packed_.clear();
+  linked_.clear();
   std::ranges::fill(entries_, empty);
   std::ranges::fill(words_, 0);
   random_ = seed_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/counts.hpp"
+#include "model/linked_sets.hpp"
 #include "model/machine.hpp"
 #include "model/packed_sets.hpp"
 #include "model/sectors.hpp"
@@ -29,10 +30,11 @@ public:
   /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
   [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
     if (kind_ == Kind::wide) return wide_.use(line, dirty, policy_ == Policy::lru);
+    if (kind_ == Kind::linked) return linked_.use(line, dirty, policy_ == Policy::lru);
     return kind_ == Kind::packed ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
   }
   /// How the lines are kept.
-  enum class Kind { wide, packed, other };
+  enum class Kind { wide, packed, linked, other };
   [[nodiscard]] Kind kind() const { return kind_; }
   /// Whether PackedSets::use_eight() or WideSets::eight() may serve in place of use().
   [[nodiscard]] bool eight() const { return eight_; }
@@ -43,6 +45,7 @@ public:
   /// Takes in a line that is not there; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
     if (kind_ == Kind::wide) return wide_.insert(line, dirty);
+    if (kind_ == Kind::linked) return linked_.insert(line, dirty);
     return kind_ == Kind::packed ? packed_.insert(line, dirty) : insert_other(line, dirty);
   }
   /// Takes a line out; returns its entry, or `empty` when it was not there.
@@ -93,17 +96,20 @@ private:
   [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
     return entries_.data() + index_(line) * ways_;
   }
+  [[nodiscard]] bool same_entries(std::span<const Entry> theirs) const;
   [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
   bool use_other(std::uint64_t line, bool dirty);
   Entry insert_other(std::uint64_t line, bool dirty);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
-  Kind kind_;  ///< the lines are in wide_, packed_ or entries_
-  bool eight_; ///< LRU, 8 ways (wide: or fewer), the set is the lowest bits of the line
+  bool vectors_; ///< eight entries may be looked at at a time
+  Kind kind_;    ///< the lines are in wide_, packed_ or entries_
+  bool eight_;   ///< LRU, 8 ways (wide: or fewer), the set is the lowest bits of the line
   Policy policy_;
   unsigned shift_;
   WideSets wide_;
   PackedSets packed_;
+  LinkedSets linked_;
   std::vector<Entry> entries_; ///< set by set
   std::size_t ways_;
   SetIndex index_;

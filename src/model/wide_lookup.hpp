@@ -41,6 +41,17 @@ inline constexpr __mmask8 all = 0xff;
                                  _mm512_set1_epi64(static_cast<long long>(line << 1 | 1)));
 }
 
+/// The place of a line among any number of entries, in any order; their number when it is not there.
+RECOUNT_BY_EIGHT inline std::size_t find(const Entry* entries, std::size_t number, std::uint64_t line) {
+  for (std::size_t from = 0; from < number; from += lanes) {
+    const std::size_t left = number - from;
+    const auto part = static_cast<__mmask8>(left < lanes ? (1u << left) - 1 : all);
+    const unsigned found = same(_mm512_maskz_loadu_epi64(part, entries + from), line) & part;
+    if (found != 0) return from + static_cast<std::size_t>(__builtin_ctz(found));
+  }
+  return number;
+}
+
 /// WideSets::use() among the first eight places of a set, with `first`.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, std::uint64_t line, bool dirty) {
   const __m512i entries = _mm512_load_si512(set);
@@ -119,6 +130,10 @@ struct Taken {
 
 #else
 
+inline std::size_t find(const Entry* entries, std::size_t number, std::uint64_t line) {
+  return static_cast<std::size_t>(
+      std::find_if(entries, entries + number, [&](Entry entry) { return entry >> 1 == line; }) - entries);
+}
 inline bool use_of(Entry* set, Entry* end, std::uint64_t line, bool dirty) {
   Entry* const there = std::find_if(set, end, [&](Entry entry) { return entry >> 1 == line; });
   if (there == end) return false;

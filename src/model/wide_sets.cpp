@@ -79,6 +79,10 @@ void WideSets::read(std::uint64_t set, std::span<Entry> out) const {
   std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(set * stride_), out.size(), out.begin());
 }
 
+bool WideSets::same(std::uint64_t set, std::span<const Entry> entries) const {
+  return std::ranges::equal(entries, std::span(entries_).subspan(set * stride_, entries.size()));
+}
+
 void WideSets::write(std::uint64_t set, std::span<const Entry> in) {
   std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(set * stride_));
 }

@@ -37,9 +37,12 @@ public:
   Entry remove(std::uint64_t line);
   [[nodiscard]] bool holds(std::uint64_t line) const;
 
-  /// One set's entries in order.
+  /// One set's entries in order, or where dense() those of it and the sets after it.
   void read(std::uint64_t set, std::span<Entry> out) const;
   void write(std::uint64_t set, std::span<const Entry> in);
+  /// Whether read() would give these.
+  [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const;
+  [[nodiscard]] bool dense() const { return ways_ == stride_; }
   void clear();
 
   /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp.

@@ -4,6 +4,7 @@
 #include "model/recurrence.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace recount::model {
@@ -11,7 +12,11 @@ namespace recount::model {
 class Replay::Runs {
 public:
   Runs(Replay& replay, Hierarchy& caches)
-      : replay_(replay), caches_(caches), leaf_(caches), pace_(replay.program_.size, Pace::unknown) {
+      : replay_(replay),
+        caches_(caches),
+        leaf_(caches),
+        pace_(replay.program_.size, Pace::unknown),
+        asked_(replay.program_.size, Hierarchy::every) {
     for (std::size_t first = 1; first <= caches.levels(); ++first)
       words_.push_back(static_cast<std::int64_t>(caches.state(first).size()));
     shortest_ = caches.machine().levels.front().line;
@@ -77,8 +82,21 @@ private:
     variables_[step.variable] = first + turn * step.step;
     const std::int64_t same = std::min(most, alike(step));
     repeat(
-        caches_, same, [&] { sequence(step.body); }, nullptr, same > 1 ? compared(step) : 0);
+        caches_, same, [&] { same > 1 ? watched(step) : sequence(step.body); }, nullptr,
+        same > 1 ? std::min(compared(step), asked_[step.id]) : 0);
     return same;
+  }
+  /// A turn; notes how many caches it asked anything of, so that no more are compared next time.
+  void watched(const Step& step) {
+    std::array<std::int64_t, 4> before{};
+    const std::size_t most = std::min(before.size(), caches_.levels());
+    for (std::size_t at = 1; at < most; ++at)
+      before[at] = caches_.reached(at);
+    sequence(step.body);
+    std::size_t& asked = asked_[step.id];
+    for (asked = 1; asked < most && caches_.reached(asked) != before[asked];)
+      ++asked;
+    if (asked == most) asked = caches_.levels();
   }
 
   /// After `turn` turns of an outermost loop: whether an earlier run stood here in the same state. Then its
@@ -119,7 +137,7 @@ private:
   /// Of how many caches a turn takes longer than to compare their states. Most turns of a matrix product ask
   /// nothing of the last, largest cache: the others tell enough.
   [[nodiscard]] std::size_t compared(const Step& step) {
-    const std::int64_t most = 8 * accesses(step.body, variables_);
+    const std::int64_t most = 16 * accesses(step.body, variables_);
     return static_cast<std::size_t>(std::ranges::upper_bound(words_, most) - words_.begin());
   }
 
@@ -129,6 +147,7 @@ private:
   std::vector<std::int64_t> words_; ///< of the state of the first cache, the first two, ... all
   std::int64_t shortest_;           ///< bytes of the shortest line
   std::vector<Pace> pace_;          ///< by step
+  std::vector<std::size_t> asked_;  ///< likewise
   Environment variables_{};
 };
 

@@ -62,6 +62,7 @@ inline void random_policy(Chance& chance, auto& level, bool first) {
   using namespace recount::model;
   level.policy = static_cast<Policy>(chance.from(0, first ? 4 : 5));
   if (level.policy == Policy::lru_plru4 && level.ways % 4 != 0) level.policy = Policy::plru;
+  if (level.ways > 32 && has_word(level.policy)) level.policy = Policy::fifo; // most that a word describes
   if (level.policy != Policy::qlru) return;
   constexpr unsigned hits[5][2] = {{0, 0}, {1, 0}, {1, 1}, {2, 0}, {2, 1}}; // of ages 3 and 2
   const auto& hit = hits[chance.from(0, 4)];
@@ -78,7 +79,9 @@ inline recount::model::LevelDescription random_level(Chance& chance, std::size_t
   LevelDescription level;
   level.name = "L" + std::to_string(i + 1);
   level.line = line;
-  level.ways = chance.one_in(6) ? chance.from(9, 20) : chance.from(1, 8); // 16: a limit inside the model
+  level.ways =
+      chance.one_in(6) ? chance.from(9, 20) : chance.from(1, 8); // 16 and 32: limits inside the model
+  if (chance.one_in(16)) level.ways = chance.from(33, 40);
   const std::int64_t sets = chance.from(1, 4) * chance.from(1, 3) + static_cast<std::int64_t>(i);
   level.size = level.line * level.ways * sets;
   if (chance.one_in(4)) level.index = random_masks(chance, sets, chance.one_in(2));
@@ -147,7 +150,9 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
   if (!plain && chance.one_in(3)) {
     TlbDescription tlb{std::int64_t{64} << chance.from(0, 2), {}};
     for (std::int64_t i = chance.from(1, 2); i > 0; --i) {
-      const std::int64_t ways = chance.one_in(3) ? chance.from(9, 16) : chance.from(1, 8);
+      const std::int64_t ways = chance.one_in(8)   ? chance.from(33, 40)
+                                : chance.one_in(3) ? chance.from(9, 16)
+                                                   : chance.from(1, 8);
       const std::int64_t sets = chance.from(1, 4);
       tlb.levels.push_back({ways * sets, ways});
       if (chance.one_in(3)) tlb.levels.back().index = random_masks(chance, sets, chance.one_in(2));
