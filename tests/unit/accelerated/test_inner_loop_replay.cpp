@@ -72,8 +72,9 @@ recount::model::MachineDescription lru_machine(Chance& chance) {
     level.line = line;
     level.ways = chance.from(1, 8);
     level.size = level.line * level.ways * (1 << chance.from(0, 3));
-    if (&level != &machine.levels.front() && chance.one_in(3))
-      level.inclusion = recount::model::Inclusion::inclusive;
+    if (&level == &machine.levels.front()) continue;
+    if (chance.one_in(3)) level.inclusion = recount::model::Inclusion::inclusive;
+    if (chance.one_in(4)) level.inclusion = recount::model::Inclusion::exclusive;
   }
   if (chance.one_in(2)) machine.tlb = recount::model::TlbDescription{64, {{chance.from(1, 3), 1}, {6, 2}}};
   if (machine.tlb && chance.one_in(2)) machine.tlb->levels.front() = {4, 2};
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(turns_on_the_same_lines_count_as_access_by_access) {
     Chance chance(seed);
     const bool in_rows = chance.one_in(2);
     const recount::model::MachineDescription machine =
-        in_rows ? lru_machine(chance) : random_machine(chance, chance.one_in(3));
+        in_rows || chance.one_in(3) ? lru_machine(chance) : random_machine(chance, chance.one_in(3));
     const recount::model::Nest nest = in_rows ? rows(chance) : columns(chance);
     recount::model::WideSets::allowed = !chance.one_in(3);
     recount::model::Hierarchy fast(machine), plain(machine);
