@@ -62,7 +62,7 @@ public:
   [[gnu::always_inline]] void foresee(std::uint64_t address) const {
     const Level::Entry* const set = third_.set_of(address >> third_shift_);
     __builtin_prefetch(set);
-    if (third_.shape.two) __builtin_prefetch(set + wide::lanes);
+    if (third_.shape.second != 0) __builtin_prefetch(set + third_.shape.second);
   }
   void count(const Settled& settled) const {
     Hierarchy& caches = caches_;
@@ -92,13 +92,12 @@ private:
                                                      Settled& settled) const {
     const std::uint64_t line = address >> line_shift;
     const Level::Entry dirty = line << 1 | 1;
-    Level::Entry* const there = at(second_.entries, (address & second_sets_) << second_.shape.two);
+    Level::Entry* const there = at(second_.entries, address & second_sets_);
     if (!second_.entries) return caches_.bring(address, cause_of(load), load == 0);
     if ((*there | 1) != dirty && !wide::use(there, second_.shape, line, false))
       return caches_.bring_from_third(address, cause_of(load), load == 0);
     ++settled.lines[load];
-    const Level::Entry leaves =
-        wide::insert(set, {first_.shape.ways, false, first_.shape.kept}, dirty - load);
+    const Level::Entry leaves = wide::insert(set, {first_.shape.ways, 0, first_.shape.kept}, dirty - load);
     if ((leaves & 1) == 0) return;
     ++settled.kept;
     if (leaves != Level::empty) caches_.evict(0, leaves);
