@@ -35,16 +35,16 @@ inline constexpr Orders to_front = orders();
 /// All of a vector: masked forms, as g++ 12 takes the others for uninitialised.
 inline constexpr __mmask8 all = 0xff;
 
-/// A bit for each of the eight entries that is of the line.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, std::uint64_t line) {
+/// A bit for each of the eight entries that is of the line; `key`: its dirty entry.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, Entry key) {
   return _mm512_cmpeq_epi64_mask(_mm512_maskz_or_epi64(all, entries, _mm512_set1_epi64(1)),
-                                 _mm512_set1_epi64(static_cast<long long>(line << 1 | 1)));
+                                 _mm512_set1_epi64(static_cast<long long>(key)));
 }
 
 /// WideSets::use() among the first eight places of a set, with `first`.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, std::uint64_t line, bool dirty) {
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_first(Entry* set, Entry key, bool dirty) {
   const __m512i entries = _mm512_load_si512(set);
-  const __mmask8 found = same(entries, line);
+  const __mmask8 found = same(entries, key);
   if (_kortestz_mask8_u8(found, found)) return false;
   const __m512i order = _mm512_load_si512(to_front.rows[__builtin_ctz(found)]);
   __m512i ordered = _mm512_maskz_permutexvar_epi64(all, order, entries);
@@ -54,10 +54,10 @@ inline constexpr __mmask8 all = 0xff;
 }
 
 /// The same among sixteen, not found in the first eight.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_second(Entry* set, Entry* second, std::uint64_t line,
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_second(Entry* set, Entry* second, Entry key,
                                                                bool dirty) {
   const __m512i newer = _mm512_load_si512(set), older = _mm512_load_si512(second);
-  const std::uint32_t found = same(older, line);
+  const std::uint32_t found = same(older, key);
   if (found == 0) return false;
   // From the second vector before all: the last of the first vector becomes the first there.
   const auto place = static_cast<std::size_t>(__builtin_ctz(found));
@@ -70,10 +70,10 @@ inline constexpr __mmask8 all = 0xff;
   return true;
 }
 
-/// WideSets::use() with `first`; `set`: that of the line.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, const WideSets::Shape& sets,
-                                                        std::uint64_t line, bool dirty) {
-  return use(set, line, dirty) || (sets.second != 0 && use_second(set, set + sets.second, line, dirty));
+/// WideSets::use() with `first`, of the line whose dirty entry is `key`; `set`: its set.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_key(Entry* set, const WideSets::Shape& sets,
+                                                            Entry key, bool dirty) {
+  return use_first(set, key, dirty) || (sets.second != 0 && use_second(set, set + sets.second, key, dirty));
 }
 
 /// Where take() found a line, and the entry that left the set if it did not.
@@ -88,13 +88,13 @@ struct Taken {
                                                           std::uint64_t line) {
   const Entry clean = line << 1;
   const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(clean));
-  std::uint32_t found = same(newer, line);
-  const Entry leaves = set[sets.place(sets.ways - 1)];
+  std::uint32_t found = same(newer, clean | 1);
+  const Entry leaves = set[sets.oldest];
   const unsigned end = sets.last();
   if (found == 0 && sets.second != 0) {
     Entry* const second = set + sets.second;
     const __m512i older = _mm512_load_si512(second);
-    found = same(older, line);
+    found = same(older, clean | 1);
     const std::uint64_t* const row = to_front.rows[__builtin_ctz(found | end)];
     const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), older),
                   last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1]));
@@ -111,7 +111,7 @@ struct Taken {
 /// WideSets::insert() of an entry.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(Entry* set, const WideSets::Shape& sets,
                                                             Entry entry) {
-  const Entry leaves = set[sets.place(sets.ways - 1)];
+  const Entry leaves = set[sets.oldest];
   __m512i before = _mm512_set1_epi64(static_cast<long long>(entry));
   if (sets.second != 0) {
     const __m512i newer = _mm512_load_si512(set);
@@ -140,14 +140,11 @@ inline std::size_t way_of(const Entry* set, const WideSets::Shape& sets, std::ui
     ++way;
   return way;
 }
-inline bool use(Entry* set, const WideSets::Shape& sets, std::uint64_t line, bool dirty) {
-  const std::size_t way = way_of(set, sets, line);
+inline bool use_key(Entry* set, const WideSets::Shape& sets, Entry key, bool dirty) {
+  const std::size_t way = way_of(set, sets, key >> 1);
   if (way == sets.ways) return false;
   push(set, sets, way, set[sets.place(way)] | Entry{dirty});
   return true;
-}
-inline bool use(Entry* set, std::uint64_t line, bool dirty) {
-  return use(set, {lanes, 0, 0xff}, line, dirty);
 }
 struct Taken {
   bool found;
@@ -157,12 +154,16 @@ inline Entry insert(Entry* set, const WideSets::Shape& sets, Entry entry) {
   return push(set, sets, sets.ways - 1, entry);
 }
 inline Taken take(Entry* set, const WideSets::Shape& sets, std::uint64_t line) {
-  if (use(set, sets, line, false)) return {true, WideSets::empty};
+  if (use_key(set, sets, line << 1 | 1, false)) return {true, WideSets::empty};
   return {false, insert(set, sets, line << 1)};
 }
 
 #endif
 
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, const WideSets::Shape& sets,
+                                                        std::uint64_t line, bool dirty) {
+  return use_key(set, sets, line << 1 | 1, dirty);
+}
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
   return use(sets.set_of(line), sets.shape(), line, dirty);
 }

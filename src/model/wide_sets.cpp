@@ -8,9 +8,12 @@
 namespace recount::model {
 
 WideSets::WideSets(const SetIndex& index, std::size_t ways)
-    : shape_{ways, ways > lanes ? index.sets() * lanes : 0, (1u << (ways > lanes ? ways - lanes : ways)) - 1},
+    : shape_{ways, ways > lanes ? index.sets() * lanes : 0, 0,
+             (1u << (ways > lanes ? ways - lanes : ways)) - 1},
       index_(index),
-      entries_(index.sets() * lanes * (ways > lanes ? 2 : 1), empty) {}
+      entries_(index.sets() * lanes * (ways > lanes ? 2 : 1), empty) {
+  shape_.oldest = shape_.place(ways - 1);
+}
 
 #if defined(__x86_64__)
 
@@ -23,10 +26,10 @@ bool WideSets::supported() {
 RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
   if (first) return wide::use(*this, line, dirty);
   Entry* set = set_of(line);
-  std::uint32_t found = wide::same(_mm512_load_si512(set), line);
+  std::uint32_t found = wide::same(_mm512_load_si512(set), line << 1 | 1);
   if (found == 0 && shape_.second != 0) {
     set += shape_.second;
-    found = wide::same(_mm512_load_si512(set), line);
+    found = wide::same(_mm512_load_si512(set), line << 1 | 1);
   }
   if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
   return found != 0;
@@ -79,13 +82,15 @@ bool WideSets::holds(std::uint64_t line) const {
 }
 
 void WideSets::read(std::uint64_t set, std::span<Entry> out) const {
-  for (std::size_t way = 0; way < out.size(); ++way)
-    out[way] = at(*this, set, way);
+  const Entry* const from = entries_.data() + set * lanes;
+  std::copy_n(from, std::min(out.size(), lanes), out.begin());
+  if (out.size() > lanes) std::copy_n(from + shape_.second, out.size() - lanes, out.begin() + lanes);
 }
 
 void WideSets::write(std::uint64_t set, std::span<const Entry> in) {
-  for (std::size_t way = 0; way < in.size(); ++way)
-    at(*this, set, way) = in[way];
+  Entry* const to = entries_.data() + set * lanes;
+  std::copy_n(in.begin(), std::min(in.size(), lanes), to);
+  if (in.size() > lanes) std::copy_n(in.begin() + lanes, in.size() - lanes, to + shape_.second);
 }
 
 void WideSets::clear() {

@@ -48,15 +48,15 @@ public:
   [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) {
     return entries_.data() + index_(line) * lanes;
   }
-  /// The same; only of up to 8 ways where the set is the lowest bits of the line.
-  [[gnu::always_inline]] [[nodiscard]] Entry* eight(std::uint64_t line) {
-    return entries_.data() + (line & index_.mask()) * lanes;
+  /// Those of the set that begins so many bytes after the first one.
+  [[gnu::always_inline]] [[nodiscard]] Entry* set_after(std::uint64_t bytes) {
+    return reinterpret_cast<Entry*>(reinterpret_cast<char*>(entries_.data()) + bytes);
   }
 
   /// A set: its ways, the entries from its first vector to its second (0: it has one), and a bit for each
   /// entry of its last vector that is a way.
   struct Shape {
-    std::size_t ways, second;
+    std::size_t ways, second, oldest; ///< oldest: place() of the last way
     unsigned kept;
     /// Where a way is, in order, from the set's first entry.
     [[nodiscard]] std::size_t place(std::size_t way) const {
