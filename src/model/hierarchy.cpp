@@ -1,7 +1,5 @@
 #include "model/hierarchy.hpp"
 
-#include "model/level_lookup.hpp"
-
 #include <algorithm>
 
 namespace recount::model {
@@ -19,7 +17,10 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
       levels_[at].sectors = Sectors(levels_[at].shift(), static_cast<unsigned>(std::countr_zero(bytes)));
   if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
   shift_ = levels_.front().shift();
-  first_ = levels_.front().eight() ? levels_.front().kind() : Level::Kind::other;
+  first_ = levels_.front().quick() ? levels_.front().kind() : Level::Kind::other;
+  if (first_ == Level::Kind::wide && shift_ != wide_shift) first_ = Level::Kind::other;
+  within_ = (std::uint64_t{1} << shift_) - 1;
+  first_bits_ = static_cast<std::uint64_t>(machine_.levels.front().sets() - 1) << shift_;
   newest_.fill(Level::empty);
   newest_pages_.fill(no_page);
   const auto mask_of = [](const auto& level, std::size_t places) { // hashed: one place for all
@@ -47,8 +48,11 @@ void Hierarchy::begin(bool coherent) {
   simple_ = !coherent && !distances_ && simple(machine_.levels.front());
   direct_ = simple_ && !physical_;
   simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
-  wide_ = simple_below_ && std::ranges::all_of(levels_, &Level::wide_lru);
+  wide_ = simple_below_ && shift_ == wide_shift && levels_.size() <= most_wide &&
+          std::ranges::all_of(levels_, &Level::wide_lru);
   wide_second_ = simple_ && levels_.size() > 1 && simple(machine_.levels[1]) && levels_[1].wide_lru();
+  room_ = direct_ ? within_ + 1 : 0;
+  wide_room_ = first_ == Level::Kind::wide ? room_ : 0;
   boundary_ = coherent ? private_ : ~std::size_t{0};
   lost_.assign(coherent ? private_ : 0, {});
   owners_.assign(coherent ? owners : 0, {});
@@ -81,56 +85,34 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
   }
 }
 
-template <Cause cause>
-RECOUNT_BY_EIGHT void Hierarchy::look_wide(std::uint64_t line, std::uint64_t address) {
-  constexpr bool store = cause == Cause::store;
-  if (!wide::use(levels_.front().wide().eight(line), line, store)) bring(address, cause, store);
-}
-template void Hierarchy::look_wide<Cause::load>(std::uint64_t line, std::uint64_t address);
-template void Hierarchy::look_wide<Cause::store>(std::uint64_t line, std::uint64_t address);
-
 // After a miss of a simple first level.
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   ++levels_[0].counts.misses[number(cause)];
-  if (wide_) return bring_wide(address, cause, dirty);
-  if (simple_below_) return bring_simple<AsKept>(1, address, cause, dirty);
+  if (wide_) return bring_wide(levels_[0].wide().set_of(address >> shift_), address, cause, dirty);
+  if (simple_below_) return bring_simple(1, address, cause, dirty);
   const bool came_dirty = request(1, address, cause, false);
   fill(0, address, dirty || came_dirty);
 }
 
 // For levels without special policies the fast path of request() and missed(), from level `at` on.
-template <class Lookup>
-[[gnu::always_inline]] inline void Hierarchy::bring_simple(std::size_t at, std::uint64_t address, Cause cause,
-                                                           bool dirty) {
+void Hierarchy::bring_simple(std::size_t at, std::uint64_t address, Cause cause, bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
   for (; at < size; ++at) {
     Level& level = levels_[at];
     ++level.counts.accesses[c];
-    if (Lookup::use(level, address >> level.shift())) break;
+    if (level.use(address >> level.shift(), false)) break;
     ++level.counts.misses[c];
   }
   if (at == size) ++memory_.accesses[c];
   while (at-- > 0) {
     Level& level = levels_[at];
-    const Level::Entry leaves = Lookup::insert(level, address >> level.shift(), dirty && at == 0);
+    const Level::Entry leaves = level.insert(address >> level.shift(), dirty && at == 0);
     if (leaves == Level::empty) continue;
     if ((leaves & 1) == 0 && machine_.levels[at].inclusion == Inclusion::non_inclusive)
       ++level.counts.evictions;
     else
       evict(at, leaves);
   }
-}
-
-RECOUNT_BY_EIGHT void Hierarchy::bring_wide(std::uint64_t address, Cause cause, bool dirty) {
-  bring_simple<ByVectors>(1, address, cause, dirty);
-}
-
-// After a miss of the second level, too, where wide_.
-RECOUNT_BY_EIGHT void Hierarchy::bring_from_third(std::uint64_t address, Cause cause, bool dirty) {
-  ++levels_[0].counts.misses[number(cause)];
-  ++levels_[1].counts.accesses[number(cause)];
-  ++levels_[1].counts.misses[number(cause)];
-  bring_simple<ByVectors>(2, address, cause, dirty);
 }
 
 // Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up

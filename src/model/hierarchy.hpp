@@ -137,27 +137,31 @@ private:
   // Hits in a simple hierarchy are settled here, without a call.
   template <Cause cause>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes) {
-    constexpr bool store = cause == Cause::store;
-    const std::uint64_t line = address >> shift_, last = (address + bytes - 1) >> shift_;
-    if (!direct_ || line != last) [[unlikely]]
-      return lines(line, last, cause);
+    if (address % wide_line + bytes <= wide_room_) return access_wide<cause>(address);
+    if ((address & within_) + bytes > room_) [[unlikely]]
+      return lines(address >> shift_, (address + bytes - 1) >> shift_, cause);
     ++accesses_[static_cast<unsigned>(cause)];
     if (tlb_) translate(address, cause);
-    if (is_newest<store>(line)) return;
-    switch (first_) {
-    case Level::Kind::wide: return look_wide<cause>(line, address);
-    case Level::Kind::packed: return look<cause, true>(line, address);
-    default: return look<cause, false>(line, address);
-    }
+    const std::uint64_t line = address >> shift_;
+    if (is_newest<cause == Cause::store>(line)) return;
+    first_ == Level::Kind::packed ? look<cause, true>(line, address) : look<cause, false>(line, address);
   }
-  /// Whether the line was the last to be used in its set, if it must be dirty known as dirty; from now on it
-  /// is.
+  /// Within a line of a wide entrance. The first place of a set tells which line is its newest.
+  template <Cause cause>
+  [[gnu::always_inline]] void access_wide(std::uint64_t address) {
+    ++accesses_[static_cast<unsigned>(cause)];
+    if (tlb_) translate(address, cause);
+    Level::Entry* const set = levels_.front().wide().set_after(address & first_bits_);
+    constexpr Level::Entry either = cause == Cause::load ? 1 : 0; // a store needs the line's mark, too
+    const Level::Entry dirty = address >> (wide_shift - 1) | 1;
+    if ((*set | either) != dirty) look_wide<cause>(set, address, dirty);
+  }
+  /// Of the lines of a wide entrance; a vector has as many bytes.
+  static constexpr unsigned wide_shift = 6;
+  static constexpr std::uint64_t wide_line = std::uint64_t{1} << wide_shift;
+  /// Whether the line was the last used in its set, if it must be dirty known as dirty; from now on it is.
   template <bool store>
   [[gnu::always_inline]] bool is_newest(std::uint64_t line) {
-    if (first_ == Level::Kind::wide) {
-      const Level::Entry first = *levels_.front().wide().eight(line);
-      return store ? first == (line << 1 | 1) : first >> 1 == line;
-    }
     Level::Entry& newest = newest_[line & newest_mask_];
     if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return true;
     newest = line << 1 | Level::Entry{store};
@@ -180,7 +184,7 @@ private:
       bring(address, cause, store);
   }
   template <Cause cause>
-  void look_wide(std::uint64_t line, std::uint64_t address);
+  void look_wide(Level::Entry* set, std::uint64_t address, Level::Entry dirty);
   void translate(std::uint64_t address, Cause cause) {
     const std::uint64_t page = address >> tlb_->page_shift();
     std::uint64_t& newest = newest_pages_[page & newest_page_mask_];
@@ -197,10 +201,12 @@ private:
   void add_instructions(const Counts& later, const Counts& earlier, std::int64_t times);
   void read_entry(std::uint64_t entry);
   void bring(std::uint64_t address, Cause cause, bool dirty);
-  void bring_wide(std::uint64_t address, Cause cause, bool dirty);
-  void bring_from_third(std::uint64_t address, Cause cause, bool dirty);
-  template <class Lookup>
   void bring_simple(std::size_t at, std::uint64_t address, Cause cause, bool dirty);
+  void bring_wide(Level::Entry* set, std::uint64_t address, Cause cause, bool dirty);
+  void bring_from_third(Level::Entry* set, std::uint64_t address, Cause cause, bool dirty);
+  template <std::size_t at>
+  void ask_wide(std::uint64_t address, Cause cause);
+  void take_in_wide(std::size_t at, Level::Entry* set, Level::Entry entry);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
   bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
@@ -267,8 +273,12 @@ private:
   bool direct_;                            ///< and addresses are physical ones
   bool mixed_;                             ///< pages of two sizes
   bool simple_below_;                      ///< so do the others, and none is exclusive
-  bool wide_;                              ///< simple_below_, and all levels are wide_lru()
-  bool wide_second_;                       ///< so is the second, whatever lies below
+  bool wide_; ///< simple_below_, lines of wide_line, and all levels, at most most_wide, wide_lru()
+  static constexpr std::size_t most_wide = 4;
+  bool wide_second_;     ///< the first two are simple and the second wide_lru(), whatever lies below
+  std::uint64_t within_; ///< the bits of an address within a line of the first level
+  std::uint64_t room_, wide_room_; ///< the first level's line where direct_ (and the entrance wide), else 0
+  std::uint64_t first_bits_;       ///< where the entrance is wide, the bits of an address that are its set
   /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
   std::array<std::uint64_t, 64> newest_pages_;
   std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place
@@ -281,11 +291,9 @@ private:
   LevelCounts memory_;
   std::size_t private_;                    ///< levels that each core has for itself
   std::size_t boundary_ = ~std::size_t{0}; ///< private_, once several cores are at work
-  unsigned block_shift_ =
-      0; ///< log2 of the bytes that one core alone can have stored to: a line of its last level
+  unsigned block_shift_ = 0; ///< log2 of what one core alone can have stored to: a line of its last level
   std::uint64_t core_ = 0;
-  std::vector<Core>
-      cores_; ///< by number; that of the current one is not used; empty: only core 0 was at work
+  std::vector<Core> cores_; ///< by number, without the current one's; empty: only core 0 was at work
   std::vector<std::unordered_set<std::uint64_t>> lost_; ///< of the current core
   std::vector<Owner> owners_;                           ///< the block's lowest bits select the place
 };

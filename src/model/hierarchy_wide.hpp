@@ -42,9 +42,10 @@ public:
     }
   }
   /// As load() or store(), not counted. False: nothing is done, as the access crosses a line. `access`: twice
-  /// its bytes, 1 more for a load.
+  /// its bytes, 1 more for a load. `ahead`: bytes to an address that will be put soon, where one is known:
+  /// if this one misses, what a large third level has of that one is asked for.
   [[gnu::always_inline]] RECOUNT_BY_EIGHT bool put(std::uint64_t address, std::uint64_t access,
-                                                   Settled& settled) const {
+                                                   Settled& settled, std::int64_t ahead = 0) const {
     if (2 * (address % line_bytes) + access > 2 * line_bytes + 1) [[unlikely]]
       return false;
     const unsigned load = access & 1;
@@ -52,17 +53,9 @@ public:
     Level::Entry* const set = at(first_.entries, address & first_sets_);
     const std::uint64_t line = address >> line_shift;
     const Level::Entry dirty = line << 1 | 1; // a load needs the line, a store its mark, too
-    if ((*set | Level::Entry{load}) != dirty && !wide::use(set, line, load == 0))
-      bring(set, address, load, settled);
+    if ((*set | Level::Entry{load}) != dirty && !wide::use(set, first_.shape, line, load == 0))
+      bring(set, address, load, settled, ahead);
     return true;
-  }
-  /// Whether a third level is too large to stay in the caches of this processor.
-  [[nodiscard]] bool far() const { return third_.entries != nullptr; }
-  /// Where it is: asks for what the third level has of an address that will be put.
-  [[gnu::always_inline]] void foresee(std::uint64_t address) const {
-    const Level::Entry* const set = third_.set_of(address >> third_shift_);
-    __builtin_prefetch(set);
-    if (third_.shape.two) __builtin_prefetch(set + wide::lanes);
   }
   void count(const Settled& settled) const {
     Hierarchy& caches = caches_;
@@ -89,20 +82,25 @@ private:
   }
   static Cause cause_of(unsigned load) { return load ? Cause::load : Cause::store; }
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void bring(Level::Entry* set, std::uint64_t address, unsigned load,
-                                                     Settled& settled) const {
+                                                     Settled& settled, std::int64_t ahead) const {
     const std::uint64_t line = address >> line_shift;
     const Level::Entry dirty = line << 1 | 1;
-    Level::Entry* const there = at(second_.entries, (address & second_sets_) << second_.shape.two);
+    Level::Entry* const there = at(second_.entries, address & second_sets_);
+    if (third_.entries && ahead != 0) foresee(address + static_cast<std::uint64_t>(ahead));
     if (!second_.entries) return caches_.bring(address, cause_of(load), load == 0);
     if ((*there | 1) != dirty && !wide::use(there, second_.shape, line, false))
-      return caches_.wide_ ? caches_.bring_from_third(address, cause_of(load), load == 0)
+      return caches_.wide_ ? caches_.bring_from_third(set, address, cause_of(load), load == 0)
                            : caches_.bring(address, cause_of(load), load == 0);
     ++settled.lines[load];
-    const Level::Entry leaves =
-        wide::insert(set, {first_.shape.ways, false, first_.shape.kept}, dirty - load);
+    const Level::Entry leaves = wide::insert(set, first_.shape, dirty - load);
     if ((leaves & 1) == 0) return;
     ++settled.kept;
     if (leaves != Level::empty) caches_.evict(0, leaves);
+  }
+  [[gnu::always_inline]] void foresee(std::uint64_t address) const {
+    const Level::Entry* const set = third_.set_of(address >> third_shift_);
+    __builtin_prefetch(set);
+    if (third_.shape.second != 0) __builtin_prefetch(set + third_.shape.second);
   }
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void translate(std::uint64_t address, unsigned load,
                                                          Settled& settled) const {
@@ -123,8 +121,9 @@ private:
   }
 
   Hierarchy& caches_;
-  static constexpr std::int64_t sets_beside = 2048;                    ///< a level with so many is large
-  WideSets::View first_, second_{}, third_{}, pages_{}, more_pages_{}; ///< no entries: not by way of it
+  static constexpr std::int64_t sets_beside = 2048; ///< a level with so many is large
+  WideSets::View first_, second_{}, third_{}, pages_{},
+      more_pages_{};                       ///< no entries: not by way of it; third_: not large
   std::uint64_t first_sets_, second_sets_; ///< bits of an address that are the set, which has line_bytes
   unsigned third_shift_ = 0, page_shift_ = 0;
 };

@@ -27,7 +27,7 @@ Level::Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes
              std::uint64_t seed, const Qlru& qlru)
     : vectors_(WideSets::supported() && WideSets::allowed),
       kind_(kind_of(policy, ways, vectors_)),
-      eight_(policy == Policy::lru && (ways == 8 || (ways < 8 && kind_ == Kind::wide)) && index.low_bits()),
+      quick_(policy == Policy::lru && (ways == 8 || kind_ == Kind::wide) && index.low_bits()),
       policy_(policy),
       shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
       wide_(kind_ == Kind::wide ? index : SetIndex(1), kind_ == Kind::wide ? ways : 1),

@@ -36,8 +36,8 @@ public:
   /// How the lines are kept.
   enum class Kind { wide, packed, linked, other };
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// Whether PackedSets::use_eight() or WideSets::eight() may serve in place of use().
-  [[nodiscard]] bool eight() const { return eight_; }
+  /// Whether PackedSets::use_eight() or wide::use() of WideSets::set_after() may serve in place of use().
+  [[nodiscard]] bool quick() const { return quick_; }
   /// Whether wide::use() and wide::insert() of wide() may serve in place of use() and insert().
   [[nodiscard]] bool wide_lru() const { return kind_ == Kind::wide && policy_ == Policy::lru; }
   [[nodiscard]] PackedSets& packed() { return packed_; }
@@ -103,8 +103,8 @@ private:
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
   bool vectors_; ///< eight entries may be looked at at a time
-  Kind kind_;    ///< the lines are in wide_, packed_ or entries_
-  bool eight_;   ///< LRU, 8 ways (wide: or fewer), the set is the lowest bits of the line
+  Kind kind_;    ///< the lines are in wide_, packed_, linked_ or entries_
+  bool quick_;   ///< LRU, 8 ways (wide: any number), the set is the lowest bits of the line
   Policy policy_;
   unsigned shift_;
   WideSets wide_;

@@ -18,7 +18,7 @@ public:
   /// Without masks: modulo. Else one mask per bit of the set, `sets` being 2 to that number.
   explicit SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks = {});
 
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const {
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const {
     if (mask_ != none) return line & mask_;
     return fold_ != 0 ? (line ^ line >> fold_) & (sets_ - 1) : other(line);
   }

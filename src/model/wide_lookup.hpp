@@ -8,14 +8,14 @@
 #include <immintrin.h>
 #define RECOUNT_BY_EIGHT __attribute__((target("avx512f,avx512dq,bmi2")))
 #else
-#include <algorithm>
+#include <utility>
 #define RECOUNT_BY_EIGHT
 #endif
 
 namespace recount::model::wide {
 
 using Entry = WideSets::Entry;
-inline constexpr std::size_t lanes = 8; ///< entries of a vector
+inline constexpr std::size_t lanes = WideSets::lanes;
 
 #if defined(__x86_64__)
 
@@ -35,10 +35,10 @@ inline constexpr Orders to_front = orders();
 /// All of a vector: masked forms, as g++ 12 takes the others for uninitialised.
 inline constexpr __mmask8 all = 0xff;
 
-/// A bit for each of the eight entries that is of the line.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, std::uint64_t line) {
+/// A bit for each of the eight entries that is of the line; `key`: its dirty entry.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, Entry key) {
   return _mm512_cmpeq_epi64_mask(_mm512_maskz_or_epi64(all, entries, _mm512_set1_epi64(1)),
-                                 _mm512_set1_epi64(static_cast<long long>(line << 1 | 1)));
+                                 _mm512_set1_epi64(static_cast<long long>(key)));
 }
 
 /// The place of a line among any number of entries, in any order; their number when it is not there.
@@ -46,16 +46,16 @@ RECOUNT_BY_EIGHT inline std::size_t find(const Entry* entries, std::size_t numbe
   for (std::size_t from = 0; from < number; from += lanes) {
     const std::size_t left = number - from;
     const auto part = static_cast<__mmask8>(left < lanes ? (1u << left) - 1 : all);
-    const unsigned found = same(_mm512_maskz_loadu_epi64(part, entries + from), line) & part;
+    const unsigned found = same(_mm512_maskz_loadu_epi64(part, entries + from), line << 1 | 1) & part;
     if (found != 0) return from + static_cast<std::size_t>(__builtin_ctz(found));
   }
   return number;
 }
 
 /// WideSets::use() among the first eight places of a set, with `first`.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, std::uint64_t line, bool dirty) {
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_first(Entry* set, Entry key, bool dirty) {
   const __m512i entries = _mm512_load_si512(set);
-  const __mmask8 found = same(entries, line);
+  const __mmask8 found = same(entries, key);
   if (_kortestz_mask8_u8(found, found)) return false;
   const __m512i order = _mm512_load_si512(to_front.rows[__builtin_ctz(found)]);
   __m512i ordered = _mm512_maskz_permutexvar_epi64(all, order, entries);
@@ -65,19 +65,26 @@ RECOUNT_BY_EIGHT inline std::size_t find(const Entry* entries, std::size_t numbe
 }
 
 /// The same among sixteen, not found in the first eight.
-[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_second(Entry* set, std::uint64_t line, bool dirty) {
-  const __m512i newer = _mm512_load_si512(set), older = _mm512_load_si512(set + lanes);
-  const std::uint32_t found = same(older, line);
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_second(Entry* set, Entry* second, Entry key,
+                                                               bool dirty) {
+  const __m512i newer = _mm512_load_si512(set), older = _mm512_load_si512(second);
+  const std::uint32_t found = same(older, key);
   if (found == 0) return false;
   // From the second vector before all: the last of the first vector becomes the first there.
   const auto place = static_cast<std::size_t>(__builtin_ctz(found));
-  const __m512i used = _mm512_set1_epi64(static_cast<long long>(set[lanes + place] | Entry{dirty})),
+  const __m512i used = _mm512_set1_epi64(static_cast<long long>(second[place] | Entry{dirty})),
                 last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1])),
                 order = _mm512_load_si512(to_front.rows[place]);
   _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
-  _mm512_store_si512(set + lanes,
+  _mm512_store_si512(second,
                      _mm512_mask_mov_epi64(_mm512_maskz_permutexvar_epi64(all, order, older), 1, last));
   return true;
+}
+
+/// WideSets::use() with `first`, of the line whose dirty entry is `key`; `set`: its set.
+[[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_key(Entry* set, const WideSets::Shape& sets,
+                                                            Entry key, bool dirty) {
+  return use_first(set, key, dirty) || (sets.second != 0 && use_second(set, set + sets.second, key, dirty));
 }
 
 /// Where take() found a line, and the entry that left the set if it did not.
@@ -92,20 +99,21 @@ struct Taken {
                                                           std::uint64_t line) {
   const Entry clean = line << 1;
   const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(clean));
-  std::uint32_t found = same(newer, line);
-  const Entry leaves = set[sets.ways - 1];
+  std::uint32_t found = same(newer, clean | 1);
+  const Entry leaves = set[sets.oldest];
   const unsigned end = sets.last();
-  if (found == 0 && sets.two) {
-    const __m512i older = _mm512_load_si512(set + lanes);
-    found = same(older, line);
+  if (found == 0 && sets.second != 0) {
+    Entry* const second = set + sets.second;
+    const __m512i older = _mm512_load_si512(second);
+    found = same(older, clean | 1);
     const std::uint64_t* const row = to_front.rows[__builtin_ctz(found | end)];
     const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), older),
                   last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1]));
-    _mm512_store_si512(set + lanes, _mm512_mask_mov_epi64(shifted, 1, last));
+    _mm512_store_si512(second, _mm512_mask_mov_epi64(shifted, 1, last));
     _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
     return {found != 0, leaves};
   }
-  const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.two ? found : found | end)];
+  const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.second != 0 ? found : found | end)];
   const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), newer);
   _mm512_store_si512(set, _mm512_mask_mov_epi64(shifted, 1, used));
   return {found != 0, leaves};
@@ -114,13 +122,13 @@ struct Taken {
 /// WideSets::insert() of an entry.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(Entry* set, const WideSets::Shape& sets,
                                                             Entry entry) {
-  const Entry leaves = set[sets.ways - 1];
+  const Entry leaves = set[sets.oldest];
   __m512i before = _mm512_set1_epi64(static_cast<long long>(entry));
-  if (sets.two) {
+  if (sets.second != 0) {
     const __m512i newer = _mm512_load_si512(set);
     _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, before, lanes - 1));
     before = newer;
-    set += lanes;
+    set += sets.second;
   }
   const __m512i entries = _mm512_load_si512(set),
                 moved = _mm512_maskz_alignr_epi64(all, entries, before, lanes - 1);
@@ -134,40 +142,42 @@ inline std::size_t find(const Entry* entries, std::size_t number, std::uint64_t 
   return static_cast<std::size_t>(
       std::find_if(entries, entries + number, [&](Entry entry) { return entry >> 1 == line; }) - entries);
 }
-inline bool use_of(Entry* set, Entry* end, std::uint64_t line, bool dirty) {
-  Entry* const there = std::find_if(set, end, [&](Entry entry) { return entry >> 1 == line; });
-  if (there == end) return false;
-  *there |= Entry{dirty};
-  std::rotate(set, there, there + 1);
+/// Puts an entry before the ways up to one, whose own entry it returns.
+inline Entry push(Entry* set, const WideSets::Shape& sets, std::size_t last, Entry entry) {
+  for (std::size_t way = 0; way <= last; ++way)
+    std::swap(set[sets.place(way)], entry);
+  return entry;
+}
+/// The way of a line, the number of ways when it is not there.
+inline std::size_t way_of(const Entry* set, const WideSets::Shape& sets, std::uint64_t line) {
+  std::size_t way = 0;
+  while (way < sets.ways && set[sets.place(way)] >> 1 != line)
+    ++way;
+  return way;
+}
+inline bool use_key(Entry* set, const WideSets::Shape& sets, Entry key, bool dirty) {
+  const std::size_t way = way_of(set, sets, key >> 1);
+  if (way == sets.ways) return false;
+  push(set, sets, way, set[sets.place(way)] | Entry{dirty});
   return true;
-}
-inline bool use(Entry* set, std::uint64_t line, bool dirty) {
-  return use_of(set, set + lanes, line, dirty);
-}
-inline bool use_second(Entry* set, std::uint64_t line, bool dirty) {
-  return use_of(set, set + 2 * lanes, line, dirty);
 }
 struct Taken {
   bool found;
   Entry leaves;
 };
 inline Entry insert(Entry* set, const WideSets::Shape& sets, Entry entry) {
-  const Entry leaves = set[sets.ways - 1];
-  std::copy_backward(set, set + sets.ways - 1, set + sets.ways);
-  set[0] = entry;
-  return leaves;
+  return push(set, sets, sets.ways - 1, entry);
 }
 inline Taken take(Entry* set, const WideSets::Shape& sets, std::uint64_t line) {
-  if (use_of(set, set + sets.ways, line, false)) return {true, WideSets::empty};
+  if (use_key(set, sets, line << 1 | 1, false)) return {true, WideSets::empty};
   return {false, insert(set, sets, line << 1)};
 }
 
 #endif
 
-/// WideSets::use() with `first`; `set`: that of the line.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(Entry* set, const WideSets::Shape& sets,
                                                         std::uint64_t line, bool dirty) {
-  return use(set, line, dirty) || (sets.two && use_second(set, line, dirty));
+  return use_key(set, sets, line << 1 | 1, dirty);
 }
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use(WideSets& sets, std::uint64_t line, bool dirty) {
   return use(sets.set_of(line), sets.shape(), line, dirty);

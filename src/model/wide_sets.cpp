@@ -8,11 +8,12 @@
 namespace recount::model {
 
 WideSets::WideSets(const SetIndex& index, std::size_t ways)
-    : ways_(ways),
-      stride_(ways > lanes ? 2 * lanes : lanes),
-      shape_{ways, ways > lanes, (1u << (ways + lanes - stride_)) - 1},
+    : shape_{ways, ways > lanes ? index.sets() * lanes : 0, 0,
+             (1u << (ways > lanes ? ways - lanes : ways)) - 1},
       index_(index),
-      entries_(index.sets() * stride_, empty) {}
+      entries_(index.sets() * lanes * (ways > lanes ? 2 : 1), empty) {
+  shape_.oldest = shape_.place(ways - 1);
+}
 
 #if defined(__x86_64__)
 
@@ -24,9 +25,12 @@ bool WideSets::supported() {
 
 RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
   if (first) return wide::use(*this, line, dirty);
-  Entry* const set = set_of(line);
-  std::uint32_t found = wide::same(_mm512_load_si512(set), line);
-  if (shape_.two) found |= std::uint32_t{wide::same(_mm512_load_si512(set + lanes), line)} << lanes;
+  Entry* set = set_of(line);
+  std::uint32_t found = wide::same(_mm512_load_si512(set), line << 1 | 1);
+  if (found == 0 && shape_.second != 0) {
+    set += shape_.second;
+    found = wide::same(_mm512_load_si512(set), line << 1 | 1);
+  }
   if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
   return found != 0;
 }
@@ -42,49 +46,60 @@ bool WideSets::supported() {
 }
 
 bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
-  Entry* const set = set_of(line);
-  Entry* const there = std::find_if(set, set + ways_, [&](Entry entry) { return entry >> 1 == line; });
-  if (there == set + ways_) return false;
-  *there |= Entry{dirty};
-  if (first) std::rotate(set, there, there + 1);
+  if (first) return wide::use(*this, line, dirty);
+  const std::size_t way = find(line);
+  if (way == shape_.ways) return false;
+  at(*this, index_(line), way) |= Entry{dirty};
   return true;
 }
 
 WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
-  Entry* const set = set_of(line);
-  const Entry leaves = set[ways_ - 1];
-  std::copy_backward(set, set + ways_ - 1, set + ways_);
-  set[0] = line << 1 | Entry{dirty};
-  return leaves;
+  return wide::insert(*this, line, dirty);
 }
 
 #endif
 
+std::size_t WideSets::find(std::uint64_t line) const {
+  std::size_t way = 0;
+  while (way < shape_.ways && at(*this, index_(line), way) >> 1 != line)
+    ++way;
+  return way;
+}
+
 WideSets::Entry WideSets::remove(std::uint64_t line) {
-  Entry* const set = set_of(line);
-  Entry* const there = std::find_if(set, set + ways_, [&](Entry entry) { return entry >> 1 == line; });
-  if (there == set + ways_) return empty;
-  const Entry entry = *there;
-  std::copy(there + 1, set + ways_, there);
-  set[ways_ - 1] = empty;
+  std::size_t way = find(line);
+  if (way == shape_.ways) return empty;
+  const std::uint64_t set = index_(line);
+  const Entry entry = at(*this, set, way);
+  for (; way + 1 < shape_.ways; ++way)
+    at(*this, set, way) = at(*this, set, way + 1);
+  at(*this, set, way) = empty;
   return entry;
 }
 
 bool WideSets::holds(std::uint64_t line) const {
-  const Entry* const set = set_of(line);
-  return std::any_of(set, set + ways_, [&](Entry entry) { return entry >> 1 == line; });
+  return find(line) < shape_.ways;
 }
 
 void WideSets::read(std::uint64_t set, std::span<Entry> out) const {
-  std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(set * stride_), out.size(), out.begin());
+  const Entry* const from = entries_.data() + set * lanes;
+  const std::size_t first = first_of(out.size());
+  std::copy_n(from, first, out.begin());
+  std::copy_n(from + shape_.second, out.size() - first, out.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 bool WideSets::same(std::uint64_t set, std::span<const Entry> entries) const {
-  return std::ranges::equal(entries, std::span(entries_).subspan(set * stride_, entries.size()));
+  const Entry* const from = entries_.data() + set * lanes;
+  const std::size_t first = first_of(entries.size());
+  return std::ranges::equal(entries.first(first), std::span(from, first)) &&
+         std::ranges::equal(entries.subspan(first), std::span(from + shape_.second, entries.size() - first));
 }
 
 void WideSets::write(std::uint64_t set, std::span<const Entry> in) {
-  std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(set * stride_));
+  Entry* const to = entries_.data() + set * lanes;
+  const std::size_t first = first_of(in.size());
+  std::copy_n(in.begin(), first, to);
+  std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(first), in.size() - first, to + shape_.second);
 }
 
 void WideSets::clear() {

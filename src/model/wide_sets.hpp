@@ -5,6 +5,7 @@
 
 #include <boost/align/aligned_allocator.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,12 +16,14 @@ namespace recount::model {
 
 /// As PackedSets, but the entries themselves stand in order: newest first, empty places last. A set is one or
 /// two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
-/// permutation. Only where supported(). Not thread-safe. An entry is 2 * line + dirty.
+/// permutation. The first vectors of all sets stand together, as most looks need no other: a large level's
+/// fit more of this processor's caches. Only where supported(). Not thread-safe. An entry is 2 * line +
+/// dirty.
 class WideSets {
 public:
   using Entry = std::uint64_t;
   static constexpr Entry empty = ~Entry{0};
-  static constexpr std::size_t most_ways = 16;
+  static constexpr std::size_t most_ways = 16, lanes = 8; ///< lanes: entries of a vector
 
   /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();
@@ -42,23 +45,27 @@ public:
   void write(std::uint64_t set, std::span<const Entry> in);
   /// Whether read() would give these.
   [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const;
-  [[nodiscard]] bool dense() const { return ways_ == stride_; }
+  [[nodiscard]] bool dense() const { return shape_.ways == lanes; }
   void clear();
 
   /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp.
   [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) {
-    return entries_.data() + index_(line) * stride_;
+    return entries_.data() + index_(line) * lanes;
   }
-  /// The same; only of up to 8 ways where the set is the lowest bits of the line.
-  [[gnu::always_inline]] [[nodiscard]] Entry* eight(std::uint64_t line) {
-    return entries_.data() + (line & index_.mask()) * lanes;
+  /// Those of the set that begins so many bytes after the first one.
+  [[gnu::always_inline]] [[nodiscard]] Entry* set_after(std::uint64_t bytes) {
+    return reinterpret_cast<Entry*>(reinterpret_cast<char*>(entries_.data()) + bytes);
   }
 
-  /// A set: its ways, whether it has two vectors, and a bit for each entry of its last vector that is a way.
+  /// A set: its ways, the entries from its first vector to its second (0: it has one), and a bit for each
+  /// entry of its last vector that is a way.
   struct Shape {
-    std::size_t ways;
-    bool two;
+    std::size_t ways, second, oldest; ///< oldest: place() of the last way
     unsigned kept;
+    /// Where a way is, in order, from the set's first entry.
+    [[nodiscard]] std::size_t place(std::size_t way) const {
+      return way < lanes ? way : second + way - lanes;
+    }
     /// The bit of the last way.
     [[nodiscard]] unsigned last() const { return kept ^ kept >> 1; }
   };
@@ -71,7 +78,7 @@ public:
     Shape shape;
     [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) const {
       const std::uint64_t set = (line ^ line >> fold) & mask;
-      return entries + (shape.two ? 2 * set : set) * lanes;
+      return entries + set * lanes;
     }
   };
   /// Nothing where the set takes more to compute.
@@ -81,13 +88,18 @@ public:
   }
 
 private:
-  static constexpr std::size_t lanes = 8; ///< of a vector
-
-  [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
-    return entries_.data() + index_(line) * stride_;
+  /// Way number `way`, in order, of a set.
+  template <class Self>
+  [[nodiscard]] static auto& at(Self& self, std::uint64_t set, std::size_t way) {
+    return self.entries_[set * lanes + self.shape_.place(way)];
   }
+  /// Of so many entries in order, those that stand together at the first vector of a set.
+  [[nodiscard]] std::size_t first_of(std::size_t entries) const {
+    return shape_.second == 0 ? entries : std::min(entries, lanes);
+  }
+  /// The way of a line, the number of ways when it is not there.
+  [[nodiscard]] std::size_t find(std::uint64_t line) const;
 
-  std::size_t ways_, stride_; ///< stride_: entries of a set, those beyond its ways never used
   Shape shape_;
   SetIndex index_;
   std::vector<Entry, boost::alignment::aligned_allocator<Entry, 64>> entries_;

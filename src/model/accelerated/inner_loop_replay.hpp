@@ -133,6 +133,7 @@ private:
   template <std::size_t size, bool tlb>
   void packed_turns(std::int64_t turns) {
     for (auto walkers = few<size>(); turns > 0; --turns)
+#pragma GCC unroll 4
       for (Walker& walker : walkers) {
         const auto address = static_cast<std::uint64_t>(walker.address);
         walker.store ? caches_.enter<Cause::store, tlb>(address) : caches_.enter<Cause::load, tlb>(address);
@@ -148,12 +149,11 @@ private:
     constexpr std::int64_t ahead = 12; // turns: longer than an access to memory
     const Hierarchy::WideEntrance<tlb> entrance(caches_);
     typename Hierarchy::WideEntrance<tlb>::Settled settled;
-    const bool far = entrance.far();
     for (auto walkers = few<size>(); turns > 0; --turns)
+#pragma GCC unroll 4
       for (Walker& walker : walkers) {
-        entrance.put(static_cast<std::uint64_t>(walker.address), walker.store ? 2 : 3, settled);
-        if (far && std::abs(walker.step) >= line_)
-          entrance.foresee(static_cast<std::uint64_t>(walker.address + ahead * walker.step));
+        entrance.put(static_cast<std::uint64_t>(walker.address), walker.store ? 2 : 3, settled,
+                     ahead * walker.step);
         walker.address += walker.step;
       }
     entrance.count(settled);

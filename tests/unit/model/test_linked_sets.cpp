@@ -29,7 +29,8 @@ public:
   }
   Entry insert(std::uint64_t line, bool dirty) {
     auto& list = of(line);
-    list.insert(list.begin(), line << 1 | Entry{dirty});
+    list.push_back(line << 1 | Entry{dirty});
+    std::rotate(list.begin(), list.end() - 1, list.end());
     if (list.size() <= ways_) return LinkedSets::empty;
     const Entry last = list.back();
     list.pop_back();
