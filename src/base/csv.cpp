@@ -1,5 +1,6 @@
 #include "base/csv.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace recount::base {
@@ -26,10 +27,10 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       continue;
     }
     if (made.fields.size() != table.head.fields.size())
-      table.fail(
-          number,
-          fmt::format("has {} fields, the header has {}", made.fields.size(), table.head.fields.size()),
-          remedy);
+      table.fail(number,
+                 fmt::format("has {}, the header has {}", format_count(made.fields.size(), "field"),
+                             table.head.fields.size()),
+                 remedy);
     table.rows.push_back(std::move(made));
   }
   return table;

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace recount::base {
 
@@ -26,6 +27,16 @@ namespace recount::base {
 }
 /// Exact, as options take it: "512", "4K", "1536K", "1000".
 [[nodiscard]] std::string format_size(std::int64_t bytes);
+/// A count with its noun in the right number: "1 run", "3 runs"; `several` where more than an s differs:
+/// "1 value differs", "3 values differ".
+[[nodiscard]] std::string format_count(std::integral auto count, std::string_view one,
+                                       std::string_view several = {}) {
+  const bool single = count == 1;
+  std::string text = std::to_string(count) + " ";
+  text += single || several.empty() ? one : several;
+  if (!single && several.empty()) text += 's';
+  return text;
+}
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
 [[nodiscard]] std::string format_witness(const std::string& witness);
 

@@ -1,5 +1,6 @@
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "check/bundle.hpp"
 #include "check/check.hpp"
 #include "check/keep.hpp"
@@ -65,9 +66,9 @@ void keep_runs(sweep::Batch& batch, const CheckArguments& a) {
   sweep::state_shard(batch.header, shard);
   if (!a.quiet)
     command::print(stderr, "{}\n",
-                   command::wrap(fmt::format("recount check: shard {}: {} of {} runs; join the files of all "
+                   command::wrap(fmt::format("recount check: shard {}: {} of {}; join the files of all "
                                              "shards with cat, and conclude with --resume without --shard",
-                                             shard.text(), batch.jobs.size(), all),
+                                             shard.text(), batch.jobs.size(), base::format_count(all, "run")),
                                  command::line_width(stderr), 2));
 }
 
@@ -85,7 +86,7 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
-    command::print(stderr, "recount check: {} runs, {}\n", batch.jobs.size(),
+    command::print(stderr, "recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
                    batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
   command::catch_stop_signals();
   sweep::ProgressLine line(a.quiet, "check");

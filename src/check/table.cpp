@@ -1,5 +1,6 @@
 #include "check/table.hpp"
 
+#include "base/format.hpp"
 #include "command/output.hpp"
 #include "kernel/kernel.hpp"
 
@@ -91,8 +92,9 @@ std::string evidence(const Judged& j, std::size_t columns) {
   std::string text;
   add_lines(text, fmt::format("in {}: {}", place_of(j), j.judgement.why), columns);
   add_lines(text,
-            fmt::format("{}; {}; {} executions{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
-                        interval("PAPI", j.judgement.papi, j.trial.papi.reason), executions(j),
+            fmt::format("{}; {}; {}{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
+                        interval("PAPI", j.judgement.papi, j.trial.papi.reason),
+                        base::format_count(executions(j), "execution"),
                         !j.trial.apart ? ""
                         : j.trial.kernel == command_kernel
                             ? ", separate for perf and PAPI"
@@ -119,9 +121,7 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
       if (std::ranges::find(causes, cause) == causes.end() && bad <= most) causes.push_back(cause);
   }
   if (bad > most)
-    add_lines(text,
-              fmt::format("wrong at {} more point{}, see --json", bad - most, bad - most == 1 ? "" : "s"),
-              columns);
+    add_lines(text, "wrong at " + base::format_count(bad - most, "more point") + ", see --json", columns);
   for (const auto& cause : causes)
     add_lines(text, "likely cause: " + cause, columns);
   for (const auto& erratum : v.errata)
@@ -162,7 +162,7 @@ std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const Check
     auto names = v.could_also_be;
     std::string more;
     if (names.size() > few && !how.all) {
-      more = fmt::format(" and {} others", names.size() - few);
+      more = " and " + base::format_count(names.size() - few, "other");
       names.resize(few);
     }
     text += "  " +
@@ -181,9 +181,9 @@ std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckTe
     for (const auto& term : v.terms)
       if (term.dead() || term.constant())
         text += "  " +
-                command::wrap(fmt::format("{}: {} counts {} in all {} kernels", v.preset, term.name,
+                command::wrap(fmt::format("{}: {} counts {} in all {}", v.preset, term.name,
                                           term.dead() ? "0" : count_of(term.counts.front().counted),
-                                          term.counts.size()),
+                                          base::format_count(term.counts.size(), "kernel")),
                               how.columns, 6) +
                 "\n";
   }

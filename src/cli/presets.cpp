@@ -1,5 +1,6 @@
 // recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
 #include "cli/presets.hpp"
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
@@ -83,7 +84,8 @@ void details(const PresetListing& listing, const PresetLine& p) {
       command::print("         {}\n",
                      command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
   }
-  if (p.counters > 0) command::print("    needs {} of {} counters\n", p.counters, p.available);
+  if (p.counters > 0)
+    command::print("    needs {} of {}\n", p.counters, base::format_count(p.available, "counter"));
   if (!p.note.empty()) command::print("    note: {}\n", command::wrap(p.note, command::line_width(), 8));
 }
 
@@ -137,11 +139,11 @@ void overview(const PresetListing& listing, bool all) {
                         components.rows().size()),
             command::line_width(), 2));
   command::print(
-      "{}\n",
-      command::wrap(fmt::format("{} of {} presets available on {} by {}{}", listing.presets.size() - missing,
-                                listing.presets.size(), listing.cpu, listing.table,
-                                all || missing == 0 ? "" : "; -a lists the others with the reason"),
-                    command::line_width(), 2));
+      "{}\n", command::wrap(fmt::format("{} of {} available on {} by {}{}", listing.presets.size() - missing,
+                                        base::format_count(listing.presets.size(), "preset"), listing.cpu,
+                                        listing.table,
+                                        all || missing == 0 ? "" : "; -a lists the others with the reason"),
+                            command::line_width(), 2));
 }
 
 /// Rows that PAPI reads as the same presets, as papi_decode writes them.
@@ -169,8 +171,8 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
     chosen += (chosen.empty() ? "" : ", ") + p.name;
   }
   const auto counters = static_cast<std::size_t>(listing.counters);
-  command::print("{}\n", command::wrap(fmt::format("{}: {} of {} counters of {}", chosen, used.size(),
-                                                   counters, listing.cpu),
+  command::print("{}\n", command::wrap(fmt::format("{}: {} of {} of {}", chosen, used.size(),
+                                                   base::format_count(counters, "counter"), listing.cpu),
                                        command::line_width(), 2));
   if (used.size() > counters) {
     command::print("do not fit together\n");
@@ -188,11 +190,13 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
       table.add({p.name, std::to_string(together.size() - used.size())});
   }
   if (!table.empty()) command::print("\n{}\n", table.text());
-  command::print(
-      "{}\n", command::wrap(fmt::format("{} of {} other presets fit by the number of counters; an event that "
-                                        "needs a certain counter may still not",
-                                        table.rows().size(), rows - names.size()),
-                            command::line_width(), 2));
+  command::print("{}\n",
+                 command::wrap(fmt::format("{} of {} by the number of counters; an event that "
+                                           "needs a certain counter may still not",
+                                           table.rows().size(),
+                                           base::format_count(rows - names.size(), "other preset fits",
+                                                              "other presets fit")),
+                               command::line_width(), 2));
   return 0;
 }
 

@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "compare/compare.hpp"
 #include "compare/inferred.hpp"
 #include "plot/select.hpp"
@@ -171,7 +172,7 @@ void find_outliers(Comparison& c) {
     }
     for (const std::string& subject : order) {
       auto& [finding, more] = found[subject];
-      if (more > 0) finding.text += fmt::format("; and at {} more points", more);
+      if (more > 0) finding.text += "; and at " + base::format_count(more, "more point");
       c.findings.push_back(std::move(finding));
     }
   }

@@ -98,7 +98,8 @@ document::Table all_quantities(const Comparison& c) {
 
 std::string basis_text(const Comparison& c) {
   const std::size_t shown = c.quantities.size();
-  std::string text = fmt::format("{} nodes (by {}), {} quantities in common", c.nodes.size(), c.by, shown);
+  std::string text = fmt::format("{} (by {}), {} in common", base::format_count(c.nodes.size(), "node"), c.by,
+                                 base::format_count(shown, "quantity", "quantities"));
   if (c.apart > 0) text += fmt::format(", {} more on one node only", c.apart);
   if (c.nodes.size() < statistics::least_nodes)
     return text + fmt::format(". Under {} nodes no outlier can be named.", statistics::least_nodes);

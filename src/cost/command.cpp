@@ -1,5 +1,6 @@
 // recount cost: overhead of start, read and stop for each interface to the counters.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "command/table_export.hpp"
@@ -100,7 +101,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
 std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
   std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
   for (const std::size_t size : sizes)
-    heads.push_back({fmt::format("{} event{}", size, size == 1 ? "" : "s"), command::Table::Align::right});
+    heads.push_back({base::format_count(size, "event"), command::Table::Align::right});
   return heads;
 }
 
@@ -176,13 +177,15 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
         "Instructions, user mode and kernel; exact, since this machine's clock counts instructions",
         rounded(all)));
   else
-    tables.push_back(
-        values_table(costs, sizes, fmt::format("Nanoseconds, median of {} batches", batches), rounded(ns)));
+    tables.push_back(values_table(costs, sizes,
+                                  "Nanoseconds, median of " + base::format_count(batches, "batch", "batches"),
+                                  rounded(ns)));
   tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user)));
   tables.push_back(ratios_table(costs, sizes, costs.ns_per_instruction ? all : ns));
   if (!costs.ns_per_instruction)
-    tables.push_back(
-        values_table(costs, sizes, fmt::format("Nanoseconds, quartiles of {} batches", batches), quartiles));
+    tables.push_back(values_table(
+        costs, sizes, "Nanoseconds, quartiles of " + base::format_count(batches, "batch", "batches"),
+        quartiles));
   return tables;
 }
 

@@ -1,4 +1,5 @@
 // Counting: the PMUs that the kernel lists, and the events that open in a trial.
+#include "base/format.hpp"
 #include "doctor/doctor.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
@@ -158,8 +159,8 @@ Finding breakpoints() {
   if (open.empty()) return {State::missing, "breakpoints", why, {}};
   return {State::works,
           "breakpoints",
-          fmt::format("{} hardware breakpoints can be open at once; the next fails with {}", open.size(),
-                      short_cause(why)),
+          fmt::format("{} can be open at once; the next fails with {}",
+                      base::format_count(open.size(), "hardware breakpoint"), short_cause(why)),
           {}};
 }
 

@@ -1,5 +1,6 @@
 // The machine: CPU, caches, clock, and sources of timing noise.
 #include "host/machine.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "doctor/doctor.hpp"
@@ -18,8 +19,8 @@ using State = Finding::State;
 Finding cpu() {
   const auto& m = host::this_machine();
   std::string text =
-      fmt::format("{} ({}), {} CPU{}, {} thread{} per core, {}, {}{}{}", m.cpu.name, m.cpu.identity(), m.cpus,
-                  m.cpus == 1 ? "" : "s", m.threads_per_core, m.threads_per_core == 1 ? "" : "s", m.os,
+      fmt::format("{} ({}), {}, {} per core, {}, {}{}{}", m.cpu.name, m.cpu.identity(),
+                  base::format_count(m.cpus, "CPU"), base::format_count(m.threads_per_core, "thread"), m.os,
                   m.distribution, m.distribution.empty() ? "" : ", ", m.libc);
   return {State::note, "CPU", text, {}};
 }
@@ -38,7 +39,7 @@ Finding virtualisation() {
 std::string show(const host::Cache& c) {
   const std::string ways = c.ways < 0    ? "fully associative"
                            : c.ways == 0 ? "associativity unknown"
-                                         : fmt::format("{} ways", c.ways);
+                                         : base::format_count(c.ways, "way");
   return fmt::format("{} {}, {}, {} B lines{}", c.name(), base::format_bytes(c.size), ways, c.line,
                      c.shared_by > 1 ? fmt::format(", shared by {} CPUs", c.shared_by) : "");
 }
@@ -110,8 +111,9 @@ Finding quota() {
       fmt::format(
           "the control group is limited to {:.3g} CPUs and throttled beyond that, which disturbs timing{}",
           *group.cpus,
-          group.throttled_periods ? fmt::format(" (throttled {} times so far)", *group.throttled_periods)
-                                  : ""),
+          group.throttled_periods
+              ? fmt::format(" (throttled {} so far)", base::format_count(*group.throttled_periods, "time"))
+              : ""),
       "start the container without --cpus"};
 }
 } // namespace

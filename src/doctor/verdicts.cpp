@@ -1,4 +1,5 @@
 // The verdicts of recount check that are kept for this machine.
+#include "base/format.hpp"
 #include "doctor/doctor.hpp"
 #include "errata/errata.hpp"
 #include "host/machine.hpp"
@@ -18,18 +19,16 @@ namespace {
 using State = Finding::State;
 using verdict::Machine;
 
-std::string plural(std::int64_t number, const char* unit) {
-  return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
-}
-
 std::string age(const verdict::Record& record, std::int64_t now) {
   std::int64_t latest = 0;
   for (const auto& entry : record.entries)
     latest = std::max(latest, entry.checked);
   constexpr std::int64_t hour = 3600, day = 24 * hour;
   const std::int64_t seconds = std::max<std::int64_t>(0, now - std::clamp<std::int64_t>(latest, 0, now));
-  if (seconds < hour) return plural(seconds / 60, "minute") + " ago";
-  return (seconds < 2 * day ? plural(seconds / hour, "hour") : plural(seconds / day, "day")) + " ago";
+  if (seconds < hour) return base::format_count(seconds / 60, "minute") + " ago";
+  return (seconds < 2 * day ? base::format_count(seconds / hour, "hour")
+                            : base::format_count(seconds / day, "day")) +
+         " ago";
 }
 
 /// What differs from the machine of a record: "kernel (Linux 6.1.0 then, Linux 6.5.0 now)".
@@ -60,8 +59,9 @@ std::string summary(const verdict::Record& record) {
     else
       ++numbers[entry.verdict];
   }
-  std::string text = fmt::format("{} of {}{}", agree, plural(all, only_events ? "event" : "preset"),
-                                 all == 1 ? " agrees" : " agree");
+  std::string text =
+      fmt::format("{} of {}{}", agree, base::format_count(all, only_events ? "event" : "preset"),
+                  all == 1 ? " agrees" : " agree");
   for (const auto& [verdict, number] : numbers)
     text += fmt::format(", {} {}", number, verdict);
   return text;

@@ -1,5 +1,6 @@
 #include "event/format.hpp"
 
+#include "base/format.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 
@@ -52,7 +53,8 @@ Format parse_format(std::string_view text, const std::string& subject) {
 
 void store(const Format& format, std::uint64_t value, perf_event_attr& attr, const std::string& subject) {
   if (value > ones(format.width()))
-    throw bad_input(subject, fmt::format("{:#x} does not fit into {} bits", value, format.width()));
+    throw bad_input(
+        subject, fmt::format("{:#x} does not fit into {}", value, base::format_count(format.width(), "bit")));
   std::uint64_t word = format.word == 0 ? attr.config : format.word == 1 ? attr.config1 : attr.config2;
   for (const Format::Range& range : format.ranges) {
     const unsigned bits = range.last - range.first + 1;

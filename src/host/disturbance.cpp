@@ -1,4 +1,5 @@
 #include "host/disturbance.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "host/cgroup.hpp"
 #include "host/machine.hpp"
@@ -118,7 +119,7 @@ std::vector<std::string> flags(const Disturbance& before, const Disturbance& aft
         fmt::format("throttled {:.3g} ms{}", static_cast<double>(lost) / 1e6, share_text(lost, passed)));
   }
   if (const auto switches = after.involuntary_switches - before.involuntary_switches; switches > 0)
-    out.push_back(fmt::format("preempted {} time{}{}", switches, switches == 1 ? "" : "s",
+    out.push_back(fmt::format("preempted {}{}", base::format_count(switches, "time"),
                               before.waiting_ns && after.waiting_ns
                                   ? share_text(*after.waiting_ns - *before.waiting_ns, passed)
                                   : std::string()));

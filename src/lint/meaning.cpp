@@ -1,6 +1,7 @@
 // Findings about what an event counts, by its name and description: the rules are data, in data/meaning.txt.
 #include "lint/lint.hpp"
 
+#include "base/format.hpp"
 #include "base/glob.hpp"
 #include "base/text.hpp"
 #include "meaning_data.hpp"
@@ -130,8 +131,8 @@ void weights(const preset::CpuView& view, const Preset& preset, const formula::L
     if (wanted == 0 || weight == wanted) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
     findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
-                 fmt::format("{} counts {} {} times, but each count is {} operations", preset.name, event,
-                             weight, wanted));
+                 fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
+                             base::format_count(weight, "time"), base::format_count(wanted, "operation")));
   }
 }
 

@@ -1,6 +1,7 @@
 // Findings about grammar and names, from the diagnostics of the reader.
 #include "lint/lint.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "preset/standard.hpp"
 
@@ -107,10 +108,10 @@ void one(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Find
     return;
   case preset::DiagnosticKind::dropped_terms:
     findings.add_here("dropped-terms", where,
-                      fmt::format("{} is counted without {} and the terms after it: PAPI {} reads {} terms",
+                      fmt::format("{} is counted without {} and the terms after it: PAPI {} reads {}",
                                   diagnostic.preset, visible(diagnostic.text),
                                   view.version == PapiVersion::v7_0 ? "7.0" : "7.3",
-                                  most_terms(view.version)));
+                                  base::format_count(most_terms(view.version), "term")));
     return;
   case preset::DiagnosticKind::new_name:
     findings.add_here("unknown-preset", where,

@@ -1,4 +1,5 @@
 #include "lint/report.hpp"
+#include "base/format.hpp"
 #include "event/pfm.hpp"
 
 #include <algorithm>
@@ -61,17 +62,15 @@ std::string one(const Finding& finding, std::size_t columns) {
   return text;
 }
 
-std::string plural(std::size_t n, const char* word) {
-  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-}
-
 /// What follows from a finding: the number, or with `all` each rule and message.
 std::string following(const std::vector<const Finding*>& findings, bool all, std::size_t columns) {
   if (findings.empty()) return {};
   if (!all)
-    return wrapped(fmt::format("{} on relations between presets follow{} from this",
-                               plural(findings.size(), "finding"), findings.size() == 1 ? "s" : ""),
-                   6, columns);
+    return wrapped(
+        fmt::format("{} from this",
+                    base::format_count(findings.size(), "finding on relations between presets follows",
+                                       "findings on relations between presets follow")),
+        6, columns);
   std::string text;
   for (const Finding* const f : findings)
     text += wrapped(fmt::format("follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message), 6,
@@ -93,9 +92,10 @@ Numbers count(const std::vector<Finding>& findings) {
 
 std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
   const Numbers n = count(result.findings);
-  const std::string head = fmt::format("{}: {}, {}, {} for {} ({} presets)", file, plural(n.errors, "error"),
-                                       plural(n.warnings, "warning"), plural(n.notes, "note"),
-                                       plural(result.checked.size(), "CPU"), result.presets);
+  const std::string head = fmt::format(
+      "{}: {}, {}, {} for {} ({})", file, base::format_count(n.errors, "error"),
+      base::format_count(n.warnings, "warning"), base::format_count(n.notes, "note"),
+      base::format_count(result.checked.size(), "CPU"), base::format_count(result.presets, "preset"));
   std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
   if (!result.version.construct.empty())
     text +=
@@ -104,13 +104,14 @@ std::string summary(const std::string& file, const LintResult& result, std::size
                 2, columns);
   if (!result.listed.empty())
     text += wrapped(fmt::format("events of {} were looked up in a catalogue, not in libpfm4 {}: {}",
-                                plural(result.listed.size(), "CPU"), event::pfm::library_version(),
-                                listed(result.listed, 8)),
+                                base::format_count(result.listed.size(), "CPU"),
+                                event::pfm::library_version(), listed(result.listed, 8)),
                     2, columns);
   if (!result.obsolete.empty())
-    text += wrapped(fmt::format("not checked: {} that libpfm4 does not use, such as \"{}\"",
-                                plural(result.obsolete.size(), "CPU name"), result.obsolete.front()),
-                    2, columns);
+    text +=
+        wrapped(fmt::format("not checked: {} that libpfm4 does not use, such as \"{}\"",
+                            base::format_count(result.obsolete.size(), "CPU name"), result.obsolete.front()),
+                2, columns);
   return text;
 }
 
@@ -119,26 +120,27 @@ std::string unchecked_section(const LintResult& result, bool strict, std::size_t
   if (result.unchecked.empty()) return {};
   std::vector<std::string> covered;
   std::string text =
-      "\n" +
-      wrapped(fmt::format("{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has these CPUs, so "
-                          "their event names are not checked",
-                          strict ? "error" : "warning", result.unchecked.size(),
-                          event::pfm::library_version()),
-              0, columns);
+      "\n" + wrapped(fmt::format("{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has {}, so "
+                                 "{} event names are not checked",
+                                 strict ? "error" : "warning", result.unchecked.size(),
+                                 event::pfm::library_version(),
+                                 result.unchecked.size() == 1 ? "this CPU" : "these CPUs",
+                                 result.unchecked.size() == 1 ? "its" : "their"),
+                     0, columns);
   for (const UncheckedCpu& cpu : result.unchecked) {
     if (cpu.covered && result.unchecked.size() > 8) {
       covered.push_back(cpu.name);
       continue;
     }
     text += wrapped(fmt::format("line {}  [{}]  {}{}", cpu.place.line, cpu.name,
-                                plural(static_cast<std::size_t>(cpu.presets), "preset"),
+                                base::format_count(static_cast<std::size_t>(cpu.presets), "preset"),
                                 cpu.covered ? ", all in rows that are checked on another CPU" : ""),
                     2, columns);
     if (!cpu.near.empty()) text += wrapped("similar names: " + listed(cpu.near, 3), 6, columns);
   }
   if (!covered.empty())
     text += wrapped(fmt::format("{} in rows that are checked on another CPU: {}",
-                                plural(covered.size(), "name"), listed(covered, 10)),
+                                base::format_count(covered.size(), "name"), listed(covered, 10)),
                     2, columns);
   return text;
 }
@@ -148,8 +150,9 @@ std::string allowed_section(const LintResult& result, std::size_t columns) {
   if (result.allowed.empty()) return {};
   std::string text = "\nallowed by comments of the table:\n";
   for (const Allowed& a : result.allowed)
-    text += wrapped(fmt::format("line {}  {}, {}: {}", a.line, a.rule, plural(a.places, "place"), a.reason),
-                    2, columns);
+    text += wrapped(
+        fmt::format("line {}  {}, {}: {}", a.line, a.rule, base::format_count(a.places, "place"), a.reason),
+        2, columns);
   return text;
 }
 
@@ -160,11 +163,11 @@ std::string components_section(const LintResult& result, std::size_t columns) {
   for (const preset::ComponentBlock& block : result.components)
     rows += block.rows.size();
   std::string text = "\n" + wrapped(fmt::format("not checkable beyond their structure: {} of components",
-                                                plural(rows, "preset")),
+                                                base::format_count(rows, "preset")),
                                     0, columns);
   for (const preset::ComponentBlock& block : result.components)
     text += wrapped(fmt::format("line {}  [{}: {}]  {}", block.place.line, block.component,
-                                listed(block.devices, 5), plural(block.rows.size(), "preset")),
+                                listed(block.devices, 5), base::format_count(block.rows.size(), "preset")),
                     2, columns);
   return text;
 }
@@ -214,7 +217,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
   text += allowed_section(result, columns);
   if (hidden > 0)
     text += fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
-                        plural(hidden, "finding"));
+                        base::format_count(hidden, "finding"));
   return text;
 }
 
@@ -248,13 +251,13 @@ std::string as_text(const Comparison& since, int width) {
       fmt::format(
           "compared with {}: {} added, {} removed, {} changed; {} gone, {} known, {} in rows that an added "
           "CPU shares",
-          since.file, plural(since.added.size(), "CPU"), since.removed.size(),
-          plural(since.formulas.size(), "formula"), plural(since.gone.size(), "finding"), since.known,
-          since.inherited),
+          since.file, base::format_count(since.added.size(), "CPU"), since.removed.size(),
+          base::format_count(since.formulas.size(), "formula"),
+          base::format_count(since.gone.size(), "finding"), since.known, since.inherited),
       0, columns);
   for (const AddedCpu& cpu : since.added)
     text += wrapped(fmt::format("{}: added with {}{}", cpu.name,
-                                plural(static_cast<std::size_t>(cpu.presets), "preset"),
+                                base::format_count(static_cast<std::size_t>(cpu.presets), "preset"),
                                 cpu.same_rows.empty() ? "" : ", the rows of " + listed(cpu.same_rows, 4)),
                     2, columns);
   if (!since.removed.empty())

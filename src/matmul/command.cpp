@@ -1,5 +1,6 @@
 // recount matmul: the study of matrix products, from the runs to the tables.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "command/document_text.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -145,8 +146,9 @@ void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
                    command::wrap("recount matmul: " + command::without_text(plan.skipped),
                                  command::line_width(stderr), 2));
   const auto estimate = matmul::estimate_matmul(batch.jobs, batch.how.parallel);
-  command::print(stderr, "recount matmul: {} points by {}; {} runs, {}, seed {}; about {}\n",
-                 plan.stops.size(), fmt::join(plan.witnesses, ", "), batch.jobs.size(),
+  command::print(stderr, "recount matmul: {} by {}; {}, {}, seed {}; about {}\n",
+                 base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
+                 base::format_count(batch.jobs.size(), "run"),
                  batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
                  batch.header.seed, sweep::show_time(estimate));
 }

@@ -71,10 +71,9 @@ std::vector<Remark> misses_out_of_order(const Products& group, const Products* m
   if (found.empty()) return {};
   Remark remark;
   remark.title = "More misses in L2 than in L1";
-  remark.text =
-      fmt::format("In {} of {} products PAPI_L2_DCM is larger than PAPI_L1_DCM. Only accesses that miss in "
-                  "L1 reach L2, so PAPI_L2_DCM counts more than demand misses here.",
-                  found.size(), compared);
+  remark.text = fmt::format("In {} of {} PAPI_L2_DCM is larger than PAPI_L1_DCM. Only accesses that miss in "
+                            "L1 reach L2, so PAPI_L2_DCM counts more than demand misses here.",
+                            found.size(), base::format_count(compared, "product"));
   const std::string l2 = explained(group, "PAPI_L2_DCM");
   remark.text += l2.empty() ? " The results do not contain the formula of the preset; for any CPU, run "
                               "recount presets PAPI_L2_DCM "

@@ -11,10 +11,10 @@ std::vector<Remark> odd_ones(const Products& group) {
   if (odd.empty()) return {};
   Remark remark;
   remark.title = "Outliers";
-  remark.text = fmt::format(
-      "{} values differ from the other repetitions. The medians include them. Find the cause before using "
-      "them.",
-      odd.size());
+  remark.text =
+      fmt::format("{} from the other repetitions. The medians include {}. Find the cause before using {}.",
+                  base::format_count(odd.size(), "value differs", "values differ"),
+                  odd.size() == 1 ? "it" : "them", odd.size() == 1 ? "it" : "them");
   for (const OddRepetition& one : odd)
     remark.evidence.push_back(
         fmt::format("{}, n = {}, {} {}, repetition {}: {}, {}", loops_name(one.product), one.product.n,

@@ -1,4 +1,5 @@
 // What a description must satisfy to be simulated.
+#include "base/format.hpp"
 #include "model/machine.hpp"
 #include "model/set_index.hpp"
 #include "recount/error.hpp"
@@ -106,7 +107,7 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
 void check_tlb_level(const Checker& at, const TlbLevel& level) {
   at.need(level.entries > 0 && level.entries <= most_lines, "entries", "must be from 1 to 2^28");
   at.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
-          std::to_string(level.entries) + " entries do not divide into sets of " +
+          base::format_count(level.entries, "entry does", "entries do") + " not divide into sets of " +
               std::to_string(level.ways));
   check_index(at, level.sets(), level.index);
   check_policy(at, level);

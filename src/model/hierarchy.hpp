@@ -259,7 +259,6 @@ private:
   [[nodiscard]] bool coherent() const { return !cores_.empty(); }
 
   static constexpr std::uint64_t no_page = ~std::uint64_t{0};
-
   MachineDescription machine_;
   std::vector<Level> levels_;
   std::vector<Prefetchers> prefetchers_; ///< of each level

@@ -1,4 +1,4 @@
-// This machine as a description: its data caches according to hwloc, its TLBs according to CPUID.
+// This machine as a description: its caches according to hwloc, its data TLBs according to CPUID.
 #include "host/machine.hpp"
 
 #include "model/machine.hpp"
@@ -19,6 +19,30 @@ std::optional<TlbDescription> describe(const std::vector<host::Tlb>& tlbs) {
   return tlb.levels.empty() ? std::nullopt : std::optional(tlb);
 }
 
+LevelDescription describe(const host::Cache& cache) {
+  LevelDescription level;
+  level.name = cache.name();
+  level.size = cache.size;
+  if (cache.line > 0) level.line = cache.line;
+  level.ways = cache.ways > 0 ? cache.ways : level.size / level.line;
+  return level;
+}
+
+/// Adds the first-level instruction cache to a machine that is valid without it; or says why it has none.
+std::string add_instructions(MachineDescription& machine, const std::vector<host::Cache>& caches) {
+  const auto stated =
+      std::ranges::find_if(caches, [](const host::Cache& c) { return c.type == 'i' && c.level == 1; });
+  if (stated == caches.end()) return "; no instruction cache: hwloc states none";
+  machine.instructions = InstructionDescription{.cache = describe(*stated), .tlb = {}};
+  try {
+    check(machine, "host");
+    return {};
+  } catch (const Error& error) {
+    machine.instructions.reset();
+    return "; no instruction cache: as stated by hwloc it cannot be simulated: " + error.problem().cause;
+  }
+}
+
 } // namespace
 
 MachineDescription host_machine(const host::Machine& here, const std::vector<host::Tlb>& tlbs) {
@@ -27,11 +51,7 @@ MachineDescription host_machine(const host::Machine& here, const std::vector<hos
   int sharers = here.cpus; // hardware threads of the first shared level
   for (const host::Cache& cache : here.caches) {
     if (cache.type == 'i') continue;
-    LevelDescription level;
-    level.name = cache.name();
-    level.size = cache.size;
-    if (cache.line > 0) level.line = cache.line;
-    level.ways = cache.ways > 0 ? cache.ways : level.size / level.line;
+    LevelDescription level = describe(cache);
     level.shared =
         !machine.levels.empty() && (machine.levels.back().shared || cache.shared_by > here.threads_per_core);
     if (level.shared && !machine.levels.back().shared) sharers = cache.shared_by;
@@ -49,6 +69,7 @@ MachineDescription host_machine(const host::Machine& here, const std::vector<hos
                                          : "; no TLBs: CPUID states none") +
                    "; LRU and write-back assumed, other programs ignored";
   check(machine, "host");
+  machine.source += add_instructions(machine, here.caches);
   return machine;
 }
 

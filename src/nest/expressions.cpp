@@ -1,5 +1,6 @@
 #include "nest/expressions.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "nest/parse.hpp"
 
@@ -268,8 +269,8 @@ Element ExpressionReader::element(std::size_t array) {
   const std::size_t dimensions = nest_.arrays[array].extents.size();
   if (element.subscripts.size() != dimensions)
     fail(element.at,
-         fmt::format("{} has {} dimension{}, not {}", nest_.arrays[array].name, dimensions,
-                     dimensions == 1 ? "" : "s", element.subscripts.size()),
+         fmt::format("{} has {}, not {}", nest_.arrays[array].name,
+                     base::format_count(dimensions, "dimension"), element.subscripts.size()),
          "write a subscript in brackets for each dimension");
   return element;
 }

@@ -1,4 +1,5 @@
 // The public event set: PAPI's, behind a guard against tables that crash it.
+#include "base/format.hpp"
 #include "papi/event_set.hpp"
 #include "papi/library.hpp"
 
@@ -28,7 +29,8 @@ void try_in_child(const std::vector<std::string>& names, Domain domain) {
 
 void demand_room(std::size_t have, std::size_t want) {
   if (have < want)
-    throw bad_input("PAPI set", fmt::format("has {} events, the buffer holds {} values", want, have));
+    throw bad_input("PAPI set", fmt::format("has {}, the buffer holds {}", base::format_count(want, "event"),
+                                            base::format_count(have, "value")));
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <recount/user_read.hpp>
 
 #include "base/characters.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "perf/owner.hpp"
 #include "process/write_all.hpp"
@@ -232,7 +233,7 @@ std::string region_table(const std::vector<RegionTotal>& totals) {
       if (!event.reason.empty())
         text += ": " + base::printable(event.reason);
       else if (event.uncounted > 0)
-        text += fmt::format(" ({} calls not counted: multiplexed)", event.uncounted);
+        text += fmt::format(" ({} not counted: multiplexed)", base::format_count(event.uncounted, "call"));
       text += "\n";
     }
   return text;

@@ -2,6 +2,7 @@
 
 #include <recount/error.hpp>
 
+#include "base/format.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
@@ -57,7 +58,7 @@ std::string Split::note(const Event& event, const OpenGroup& first) const {
   return fmt::format("{} does not fit into one event group with {}{}: counted in another group, multiplexed "
                      "if counters are scarce",
                      event.name, names(first.events()),
-                     others > 0 ? fmt::format(", nor into {} further groups", others) : "");
+                     others > 0 ? ", nor into " + base::format_count(others, "further group") : "");
 }
 
 Countable countable(std::vector<Event> each, const GroupOptions& options) {

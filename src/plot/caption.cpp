@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "plot/select.hpp"
 
 #include <fmt/format.h>
@@ -80,8 +81,8 @@ std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::s
 }
 
 std::string disturbed_text(std::size_t disturbed, std::size_t all) {
-  return fmt::format("{} of {} repetitions disturbed (more than {} % of their time lost)", disturbed, all,
-                     result::disturbed_percent);
+  return fmt::format("{} of {} disturbed (more than {} % of their time lost)", disturbed,
+                     base::format_count(all, "repetition"), result::disturbed_percent);
 }
 
 std::string modelled_text(const Sheet& sheet, bool measured) {
@@ -135,9 +136,9 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
     const auto gaps =
         std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });
     if (gaps > 0)
-      sheet.warnings.push_back(fmt::format("{} by {}, {}: gaps at {} points without a value ({})",
-                                           curve.metric, curve.witness, result::describe(curve.params), gaps,
-                                           curve.reason));
+      sheet.warnings.push_back(fmt::format("{} by {}, {}: gaps at {} without a value ({})", curve.metric,
+                                           curve.witness, result::describe(curve.params),
+                                           base::format_count(gaps, "point"), curve.reason));
   }
 }
 

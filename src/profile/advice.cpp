@@ -1,4 +1,5 @@
 // What other machines, simulated beside, would leave of the misses of the worst lines.
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
@@ -74,7 +75,8 @@ struct Changes {
 std::string padding_of(const Profile& p) {
   std::vector<std::string> padded;
   for (const NamedObject& object : p.naming.objects)
-    if (object.row > 0) padded.push_back(fmt::format("{} ({} bytes)", object.name, object.row));
+    if (object.row > 0)
+      padded.push_back(fmt::format("{} ({})", object.name, base::format_count(object.row, "byte")));
   return fmt::format("if the rows of {} were a line longer", fmt::join(padded, " and "));
 }
 

@@ -1,5 +1,6 @@
 #include "profile/function_recording.hpp"
 
+#include "base/format.hpp"
 #include "profile/calibration.hpp"
 #include "profile/probe_events.hpp"
 #include "profile/recording.hpp"
@@ -209,10 +210,9 @@ void conclude(FunctionRecording& made, Open& open) {
     forks = std::max(forks, group->forks());
   }
   if (!open.probes.inheritable() && forks > 0)
-    made.notes.push_back(
-        fmt::format("{} threads or processes started during the measurement are not counted: without a "
-                    "tracefs, probes are not inherited",
-                    forks));
+    made.notes.push_back(base::format_count(forks, "thread or process started during the measurement is",
+                                            "threads or processes started during the measurement are") +
+                         " not counted: without a tracefs, probes are not inherited");
   for (const FunctionCalls& f : made.functions)
     if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
       made.notes.push_back(

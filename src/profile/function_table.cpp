@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
@@ -15,12 +16,13 @@ namespace {
 /// Limitations of the counts, one line each.
 std::vector<std::string> warnings(const FunctionCalls& f) {
   std::vector<std::string> lines;
-  const auto tell = [&](std::uint64_t number, const char* what) {
-    if (number > 0) lines.push_back(fmt::format("{} {}", number, what));
+  const auto tell = [&](std::uint64_t number, const char* one, const char* several = nullptr) {
+    if (number > 0) lines.push_back(base::format_count(number, one, several ? several : one));
   };
   const auto& seen = f.seen;
   if (seen.entries < f.calls)
-    lines.push_back(fmt::format("the records of {} calls were lost", f.calls - seen.entries));
+    lines.push_back(
+        fmt::format("the records of {} were lost", base::format_count(f.calls - seen.entries, "call")));
   if (!f.returns) return lines;
   tell(seen.unreturned, "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
@@ -29,9 +31,11 @@ std::vector<std::string> warnings(const FunctionCalls& f) {
                         ? "its return address is replaced (--uretprobe)"
                         : "its exits cannot be determined from its code, so its return address is replaced") +
         ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");
-  tell(seen.stray, "returns without an entry: of a child forked during the call, or of a call begun earlier");
+  tell(seen.stray, "return without an entry: of a child forked during the call, or of a call begun earlier",
+       "returns without an entry: of a child forked during the call, or of a call begun earlier");
   tell(seen.migrated, "migrated to another CPU during the call: no counts");
-  tell(seen.recursive, "recursive calls: the totals include them once");
+  tell(seen.recursive, "recursive call: the totals include it once",
+       "recursive calls: the totals include them once");
   tell(seen.forgotten, "with unknown end, because records were lost");
   return lines;
 }
@@ -99,8 +103,9 @@ bool has_table(const FunctionCalls& f) {
 }
 
 std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
-  std::string text = fmt::format("\n{} ({}): {} calls", base::printable(f.name),
-                                 base::printable(profile::short_path(f.module)), f.calls);
+  std::string text =
+      fmt::format("\n{} ({}): {}", base::printable(f.name), base::printable(profile::short_path(f.module)),
+                  base::format_count(f.calls, "call"));
   text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed) : "\n";
   for (const auto& warning : warnings(f))
     text += "  " + warning + "\n";

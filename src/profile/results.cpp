@@ -1,5 +1,6 @@
 #include "profile/results.hpp"
 
+#include "base/format.hpp"
 #include "command/measuring.hpp"
 #include "command/plot_file.hpp"
 #include "profile/figure.hpp"
@@ -44,10 +45,10 @@ result::Observation whole(const Profile& p, std::size_t event, const std::string
   auto o = observation(p, event, run, p.recording.places.total(event).weight);
   o.seconds = p.recording.seconds;
   const auto& count = p.recording.report.events[event];
-  o.flags.push_back(fmt::format("{} samples", count.samples));
+  o.flags.push_back(base::format_count(count.samples, "sample"));
   if (!p.recording.sampled.empty()) o.flags.push_back(p.recording.sampled[event]);
   if (count.lost.value_or(0) > 0) o.flags.push_back(fmt::format("{} lost", *count.lost));
-  if (count.throttled > 0) o.flags.push_back(fmt::format("throttled {} times", count.throttled));
+  if (count.throttled > 0) o.flags.push_back("throttled " + base::format_count(count.throttled, "time"));
   return o;
 }
 

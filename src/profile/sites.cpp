@@ -1,6 +1,7 @@
 #include "profile/sites.hpp"
 #include "base/nearest.hpp"
 
+#include "base/format.hpp"
 #include "profile/files.hpp"
 #include "profile/located.hpp"
 #include "symbol/disassembly.hpp"
@@ -125,16 +126,17 @@ private:
     for (Candidate& candidate : candidates_) {
       if (!short_path(candidate.path).starts_with(wanted.library)) continue;
       if (const auto instances = candidate.module.functions(wanted.name + "<*"); !instances.empty())
-        throw bad_input(
-            "--function " + text,
-            fmt::format("is a template ({} instances in {})", instances.size(), short_path(candidate.path)),
-            fmt::format("--function '{}<*' counts all of them", text));
+        throw bad_input("--function " + text,
+                        fmt::format("is a template ({} in {})",
+                                    base::format_count(instances.size(), "instance"),
+                                    short_path(candidate.path)),
+                        fmt::format("--function '{}<*' counts all of them", text));
       const std::size_t times = candidate.module.inlined(wanted.name).value_or(0) +
                                 candidate.module.inlined(wanted.name + "<*").value_or(0);
       if (times > 0)
         throw bad_input("--function " + text,
-                        fmt::format("was inlined at all {} places in {}: there are no calls to count", times,
-                                    short_path(candidate.path)),
+                        fmt::format("was inlined at all {} in {}: there are no calls to count",
+                                    base::format_count(times, "place"), short_path(candidate.path)),
                         "recount profile --by function shows samples in it; or compile it with "
                         "__attribute__((noinline))");
     }
@@ -143,8 +145,8 @@ private:
   void note(Candidate& candidate, const std::string& name, const std::string& text) {
     const auto inlined = candidate.module.inlined(name);
     if (inlined && *inlined > 0)
-      sites_.notes.push_back(
-          fmt::format("{} was also inlined at {} places; these calls are not counted", text, *inlined));
+      sites_.notes.push_back(fmt::format("{} was also inlined at {}; these calls are not counted", text,
+                                         base::format_count(*inlined, "place")));
   }
   [[nodiscard]] std::string libraries() const {
     std::string text = "it has";

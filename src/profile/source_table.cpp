@@ -1,4 +1,5 @@
 // Call chains and annotated source of a profile.
+#include "base/format.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "profile/report.hpp"
@@ -79,11 +80,13 @@ std::string chains_table(const Profile& p, std::size_t top) {
   std::string text =
       fmt::format("call chains of {}, innermost function first\n", p.recording.events[0].event.name);
   for (std::size_t i = 0; i < std::min(top, sorted.size()); ++i) {
-    text += fmt::format("{}, {} samples\n", share_cell(p, sorted[i].second, 0), sorted[i].second.samples);
+    text += fmt::format("{}, {}\n", share_cell(p, sorted[i].second, 0),
+                        base::format_count(sorted[i].second.samples, "sample"));
     for (const auto& name : *sorted[i].first)
       text += "    " + command::shortened(base::printable(name), 100) + "\n";
   }
-  if (sorted.size() > top) text += fmt::format("  … {} more chains (--top)\n", sorted.size() - top);
+  if (sorted.size() > top)
+    text += fmt::format("  … {} (--top)\n", base::format_count(sorted.size() - top, "more chain"));
   return text;
 }
 

@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "command/output.hpp"
 #include "command/printable.hpp"
 #include "command/verdicts.hpp"
@@ -23,7 +24,7 @@ std::string percent(double share, double width) {
 }
 
 std::string unit_text(const SampledEvent& event, double amount) {
-  if (!profile::is_clock(event.event)) return fmt::format("{:.0f} occurrences", amount);
+  if (!profile::is_clock(event.event)) return base::format_count(std::llrint(amount), "occurrence");
   return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
 }
 
@@ -110,9 +111,10 @@ std::string event_line(const Profile& p, std::size_t e) {
                          4) +
            "\n";
   if (modelled_event(event.event.name))
-    return fmt::format("  {}: {} occurrences, modelled{}", event.event.name, count.occurrences,
+    return fmt::format("  {}: {}, modelled{}", event.event.name,
+                       base::format_count(count.occurrences, "occurrence"),
                        p.recording.sampled.empty() ? "" : ", " + p.recording.sampled[e]);
-  std::string text = fmt::format("  {}: {} samples", event.event.name, count.samples);
+  std::string text = fmt::format("  {}: {}", event.event.name, base::format_count(count.samples, "sample"));
   if (event.frequency != 0)
     text += fmt::format(" (about {} per second)", event.frequency);
   else if (event.period == 1)
@@ -121,7 +123,7 @@ std::string event_line(const Profile& p, std::size_t e) {
     text += ", each of " + unit_text(event, static_cast<double>(event.period));
   text += ", " + unit_text(event, static_cast<double>(count.occurrences)) + " counted";
   text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost: not reported by this kernel";
-  if (count.throttled > 0) text += fmt::format(", throttled {} times", count.throttled);
+  if (count.throttled > 0) text += ", throttled " + base::format_count(count.throttled, "time");
   if (const double on = time_on_pmu(p, e); on < 0.995)
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * on);
   if (const std::string mark = mark_of(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
@@ -135,14 +137,14 @@ std::string cost_text(const Profile& p, std::size_t columns) {
   for (const auto& count : report.events)
     samples += count.samples + count.lost.value_or(0);
   return command::fit(
-             fmt::format(
-                 "  cost of reading: {:.3g} ms of processor time ({:.2g} %), {} records, {} of ring buffers",
-                 cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0, report.records,
-                 base::format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
+             fmt::format("  cost of reading: {:.3g} ms of processor time ({:.2g} %), {}, {} of ring buffers",
+                         cost * 1e3, p.recording.seconds > 0 ? 100 * cost / p.recording.seconds : 0,
+                         base::format_count(report.records, "record"),
+                         base::format_bytes(static_cast<std::int64_t>(report.rings * report.ring_bytes))),
              columns, 4) +
          "\n" +
-         command::fit(fmt::format("  not measured: run time of {} sampling interrupts", samples), columns,
-                      4) +
+         command::fit("  not measured: run time of " + base::format_count(samples, "sampling interrupt"),
+                      columns, 4) +
          "\n";
 }
 } // namespace
@@ -185,9 +187,10 @@ std::string profile_summary(const Profile& p) {
     text += command::fit(event_line(p, e), columns, 4) + "\n";
   if (report.rings > 0) text += cost_text(p, columns);
   if (!report.complete())
-    text += fmt::format("  incomplete: {} records lost{}, {} damaged\n", report.lost_records,
-                        report.full > 0 ? fmt::format(", a ring buffer was full {} times", report.full) : "",
-                        report.damaged);
+    text += fmt::format(
+        "  incomplete: {} lost{}, {} damaged\n", base::format_count(report.lost_records, "record"),
+        report.full > 0 ? ", a ring buffer was full " + base::format_count(report.full, "time") : "",
+        report.damaged);
   for (const auto& note : p.recording.notes)
     text += "  " + command::wrap(base::printable(note), columns, 4) + "\n";
   for (const auto& note : p.naming.notes)

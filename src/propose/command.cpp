@@ -1,6 +1,7 @@
 // recount propose: rows of a preset table for a CPU that has none.
 #include "command/command.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "command/measuring.hpp"
@@ -127,12 +128,12 @@ int evaluate(Lineage& lineage, const ProposeArguments& asked) {
   const auto& total = sums.back();
   const auto by_cpu = comparison_table(all, "CPU", "CPUs");
   const auto by_vendor = comparison_table(sums, "vendor", "Vendors");
-  command::print("{} of {} rows of CPUs that have a relative are proposed equal ({}), {} different ({}; "
+  command::print("{} of {} of CPUs that have a relative are proposed equal ({}), {} different ({}; "
                  "without a remark "
                  "{}), {} missing ({}); {} extra\n\n",
-                 total.equal, total.rows, share(total.equal, total.rows), total.different,
-                 share(total.different, total.rows), share(total.unremarked, total.rows), total.missing,
-                 share(total.missing, total.rows), total.extra);
+                 total.equal, base::format_count(total.rows, "row"), share(total.equal, total.rows),
+                 total.different, share(total.different, total.rows), share(total.unremarked, total.rows),
+                 total.missing, share(total.missing, total.rows), total.extra);
   command::print("{}\n{}", by_vendor.text(), by_cpu.text());
   if (!alone.empty())
     command::print("\n{}\n",

@@ -2,6 +2,7 @@
 #include "propose/comment.hpp"
 #include "propose/propose.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "kernel/proof_rows.hpp"
@@ -69,8 +70,8 @@ std::string csv_of(const Proposals& proposals, const std::string& table) {
                           proposals.cpu, RECOUNT_VERSION, table));
   text += comment("Related CPUs and their share of common event names: " + relatives_text(proposals));
   if (proposals.own > 0)
-    text += comment(
-        fmt::format("The {} rows that the table has for {} were not used.", proposals.own, proposals.cpu));
+    text += comment(fmt::format("The table has {} for {}, not used here.",
+                                base::format_count(proposals.own, "row"), proposals.cpu));
   text += "CPU," + proposals.cpu + "\n";
   for (const Proposal& proposal : proposals.rows)
     text += row_text(proposal);

@@ -1,4 +1,5 @@
 // Measured proposals as a preset table, each row with its evidence as comments.
+#include "base/format.hpp"
 #include "propose/comment.hpp"
 #include "propose/measured.hpp"
 
@@ -25,10 +26,10 @@ std::string row_text(const MeasuredPreset& row) {
   const Fit& first = row.fits.found.front();
   const std::string by = row.from.empty() ? std::string("measured")
                                           : fmt::format("measured, and from {}", fmt::join(row.from, " "));
-  std::string text = comment(fmt::format(
-      "{}: {}; {} points, {} of them not 0; residual {:.2f} of the noise; kernels: {}; confidence: {}",
-      row.preset, by, row.fits.points, row.fits.positive, first.residual, fmt::join(row.kernels, ", "),
-      name_of(row.confidence)));
+  std::string text = comment(
+      fmt::format("{}: {}; {}, {} of them not 0; residual {:.2f} of the noise; kernels: {}; confidence: {}",
+                  row.preset, by, base::format_count(row.fits.points, "point"), row.fits.positive,
+                  first.residual, fmt::join(row.kernels, ", "), name_of(row.confidence)));
   if (!row.against.empty())
     text += comment("  the counts contradict the formula of relatives: " + row.against);
   for (const std::string& same : row.same)
@@ -48,13 +49,15 @@ std::string row_text(const MeasuredPreset& row) {
 } // namespace
 
 std::string csv_of(const MeasuredProposals& proposals, const std::string& unchecked) {
-  std::string text =
-      comment(fmt::format("Presets of {}, proposed by recount {} from the counts of {} events at {} points.",
-                          proposals.cpu, RECOUNT_VERSION, proposals.events, proposals.places));
+  std::string text = comment(fmt::format(
+      "Presets of {}, proposed by recount {} from the counts of {} at {}.", proposals.cpu, RECOUNT_VERSION,
+      base::format_count(proposals.events, "event"), base::format_count(proposals.places, "point")));
   if (!unchecked.empty()) text += comment(unchecked);
   for (const auto& [how, events] : proposals.unusable)
-    text += comment(fmt::format("{} events are {}", events.size(), name_of(how)));
-  text += comment(fmt::format("{} usable events have counts of their own", proposals.distinct));
+    text +=
+        comment(base::format_count(events.size(), "event is ", "events are ") + std::string(name_of(how)));
+  text += comment(base::format_count(proposals.distinct, "usable event has counts of its own",
+                                     "usable events have counts of their own"));
   text += "CPU," + proposals.cpu + "\n";
   for (const MeasuredPreset& row : proposals.rows)
     text += row_text(row);

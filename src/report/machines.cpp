@@ -15,7 +15,7 @@ namespace {
 std::string cache_text(const result::CacheNote& cache) {
   std::string text = fmt::format("{} {}", cache.level, base::format_bytes(cache.size));
   if (cache.line > 0) text += fmt::format(", line {} B", cache.line);
-  if (cache.ways > 0) text += fmt::format(", {} ways", cache.ways);
+  if (cache.ways > 0) text += ", " + base::format_count(cache.ways, "way");
   if (cache.ways < 0) text += ", fully associative";
   return text;
 }

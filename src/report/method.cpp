@@ -1,4 +1,5 @@
 // Method, witnesses, and what was not counted.
+#include "base/format.hpp"
 #include "report/build_report.hpp"
 #include "statistics/difference.hpp"
 
@@ -128,16 +129,16 @@ std::vector<document::Block> warnings_section(const result::Results& results,
     std::vector<std::string> kinds;
     for (const auto& [flag, count] : flags)
       kinds.push_back(fmt::format("{} {}", flag, count));
-    items.push_back(fmt::format("{} of {} values come from repetitions that lost more than {} % of their "
+    items.push_back(fmt::format("{} of {} {} from repetitions that lost more than {} % of their "
                                 "time ({}); they are included, "
                                 "and marked in the list of all values.",
-                                flagged, most, result::disturbed_percent, fmt::join(kinds, ", ")));
+                                flagged, base::format_count(most, "value"), flagged == 1 ? "comes" : "come",
+                                result::disturbed_percent, fmt::join(kinds, ", ")));
   }
   if (multiplexed > 0)
     items.push_back(
-        fmt::format("{} values are scaled: the events were multiplexed and counted at least {:.0f} % "
-                    "of the time.",
-                    multiplexed, 100 * least));
+        fmt::format("{} scaled: the events were multiplexed and counted at least {:.0f} % of the time.",
+                    base::format_count(multiplexed, "value is", "values are"), 100 * least));
   for (const auto& failure : results.failures)
     items.push_back(fmt::format("A run failed: {} {}, repetition {}, by {}: {}", failure.kernel,
                                 result::describe(failure.params), failure.repetition + 1, failure.witness,

@@ -1,5 +1,7 @@
 #include "result/completeness.hpp"
 
+#include "base/format.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -91,7 +93,7 @@ std::string describe(const Incomplete& study) {
   constexpr std::size_t most = 8;
   const std::size_t named = std::min(most, study.missing.size());
   std::string text = fmt::format(
-      "Incomplete: {} of {} runs; missing: {}", study.done, study.planned,
+      "Incomplete: {} of {}; missing: {}", study.done, base::format_count(study.planned, "run"),
       fmt::join(study.missing.begin(), study.missing.begin() + static_cast<std::ptrdiff_t>(named), "; "));
   if (study.missing.size() > named) text += fmt::format("; and {} more", study.missing.size() - named);
   return text + ". What was not run allows no conclusion.";

@@ -1,4 +1,5 @@
 #include "result/read.hpp"
+#include "base/format.hpp"
 #include "result/observation.hpp"
 
 #include <algorithm>
@@ -120,7 +121,8 @@ public:
                         "keep the lines of type run when you split or merge files");
     if (repeated_ > 0)
       into_.warnings.push_back(
-          fmt::format("{}: {} observations occur more than once; the first one is used", name_, repeated_));
+          fmt::format("{}: {} more than once; the first one is used", name_,
+                      base::format_count(repeated_, "observation occurs", "observations occur")));
   }
 
 private:

@@ -1,4 +1,5 @@
 #include "stat/compare.hpp"
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "statistics/statistics.hpp"
 
@@ -125,8 +126,8 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
                             const std::string& second, std::FILE* stream) {
   const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
   const std::size_t columns = command::line_width(stream);
-  std::string text =
-      fmt::format("1: {}\n2: {}\n{} repetitions of each in turn\nmedian (95 % interval)\n", first, second, n);
+  std::string text = fmt::format("1: {}\n2: {}\n{} of each in turn\nmedian (95 % interval)\n", first, second,
+                                 base::format_count(n, "repetition"));
   text += comparison_table(rows).text(stream);
   bool undecided = false;
   for (const ComparedRow& row : rows) {

@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "command/output.hpp"
 #include "command/verdicts.hpp"
 #include "stat/report.hpp"
@@ -165,7 +166,8 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
            row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
     else if (s.mean && s.missing > 0)
       note(missing, s.reason,
-           fmt::format("{} in {} of {} repetitions", row.name, s.missing, ended.repetitions.size()));
+           fmt::format("{} in {} of {}", row.name, s.missing,
+                       base::format_count(ended.repetitions.size(), "repetition")));
     else if (!s.mean)
       note(missing, s.reason.empty() ? "no run completed" : s.reason, row.name);
   }

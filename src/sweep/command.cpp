@@ -1,5 +1,6 @@
 // recount sweep: a grid of points x repetitions x witnesses, each run in a process of its own.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "command/declared.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -48,8 +49,9 @@ void announce(const sweep::Session& session) {
   command::print(
       stderr, "{}\n",
       command::fit(
-          fmt::format("recount sweep: {}: {} points by {}; {} runs, {}, seed {}{}", plan.kernel,
-                      session.grid.points.size(), who, jobs.size(),
+          fmt::format("recount sweep: {}: {} by {}; {}, {}, seed {}{}", plan.kernel,
+                      base::format_count(session.grid.points.size(), "point"), who,
+                      base::format_count(jobs.size(), "run"),
                       session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
                       plan.seed, model_time),
           command::line_width(stderr), 2));
@@ -65,9 +67,10 @@ Selection selection_of(const sweep::Session& session, const SweepOptions& o) {
 
 void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
   if (!o.quiet) {
-    command::print(stderr, "recount sweep: {} runs in {}", ended.outcome.runs,
+    command::print(stderr, "recount sweep: {} in {}", base::format_count(ended.outcome.runs, "run"),
                    show_time(ended.outcome.elapsed));
-    if (ended.there > 0) command::print(stderr, ", {} were in the file already", ended.there);
+    if (ended.there > 0)
+      command::print(stderr, ", {} {} in the file already", ended.there, ended.there == 1 ? "was" : "were");
     if (kept_in_file(session)) command::print(stderr, "; {}", session.file);
     command::print(stderr, "\n");
   }

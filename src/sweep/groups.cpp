@@ -1,5 +1,7 @@
 #include "sweep/groups.hpp"
 
+#include "base/format.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,11 +90,10 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
                                   group.repetitions[i] + 1));
     }
   if (all == 0) return {};
-  return fmt::format(
-      "{} outlier{}, further than {} median absolute deviations from the median: {}{}. Disturbances "
-      "are the likely cause; repeat on a quiet machine.",
-      all, all == 1 ? "" : "s", statistics::outlier_deviations, fmt::join(named, "; "),
-      all > most_named ? "; ..." : "");
+  return fmt::format("{}, further than {} median absolute deviations from the median: {}{}. Disturbances "
+                     "are the likely cause; repeat on a quiet machine.",
+                     base::format_count(all, "outlier"), statistics::outlier_deviations,
+                     fmt::join(named, "; "), all > most_named ? "; ..." : "");
 }
 
 std::vector<std::string> varying(const std::vector<SweepGroup>& groups) {

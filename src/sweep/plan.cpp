@@ -1,4 +1,5 @@
 #include "sweep/plan.hpp"
+#include "base/format.hpp"
 #include "base/shuffle.hpp"
 #include "sweep/model_modes.hpp"
 #include "witness/witness.hpp"
@@ -89,8 +90,9 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
   };
   const std::size_t rounds = native.empty() ? 0 : static_cast<std::size_t>(plan.repeat);
   if (rounds * native.size() > most_jobs / grid.points.size())
-    throw bad_input("--repeat", fmt::format("{} repetitions of {} points are more than {} runs", plan.repeat,
-                                            grid.points.size(), most_jobs));
+    throw bad_input("--repeat", fmt::format("{} of {} are more than {} runs",
+                                            base::format_count(plan.repeat, "repetition"),
+                                            base::format_count(grid.points.size(), "point"), most_jobs));
   std::vector<Job> jobs;
   std::mt19937_64 random(plan.seed);
   for (int repetition = 0; static_cast<std::size_t>(repetition) < rounds; ++repetition) {

@@ -1,5 +1,6 @@
 #include "sweep/progress.hpp"
 
+#include "base/format.hpp"
 #include "command/print.hpp"
 
 #include <cstdio>
@@ -24,7 +25,7 @@ std::string format_seconds(double seconds) {
 }
 
 std::string show_progress(const sweep::Progress& p) {
-  std::string text = fmt::format("{} of {} runs", p.done, p.total);
+  std::string text = fmt::format("{} of {}", p.done, base::format_count(p.total, "run"));
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
   text += ", " + show_time(p.elapsed);
   if (p.simulated) text += fmt::format(", {:.1f} % of this one simulated", 100 * *p.simulated);

@@ -1,5 +1,7 @@
 #include "sweep/shard.hpp"
 
+#include "base/format.hpp"
+
 #include <recount/error.hpp>
 
 #include <algorithm>
@@ -64,7 +66,8 @@ void state_shard(result::Run& header, const Shard& shard) {
 }
 
 std::string empty_shard_text(const std::string& command, const Shard& shard, std::size_t points) {
-  return fmt::format("recount {}: shard {} holds none of the {} points\n", command, shard.text(), points);
+  return fmt::format("recount {}: shard {} holds none of the {}\n", command, shard.text(),
+                     base::format_count(points, "point"));
 }
 
 } // namespace recount::sweep

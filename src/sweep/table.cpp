@@ -1,3 +1,4 @@
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
 #include "command/verdicts.hpp"
@@ -190,9 +191,9 @@ std::string skipped_text(const sweep::Grid& grid) {
   }
   std::string text;
   for (const auto& [kind, found] : kinds)
-    text += fmt::format("{} of {} points skipped: {} (first: {})\n", found.first,
-                        grid.points.size() + grid.skipped.size(), found.second->reason,
-                        result::describe(found.second->point));
+    text += fmt::format("{} of {} skipped: {} (first: {})\n", found.first,
+                        base::format_count(grid.points.size() + grid.skipped.size(), "point"),
+                        found.second->reason, result::describe(found.second->point));
   return text;
 }
 
@@ -212,8 +213,8 @@ std::string failures_text(const std::vector<result::Failure>& failures) {
   }
   std::string text;
   for (const auto& [key, found] : reasons)
-    text += fmt::format("{} runs of {} failed: {} (first: {})\n", found.first, found.second->witness,
-                        found.second->reason, result::describe(found.second->params));
+    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(found.first, "run"),
+                        found.second->witness, found.second->reason, result::describe(found.second->params));
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "trace/session.hpp"
 
+#include "base/format.hpp"
+
 #include <fmt/format.h>
 #include <utility>
 
@@ -37,11 +39,13 @@ void Session::finish() {
 
 std::string Session::incomplete() const {
   if (outlived_ > 0)
-    return fmt::format("{} descendant{} still ran when the command ended: simulated up to then", outlived_,
-                       outlived_ == 1 ? "" : "s");
+    return base::format_count(outlived_, "descendant") +
+           " still ran when the command ended: simulated up to then";
   if (channel_.untraced() > 0)
-    return fmt::format("{} of its processes were not simulated: more than {} at a time", channel_.untraced(),
-                       static_cast<int>(RT_SLOTS));
+    return fmt::format(
+        "{} not simulated: more than {} at a time",
+        base::format_count(channel_.untraced(), "of its processes was", "of its processes were"),
+        static_cast<int>(RT_SLOTS));
   if (channel_.damaged() > 0) return "the program has overwritten the memory of the simulation: incomplete";
   return {};
 }

@@ -1,5 +1,6 @@
 // recount watch: a live trace of a program.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
@@ -153,7 +154,8 @@ public:
       for (const auto& note : lines)
         view_.note("  " + command::wrap(note, command::line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
-      view_.note(fmt::format("  {} lines were dropped for viewers that were too slow\n", hub_->dropped()));
+      view_.note(fmt::format("  {} dropped for viewers that were too slow\n",
+                             base::format_count(hub_->dropped(), "line was", "lines were")));
     recorder_.check();
     view_.check();
   }

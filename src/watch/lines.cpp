@@ -1,5 +1,6 @@
 #include "watch/lines.hpp"
 
+#include "base/format.hpp"
 #include "command/printable.hpp"
 #include "command/verdicts.hpp"
 
@@ -53,8 +54,8 @@ std::string doubts(const watch::Trace::Sum& sum, std::uint64_t intervals) {
   std::string text;
   if (sum.share < 1) text = fmt::format("counted {:.1f} % of the time at least", 100 * sum.share);
   if (intervals > sum.counted)
-    text += fmt::format("{}{} of {} intervals without a value", text.empty() ? "" : ", ",
-                        intervals - sum.counted, intervals);
+    text += fmt::format("{}{} of {} without a value", text.empty() ? "" : ", ", intervals - sum.counted,
+                        base::format_count(intervals, "interval"));
   return text;
 }
 
@@ -127,8 +128,8 @@ std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
     names += (names.empty() ? "" : ", ") + base::printable(series.name);
   }
   const command::Table table = watch_means(trace);
-  std::string text =
-      fmt::format("{}: {} intervals", base::printable(trace.hello()->subject), trace.number_of_intervals());
+  std::string text = base::printable(trace.hello()->subject) + ": " +
+                     base::format_count(trace.number_of_intervals(), "interval");
   if (trace.end()) text += ", " + base::printable(trace.end()->reason);
   text = command::fit(text, command::line_width(stream), 2) + "\n" +
          (table.empty() ? std::string() : table.text(stream));
@@ -137,9 +138,9 @@ std::string watch_summary(const watch::Trace& trace, std::FILE* stream) {
             command::wrap(fmt::format("not counted: {}: {}", names, why), command::line_width(stream), 4) +
             "\n";
   if (trace.dropped() > 0)
-    text += fmt::format("  {} lines missed: this viewer was too slow\n", trace.dropped());
+    text += "  " + base::format_count(trace.dropped(), "line") + " missed: this viewer was too slow\n";
   if (trace.dropped_by_program() > 0)
-    text += fmt::format("  {} marks dropped by the program\n", trace.dropped_by_program());
+    text += "  " + base::format_count(trace.dropped_by_program(), "mark") + " dropped by the program\n";
   return text;
 }
 

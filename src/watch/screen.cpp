@@ -1,5 +1,6 @@
 #include "watch/screen.hpp"
 
+#include "base/format.hpp"
 #include "command/printable.hpp"
 #include "plot/live.hpp"
 
@@ -159,9 +160,9 @@ std::string WatchScreen::frame(const watch::Trace& trace) {
   std::string keys = "keys: n next, p previous, space hold, ";
   keys += may_quit_ ? "q quit" : "Ctrl-C end";
   if (held_) keys += "   (held)";
-  if (trace.dropped() > 0) keys += fmt::format("   {} lines missed", trace.dropped());
+  if (trace.dropped() > 0) keys += "   " + base::format_count(trace.dropped(), "line") + " missed";
   if (trace.dropped_by_program() > 0)
-    keys += fmt::format("   {} marks dropped by the program", trace.dropped_by_program());
+    keys += "   " + base::format_count(trace.dropped_by_program(), "mark") + " dropped by the program";
   return command::shortened(head(trace), width_of) + "\n" +
          command::own_controls(plot::draw_live(
              curve_of(trace, series(trace), window_, static_cast<double>(size.columns)), size)) +

@@ -148,21 +148,25 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
     return;
   }
   reading.words.push_back(
-      fmt::format("At {} they fall at stride {}, where {} lines map to one set, but not at {} with {} "
-                  "lines; at {} they fall at stride {}, again {} lines.",
-                  base::format_bytes(all.front().size), base::format_bytes(all.front().stride), lines,
+      fmt::format("At {} they fall at stride {}, where {} to one set, but not at {} with {} "
+                  "lines; at {} they fall at stride {}, again {}.",
+                  base::format_bytes(all.front().size), base::format_bytes(all.front().stride),
+                  base::format_count(lines, "line maps", "lines map"),
                   base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
-                  base::format_bytes(all.back().stride), lines));
+                  base::format_bytes(all.back().stride), base::format_count(lines, "line")));
   if (lines <= ways_above) {
-    reading.ways.unknown = fmt::format("{} lines fit the level above, which has {} ways", lines, ways_above);
+    reading.ways.unknown =
+        fmt::format("{} the level above, which has {}", base::format_count(lines, "line fits", "lines fit"),
+                    base::format_count(ways_above, "way"));
     reading.words.push_back(
         "These lines never miss in the level above: the curves do not show the ways of this level.");
     return;
   }
   reading.ways.value = lines;
   reading.ways.below = 2 * lines;
-  reading.words.push_back(
-      fmt::format("A set holds {} lines and not {}: {} ways.", lines, 2 * lines, classic_ways_text(reading)));
+  reading.words.push_back(fmt::format("A set holds {} and not {}; ways: {}.",
+                                      base::format_count(lines, "line"), 2 * lines,
+                                      classic_ways_text(reading)));
 }
 
 std::string curves_name(const std::vector<GridRow>& rows, std::size_t level) {

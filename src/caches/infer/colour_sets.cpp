@@ -266,8 +266,8 @@ ColourSets decide_colour_sets(const PageColours& colours) {
   }
   if (counts.size() < least_colours) {
     found.ways_unknown = found.line_unknown =
-        fmt::format("{} page colours were found, and {} are needed{}{}", colours.members.size(),
-                    least_colours, colours.incomplete.empty() ? "" : ": ", colours.incomplete);
+        fmt::format("page colours found: {}, needed: {}{}{}", colours.members.size(), least_colours,
+                    colours.incomplete.empty() ? "" : ": ", colours.incomplete);
     return found;
   }
   for (const auto& [colour, readings] : counts)

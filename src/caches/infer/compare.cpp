@@ -119,6 +119,10 @@ std::string value_text(const Property& p) {
   return p.value ? in_unit(p, *p.value, p.tolerance > most_of_exact) : "unknown";
 }
 
+std::string ways_text(const Property& ways) {
+  return value_text(ways) + (ways.value == 1 ? " way" : " ways");
+}
+
 std::string stated_text(const Property& p) {
   if (!p.stated) return "-";
   return *p.stated < 0 ? "full" : in_unit(p, *p.stated, false);

@@ -37,6 +37,7 @@ struct Paragraph {
 
 /// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB".
 [[nodiscard]] std::string value_text(const Property& property);
+[[nodiscard]] std::string ways_text(const Property& ways); ///< "8 ways"
 [[nodiscard]] std::string stated_text(const Property& property);
 
 } // namespace recount::caches

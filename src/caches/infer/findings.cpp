@@ -91,7 +91,7 @@ std::vector<std::string> summary_lines(const Caches& found) {
       if (p.value) parts.push_back(fmt::format(fmt::runtime(format), value_text(p)));
     };
     add(level.capacity, "{}");
-    add(level.ways, "{} ways");
+    if (level.ways.value) parts.push_back(ways_text(level.ways));
     add(level.line, "line {}");
     add(level.latency, "hit {}");
     add(level.penalty, "miss + {}");

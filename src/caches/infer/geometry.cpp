@@ -177,18 +177,17 @@ private:
     if (found_.shapes.empty())
       throw Unknown{fmt::format(
           "no number of ways explains both the first misses between {} and {} bytes and "
-          "the conflicts at {} strides{}",
-          found_.onset.fits, found_.onset.exceeds, found_.conflicts.size(),
+          "the conflicts at {}{}",
+          found_.onset.fits, found_.onset.exceeds, base::format_count(found_.conflicts.size(), "stride"),
           can_.exact ? "" : "; another hardware thread of the core may use part of the cache: try again")};
     if (found_.shapes.size() > 1)
       throw Unknown{fmt::format("{} geometries are consistent with all readings", found_.shapes.size())};
     const Shape& shape = found_.shapes.front();
     if (around_.above != nullptr && around_.inner.period % shape.way_bytes() == 0 &&
         shape.line == around_.line_above && shape.ways > around_.inner.ways)
-      throw Unknown{
-          fmt::format("{} ways, or an exclusive level with {} fewer behind the one above: lines of one "
-                      "set there fall into one set here",
-                      shape.ways, around_.inner.ways)};
+      throw Unknown{fmt::format("{}, or an exclusive level with {} fewer behind the one above: lines of one "
+                                "set there fall into one set here",
+                                base::format_count(shape.ways, "way"), around_.inner.ways)};
   }
 
   /// Patterns on which shapes differ: as many lines of one set as a shape has ways, and one more, with other

@@ -189,16 +189,18 @@ private:
     p.against = "most other colours had another number";
     p.words.push_back(fmt::format(
         "{} {} pages; pages of one colour share {}. Together with lines of other colours, which keep L1d "
-        "from holding any, {} lines of one colour fit {} and {} do not, in {} of {} colours: {} ways. "
+        "from holding any, {} of one colour fit {} and {} do not, in {} of {} colours: {}. "
         "Probability of another number: {}.",
         found.whole ? "Several lines in each of" : "One line at the same offset in each of", found.pages,
-        found.whole ? "all of their sets" : "a set", ways, level_.name, ways + 1, sets.with_ways,
-        sets.trials.size(), ways, rare_text(1 - sets.probability)));
+        found.whole ? "all of their sets" : "a set", base::format_count(ways, "line"), level_.name, ways + 1,
+        sets.with_ways, sets.trials.size(), base::format_count(ways, "way"),
+        rare_text(1 - sets.probability)));
     p.evidence = fmt::format("lines of one page colour that fit: {}, in {} of {} colours", ways,
                              sets.with_ways, sets.trials.size());
   }
 
   void fill_capacity(const PageColours& found, const ColourSets& sets) {
+    const std::string each = base::format_count(*sets.ways, "way");
     const auto page = static_cast<double>(sampler_cache_.abilities().page),
                ways = static_cast<double>(*sets.ways);
     const CountedColours count = count_colours(found, *sets.ways);
@@ -220,33 +222,31 @@ private:
     p.against = fmt::format("a page had no colour, or the crossing were outside {} to {} times the product",
                             crossing_seen_least, crossing_seen_most);
     if (count.complete)
-      p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} ways x {3} per page = {4}.",
-                                    found.pages, groups, *sets.ways, in_bytes(page), in_bytes(*p.value)));
+      p.words.push_back(fmt::format("{0} pages, {1} colours: {1} colours x {2} x {3} per page = {4}.",
+                                    found.pages, groups, each, in_bytes(page), in_bytes(*p.value)));
     else if (count.sampled)
       p.words.push_back(fmt::format("{} colours were found. Of {} other pages, which took no part in that, "
                                     "{} have one of these colours: there are {} colours (probability of "
-                                    "another number: {}). {} colours x {} ways x {} per page = {}.",
+                                    "another number: {}). {} colours x {} x {} per page = {}.",
                                     groups, found.sample, found.in_sample, count.colours,
-                                    rare_text(1 - count.probability), count.colours, *sets.ways,
-                                    in_bytes(page), in_bytes(*p.value)));
+                                    rare_text(1 - count.probability), count.colours, each, in_bytes(page),
+                                    in_bytes(*p.value)));
     else
       p.words.push_back(fmt::format("{} colours were found with a part of {} pages, so there are about "
-                                    "{:.0f}: x {} ways x {} per page = {}.",
-                                    groups, found.pages, count.colours, *sets.ways, in_bytes(page),
+                                    "{:.0f}: x {} x {} per page = {}.",
+                                    groups, found.pages, count.colours, each, in_bytes(page),
                                     in_bytes(*p.value)));
-    p.evidence = fmt::format("{:.0f} page colours{} x {} ways x {} per page", count.colours,
-                             count.stated ? "" : " (estimated)", *sets.ways, in_bytes(page));
+    p.evidence = fmt::format("{:.0f} page colours{} x {} x {} per page", count.colours,
+                             count.stated ? "" : " (estimated)", each, in_bytes(page));
     add_crossing_words(p);
     if (contradicted && (crossing_ * excluded < crossing_seen_least * *p.value ||
                          crossing_ > excluded * crossing_seen_most * *p.value)) {
-      p.unknown =
-          fmt::format("{} page colours x {} ways x {} per page are {}, but misses begin around {}",
-                      count.colours, *sets.ways, in_bytes(page), in_bytes(*p.value), in_bytes(crossing_));
+      p.unknown = fmt::format("{} page colours x {} x {} per page are {}, but misses begin around {}",
+                              count.colours, each, in_bytes(page), in_bytes(*p.value), in_bytes(crossing_));
       p.value.reset();
     } else if (contradicted)
-      p.words.push_back(
-          fmt::format("Contradiction: misses begin around {}: other users of the cache, or a hashed index.",
-                      in_bytes(crossing_)));
+      p.words.push_back("Contradiction: misses begin around " + in_bytes(crossing_) +
+                        ": other users of the cache, or a hashed index.");
   }
 
   void add_crossing_words(Property& p) const {

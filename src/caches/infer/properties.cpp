@@ -45,10 +45,10 @@ Confidence of_shape(const Geometry& g, bool exact, bool routes_agree) {
 
 void add_probability(Property& p, const Geometry& g) {
   if (g.probability > 0)
-    p.words.push_back(
-        fmt::format("Probability of any other ways or way size, given the readings of {} strides: "
-                    "{}.",
-                    g.conflicts.size(), rare_text(1 - g.probability)));
+    p.words.push_back(fmt::format("Probability of any other ways or way size, given the readings of {}: "
+                                  "{}.",
+                                  base::format_count(g.conflicts.size(), "stride"),
+                                  rare_text(1 - g.probability)));
 }
 
 void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) {
@@ -71,9 +71,10 @@ void fill_capacity(Property& p, const LevelFinding& level, const Witnessed& by) 
     rising.push_back(fmt::format("{} at {}", share_text(point.value), point.at));
   p.words.push_back(fmt::format("{} by working set: {}.", by.quantity, fmt::join(rising, ", ")));
   p.words.push_back(fmt::format("Largest working set that fits: {}; smallest that does not: {}. "
-                                "{} sets x {} ways x {} bytes = {}.",
+                                "{} x {} x {} bytes = {}.",
                                 base::format_bytes(g.onset.fits), base::format_bytes(g.onset.exceeds),
-                                shape.sets, shape.ways, shape.line, base::format_bytes(capacity)));
+                                base::format_count(shape.sets, "set"), base::format_count(shape.ways, "way"),
+                                shape.line, base::format_bytes(capacity)));
   p.evidence = fmt::format("fits: {}; does not fit: {}", base::format_bytes(g.onset.fits),
                            base::format_bytes(g.onset.exceeds));
   add_probability(p, g);
@@ -100,12 +101,12 @@ void fill_ways(Property& p, const LevelFinding& level, const Witnessed& by) {
                           : fmt::format("{} at {}", c.lines.fits, base::format_bytes(c.stride)));
   }
   p.threshold = by.gauge.thresholds();
-  p.against = fmt::format("more than {} lines were retained at a multiple of {} bytes, or fewer were evicted",
-                          shape.ways, shape.way_bytes());
+  p.against = fmt::format("more than {} retained at a multiple of {} bytes, or fewer were evicted",
+                          base::format_count(shape.ways, "line was", "lines were"), shape.way_bytes());
   p.words.push_back(fmt::format("Lines retained in {} by stride: {}.", by.level, fmt::join(falling, ", ")));
   p.words.push_back(
-      fmt::format("At multiples of {} all lines map to one set, and the number stops falling: {} ways.",
-                  base::format_bytes(shape.way_bytes()), shape.ways));
+      fmt::format("At multiples of {} all lines map to one set, and the number stops falling: {}.",
+                  base::format_bytes(shape.way_bytes()), base::format_count(shape.ways, "way")));
   p.evidence = fmt::format("lines retained at stride {} and beyond: {}",
                            base::format_bytes(shape.way_bytes()), shape.ways);
   add_probability(p, g);
@@ -159,7 +160,7 @@ std::string rare_text(double probability) {
 }
 
 std::string working_set_text(std::int64_t bytes, std::int64_t line) {
-  return fmt::format("{} ({} lines)", base::format_bytes(bytes), bytes / line);
+  return fmt::format("{} ({})", base::format_bytes(bytes), base::format_count(bytes / line, "line"));
 }
 
 Property unknown_property(const std::string& name, const std::string& unit, const std::string& reason) {

@@ -112,9 +112,8 @@ private:
       static_cast<void>(
           gauge_.share(dense(conflict_counts().front(), conflict_strides().back()))); // or its reason
     if (decision->probability < least_probability)
-      throw Unknown{
-          fmt::format("no number of ways explains the conflicts at {} strides with a probability above {}",
-                      found_.conflicts.size(), least_probability)};
+      throw Unknown{fmt::format("no number of ways explains the conflicts at {} with a probability above {}",
+                                base::format_count(found_.conflicts.size(), "stride"), least_probability)};
     const std::int64_t line = found_.line.value_or(64);
     found_.shapes = {{line, decision->ways, std::max<std::int64_t>(1, decision->way_bytes / line)}};
     if (found_.shapes.front().way_bytes() != decision->way_bytes)
@@ -178,8 +177,9 @@ private:
     const bool agrees = onset.fits >= capacity - capacity / 4 && onset.fits <= capacity + beyond &&
                         onset.exceeds > capacity - capacity / 8 && onset.exceeds <= capacity + capacity / 2;
     if (!agrees)
-      throw Unknown{fmt::format("conflict misses show {} in {} ways, but misses begin between {} and {}",
-                                base::format_bytes(capacity), shape.ways, base::format_bytes(onset.fits),
+      throw Unknown{fmt::format("conflict misses show {} in {}, but misses begin between {} and {}",
+                                base::format_bytes(capacity), base::format_count(shape.ways, "way"),
+                                base::format_bytes(onset.fits),
                                 onset.exceeds == 0 ? "any size" : base::format_bytes(onset.exceeds))};
   }
 

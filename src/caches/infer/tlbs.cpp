@@ -1,4 +1,5 @@
 // TLBs as properties.
+#include "base/format.hpp"
 #include "caches/infer/properties.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ Property entries_of(const Translation& translation, std::size_t i, bool exact) {
   for (const PagePoint& point : translation.curve)
     if (const auto pages = static_cast<double>(point.pages);
         pages > end.entries / 3 && pages < 3 * end.entries)
-      p.points.push_back({fmt::format("{} pages", point.pages), point.cost});
+      p.points.push_back({base::format_count(point.pages, "page"), point.cost});
   p.threshold = exact ? "one miss per pass" : "4 % to 10 % of the step, and half of it";
   p.against = "fewer pages had the same cost, or more pages had none";
   p.routes = {{"most pages without cost", static_cast<double>(level.pages.fits)}};

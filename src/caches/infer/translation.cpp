@@ -1,5 +1,6 @@
 #include "caches/infer/translation.hpp"
 
+#include "base/format.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -203,8 +204,8 @@ void time_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
   for (int level = 0; level < 2; ++level) {
     const auto flat = level_stretch(found.curve, at, base + least_cost * shortest + 0.5 * base);
     if (!flat)
-      throw Unknown{
-          fmt::format("no plateau after {} TLB levels up to {} pages", level, found.curve.back().pages)};
+      throw Unknown{fmt::format("no plateau after {} up to {} pages", base::format_count(level, "TLB level"),
+                                found.curve.back().pages)};
     const double step = found.curve[*flat].cost - base;
     PageGauge gauge(cached, line, base, step);
     const Family family = [&](std::int64_t n) { return one_a_page(cached.abilities(), n, line); };

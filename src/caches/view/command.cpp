@@ -1,5 +1,6 @@
 // recount caches: measures cache sizes, line sizes and associativity, with evidence.
 #include "command/command.hpp"
+#include "base/format.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/output.hpp"
@@ -152,7 +153,9 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
     const std::string how =
-        shown.seconds > 0 ? fmt::format(", {} readings in {:.1f} s", found.readings, shown.seconds) : "";
+        shown.seconds > 0
+            ? fmt::format(", {} in {:.1f} s", base::format_count(found.readings, "reading"), shown.seconds)
+            : "";
     command::print(
         "{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
         command::fit(fmt::format("witness {}, {}{}", found.witness, where, how), command::line_width(), 2),

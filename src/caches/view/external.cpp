@@ -112,9 +112,11 @@ std::string reason(const result::CacheNote& cache, std::int64_t size, std::int64
   const std::int64_t sets = std::max<std::int64_t>(1, way / stride);
   const std::int64_t in_a_set = (lines + sets - 1) / sets;
   return in_a_set <= cache.ways
-             ? fmt::format("{} lines in {} sets: at most {} for {} ways", lines, sets, in_a_set, cache.ways)
-             : fmt::format("every access needs another line, and {} lines compete for {} ways", in_a_set,
-                           cache.ways);
+             ? fmt::format("{} in {}: at most {} for {}", base::format_count(lines, "line"),
+                           base::format_count(sets, "set"), in_a_set, base::format_count(cache.ways, "way"))
+             : fmt::format("every access needs another line, and {} for {}",
+                           base::format_count(in_a_set, "line competes", "lines compete"),
+                           base::format_count(cache.ways, "way"));
 }
 
 using Cell =
@@ -187,10 +189,10 @@ std::vector<document::Block> compare_external(const document::Part& external, co
     blocks.emplace_back(document::Paragraph{fmt::format(
         "All {} cells agree with the model within {} misses per access.", compared, external_tolerance)});
   else {
-    table.notes.push_back(
-        fmt::format("{} of {} cells contradict it. The model has LRU replacement and no prefetcher: "
-                    "a difference may be the processor's, or a slip.",
-                    table.rows.size(), compared));
+    table.notes.push_back(fmt::format("{} of {} {} it. The model has LRU replacement and no prefetcher: "
+                                      "a difference may be the processor's, or a slip.",
+                                      table.rows.size(), base::format_count(compared, "cell"),
+                                      table.rows.size() == 1 ? "contradicts" : "contradict"));
     blocks.emplace_back(std::move(table));
   }
   return blocks;

@@ -1,5 +1,6 @@
 // Which CPUs recount caches looks at, and what is stated of their caches.
 #include "host/machine.hpp"
+#include "base/format.hpp"
 #include "caches/view/output.hpp"
 #include "command/output.hpp"
 #include "host/cpu.hpp"
@@ -18,8 +19,8 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
     if (other == source.end() ||
         (other->size == note.size && other->line == note.line && other->ways == note.ways))
       continue;
-    text += fmt::format("{}{} {}, {} ways, lines of {} B", text.empty() ? "" : "; ", note.level,
-                        base::format_bytes(other->size), other->ways, other->line);
+    text += fmt::format("{}{} {}, {}, lines of {} B", text.empty() ? "" : "; ", note.level,
+                        base::format_bytes(other->size), base::format_count(other->ways, "way"), other->line);
   }
   return text;
 }

@@ -83,8 +83,7 @@ plot::Panel ways_panel(const CachesFindings& f) {
             sample_at(static_cast<double>(conflict.stride), static_cast<double>(conflict.lines.fits)));
     if (series.samples.size() < 2) continue;
     std::ranges::sort(series.samples, {}, &plot::Sample::x);
-    series.label =
-        level.ways.value ? fmt::format("{}: {} ways", level.name, value_text(level.ways)) : level.name;
+    series.label = level.ways.value ? fmt::format("{}: {}", level.name, ways_text(level.ways)) : level.name;
     series.compact = level.name;
     series.modelled = f.found.modelled;
     panel.series.push_back(std::move(series));
@@ -164,8 +163,9 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
       if (conflict.lines.exceeds != 0) least = std::min(least, conflict.lines.fits);
     if (!level.geometry.conflicts.empty() && level.ways.value &&
         static_cast<double>(least) > *level.ways.value)
-      lines.push_back(fmt::format("{0}: {1} ways are not visible, {2} lines are retained above it",
-                                  level.name, value_text(level.ways), least));
+      lines.push_back(fmt::format("{}: {} {} not visible, {} retained above it", level.name,
+                                  ways_text(level.ways), level.ways.value == 1 ? "is" : "are",
+                                  base::format_count(least, "line is", "lines are")));
   }
   return lines;
 }
@@ -181,7 +181,10 @@ std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
                                                                   : " by stride",
                     base::format_bytes(*r.capacity.value), base::format_bytes(r.capacity.below));
     if (r.line.value) line += fmt::format(", line {} B", *r.line.value);
-    if (r.ways.value) line += fmt::format(", {} to {} ways", *r.ways.value, r.ways.below - 1);
+    if (r.ways.value)
+      line += r.ways.below - 1 == *r.ways.value
+                  ? ", " + base::format_count(*r.ways.value, "way")
+                  : fmt::format(", {} to {} ways", *r.ways.value, r.ways.below - 1);
     lines.push_back(line);
   }
   return lines;

@@ -31,8 +31,9 @@ std::string witness_text(const Caches& found) {
 
 document::Table findings_table(const CachesFindings& found) {
   document::Table table{
-      fmt::format("Caches found from {} readings, {}, compared with {}", found.found.readings,
-                  witness_text(found.found), found.stated.source),
+      fmt::format("Caches found from {}, {}, compared with {}",
+                  base::format_count(found.found.readings, "reading"), witness_text(found.found),
+                  found.stated.source),
       {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
       {}};
   const auto rows = [&](std::string level, std::initializer_list<const Property*> properties) {
@@ -71,16 +72,17 @@ document::Paragraph comparison_text(const CachesFindings& found) {
                                           value_text(*p), stated_text(*p), p->remark));
     }
   if (found.found.modelled && agree > 0 && by_the_model(found))
-    return {fmt::format(
-                "The model simulates the stated caches ({}): that {} properties agree with them tests the "
-                "inference, and cannot contradict the statement.",
-                found.stated.source, agree) +
+    return {fmt::format("The model simulates the stated caches ({}): that {} with them tests the "
+                        "inference, and cannot contradict the statement.",
+                        found.stated.source,
+                        base::format_count(agree, "property agrees", "properties agree")) +
             (differences.empty() ? "" : fmt::format(" Different: {}.", fmt::join(differences, ". ")))};
-  std::string text =
-      fmt::format("Compared with the specification ({}): {} properties agree", found.stated.source, agree);
+  std::string text = fmt::format("Compared with the specification ({}): {}", found.stated.source,
+                                 base::format_count(agree, "property agrees", "properties agree"));
   text += differences.empty()
               ? ", none differs."
-              : fmt::format(", {} differ. {}.", differences.size(), fmt::join(differences, ". "));
+              : fmt::format(", {}. {}.", base::format_count(differences.size(), "differs", "differ"),
+                            fmt::join(differences, ". "));
   return {text};
 }
 

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_table_names_what_is_missing) {
       region_table({{"solve", 3, 1, {{"A", 42, 0, ""}, {"B", {}, 3, "no such PMU"}, {"C", 7, 1, ""}}}});
   BOOST_TEST(holds(text, "42 A\n"));
   BOOST_TEST(holds(text, "not counted B: no such PMU"));
-  BOOST_TEST(holds(text, "7 C (1 calls not counted"));
+  BOOST_TEST(holds(text, "7 C (1 call not counted"));
   const std::string hostile = region_table({{"\x1b[31m", 1, 1, {{"\x1b]0;", {}, 1, "\x1b[2J"}}}});
   BOOST_TEST(!holds(hostile, "\x1b"));
 }

@@ -560,6 +560,40 @@ BOOST_AUTO_TEST_CASE(the_host_has_the_tlbs_that_are_stated) {
   BOOST_TEST((!guest.tlb && guest.source.find("virtual machine") != std::string::npos));
 }
 
+BOOST_AUTO_TEST_CASE(the_host_has_the_instruction_cache_that_is_stated) {
+  recount::host::Machine here;
+  here.caches = {{.level = 1, .type = 'd', .size = 48 << 10, .line = 64, .ways = 12},
+                 {.level = 1, .type = 'i', .size = 32 << 10, .line = 64, .ways = 8},
+                 {.level = 2, .size = 1 << 20, .line = 64, .ways = 16}};
+  const MachineDescription stated = host_machine(here, {});
+  BOOST_TEST(stated.levels.size() == 2U);
+  BOOST_REQUIRE(stated.instructions.has_value());
+  const LevelDescription& l1i = stated.instructions->cache;
+  BOOST_TEST((l1i.name == "L1i" && l1i.size == 32 * K && l1i.line == 64 && l1i.ways == 8));
+  BOOST_TEST((l1i.policy == Policy::lru && stated.instructions->tlb.empty()));
+  BOOST_TEST(stated.source.find("instruction cache") == std::string::npos);
+
+  // 64 sets: lines 4 KiB apart share one. Eight of them stay; with nine, LRU evicts the one needed next.
+  for (const int lines : {8, 9}) {
+    Hierarchy caches(stated);
+    for (int pass = 0; pass < 2; ++pass)
+      for (int i = 0; i < lines; ++i)
+        caches.fetch(static_cast<std::uint64_t>(i) * 4 * K, 64);
+    BOOST_TEST(caches.counts().instructions.missed(Cause::fetch) == (lines == 8 ? 8 : 18));
+    BOOST_TEST(caches.counts().levels[1].missed(Cause::fetch) == lines);
+  }
+
+  here.caches[1].ways = 0; // not stated: fully associative, like a data cache
+  BOOST_TEST(host_machine(here, {}).instructions.value().cache.ways == 512);
+  here.caches[1].size = 12 << 10; // 192 lines are no 5 ways
+  here.caches[1].ways = 5;
+  const MachineDescription odd = host_machine(here, {});
+  BOOST_TEST((!odd.instructions && odd.source.find("instruction cache: as stated") != std::string::npos));
+  here.caches.erase(here.caches.begin() + 1);
+  const MachineDescription none = host_machine(here, {});
+  BOOST_TEST((!none.instructions && none.source.find("hwloc states none") != std::string::npos));
+}
+
 BOOST_AUTO_TEST_CASE(every_shipped_machine_can_be_simulated_and_says_where_it_comes_from) {
   BOOST_TEST(machine_names().size() >= 21u);
   for (const std::string& name : machine_names()) {

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(cat_merges_files_and_says_what_is_there_twice) {
   BOOST_TEST(twice.runs.size() == 1U);
   BOOST_TEST(twice.observations.size() == 1U);
   BOOST_REQUIRE(twice.warnings.size() == 1U);
-  BOOST_TEST(holds(twice.warnings[0], "1 observations occur more than once"));
+  BOOST_TEST(holds(twice.warnings[0], "1 observation occurs more than once"));
   put(both, recount::result::to_line(run("B")) + '\n' + contents(a).substr(contents(a).find('\n') + 1) +
                 recount::result::to_line(run("A")) + '\n');
   BOOST_TEST(recount::result::read(both).observations.size() ==
