@@ -190,13 +190,12 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
       table.add({p.name, std::to_string(together.size() - used.size())});
   }
   if (!table.empty()) command::print("\n{}\n", table.text());
-  command::print("{}\n",
-                 command::wrap(fmt::format("{} of {} by the number of counters; an event that "
-                                           "needs a certain counter may still not",
-                                           table.rows().size(),
-                                           base::format_count(rows - names.size(), "other preset fits",
-                                                              "other presets fit")),
-                               command::line_width(), 2));
+  command::print("{}\n", command::wrap(fmt::format("{} of {} {} by the number of counters; an event that "
+                                                   "needs a certain counter may still not",
+                                                   table.rows().size(),
+                                                   base::format_count(rows - names.size(), "other preset"),
+                                                   table.rows().size() == 1 ? "fits" : "fit"),
+                                       command::line_width(), 2));
   return 0;
 }
 

@@ -61,7 +61,7 @@ std::string summary(const verdict::Record& record) {
   }
   std::string text =
       fmt::format("{} of {}{}", agree, base::format_count(all, only_events ? "event" : "preset"),
-                  all == 1 ? " agrees" : " agree");
+                  agree == 1 ? " agrees" : " agree");
   for (const auto& [verdict, number] : numbers)
     text += fmt::format(", {} {}", number, verdict);
   return text;

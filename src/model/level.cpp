@@ -13,7 +13,7 @@ namespace {
 constexpr bool ordered(Policy policy) {
   return policy == Policy::lru || policy == Policy::fifo;
 }
-constexpr std::size_t many_ways = 32; ///< more take longer to look through than to look up
+constexpr std::size_t many_ways = 32; ///< with more, a look-up in a table is faster than a scan
 
 Level::Kind kind_of(Policy policy, std::size_t ways, bool vectors) {
   if (!ordered(policy)) return Level::Kind::other;

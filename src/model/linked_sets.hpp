@@ -10,7 +10,7 @@
 
 namespace recount::model {
 
-/// As PackedSets, for any number of ways: a look takes no longer with many of them. Entries stay where they
+/// As PackedSets, for any number of ways: a look-up takes constant time. Entries stay where they
 /// are; a ring of places is their order, and a table by line tells where a line is. Not thread-safe. An entry
 /// is 2 * line + dirty.
 class LinkedSets {

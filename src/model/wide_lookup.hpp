@@ -10,6 +10,7 @@
 #else
 #include <utility>
 #define RECOUNT_BY_EIGHT
+#include <algorithm>
 #endif
 
 namespace recount::model::wide {

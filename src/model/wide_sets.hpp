@@ -16,9 +16,9 @@ namespace recount::model {
 
 /// As PackedSets, but the entries themselves stand in order: newest first, empty places last. A set is one or
 /// two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
-/// permutation. The first vectors of all sets stand together, as most looks need no other: a large level's
-/// fit more of this processor's caches. Only where supported(). Not thread-safe. An entry is 2 * line +
-/// dirty.
+/// permutation. The first vectors of all sets are contiguous, as most look-ups need no other: those of
+/// a large level then fill every line of this processor's caches. Only where supported(). Not thread-safe. An
+/// entry is 2 * line + dirty.
 class WideSets {
 public:
   using Entry = std::uint64_t;

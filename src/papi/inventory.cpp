@@ -62,9 +62,9 @@ std::vector<std::string> why_none(const Inventory& inventory) {
         inventory.core_pmu.empty() ? "this CPU, which libpfm4 does not know" : inventory.core_pmu;
     reasons.push_back(fmt::format("the preset table ({}) has no usable row for {}", inventory.table, cpu));
   } else if (core) {
-    reasons.push_back(fmt::format("none of the {} of the table could be started: {}: {}",
-                                  base::format_count(inventory.presets.size(), "preset"),
-                                  inventory.presets.front().name, inventory.presets.front().reason));
+    reasons.push_back(fmt::format("no preset of the table ({} in all) could be started: {}: {}",
+                                  inventory.presets.size(), inventory.presets.front().name,
+                                  inventory.presets.front().reason));
   }
   return reasons;
 }

@@ -135,7 +135,7 @@ private:
                                 candidate.module.inlined(wanted.name + "<*").value_or(0);
       if (times > 0)
         throw bad_input("--function " + text,
-                        fmt::format("was inlined at all {} in {}: there are no calls to count",
+                        fmt::format("was inlined everywhere ({}) in {}: there are no calls to count",
                                     base::format_count(times, "place"), short_path(candidate.path)),
                         "recount profile --by function shows samples in it; or compile it with "
                         "__attribute__((noinline))");

@@ -66,8 +66,7 @@ void state_shard(result::Run& header, const Shard& shard) {
 }
 
 std::string empty_shard_text(const std::string& command, const Shard& shard, std::size_t points) {
-  return fmt::format("recount {}: shard {} holds none of the {}\n", command, shard.text(),
-                     base::format_count(points, "point"));
+  return fmt::format("recount {}: shard {} is empty (points = {})\n", command, shard.text(), points);
 }
 
 } // namespace recount::sweep

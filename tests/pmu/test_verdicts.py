@@ -69,7 +69,7 @@ class Verdicts(unittest.TestCase):
 
     def test_doctor_summarises(self):
         doctor = simulated(self.folder, RECOUNT, "doctor")
-        self.assertIn("1 of 3 presets agree, 1 dead, 1 meaning differs, checked 0 minutes ago with this kernel", doctor.stdout)
+        self.assertIn("1 of 3 presets agrees, 1 dead, 1 meaning differs, checked 0 minutes ago with this kernel", doctor.stdout)
 
     def test_a_report_of_another_program_is_marked_and_none_after_a_change(self):
         for microcode, marked in (([], True), (["--microcode", "0xabc"], False)):

@@ -110,21 +110,21 @@ private:
     std::uint32_t next = 0; ///< number + 1 of another group of the same slot
   };
 
-  // simulator.cpp
+  // level_simulator.cpp
   void unwrap(Range in);
   void apply(Range in);
   void execute(Range in, const Slots& slots);
   void branch(Range in);
-  // stage_rows.cpp
+  // level_simulator_rows.cpp
   bool in_rows(Range in);
   void merge_rows();
   void take(const Run& run, std::uint32_t count);
-  // stage_memory.cpp
+  // level_simulator_memory.cpp
   bool encode_state(Range in, const Slots& slots, std::span<const Level::Entry> entries);
   const std::uint64_t* store_outcome(const Slots& slots, std::span<const Level::Entry> old,
                                      const SetCounts& before, std::size_t pieces);
   void apply_outcome(const Slots& slots, std::span<const Level::Entry> old, const std::uint64_t* outcome);
-  // stage_pieces.cpp
+  // level_simulator_pieces.cpp
   void group_events(const Slots& slots);
   void group_pieces(const Slots& slots, std::size_t from);
   Group& open_group(std::uint32_t& link, unsigned slot, std::int64_t line);

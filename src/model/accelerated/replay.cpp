@@ -80,13 +80,14 @@ private:
   /// The next turns of a loop, one or all that are alike; returns how many.
   std::int64_t segment(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
     variables_[step.variable] = first + turn * step.step;
+    constexpr std::int64_t few = 16; // many are not risked for what the turns before them asked
     const std::int64_t same = std::min(most, alike(step));
     repeat(
         caches_, same, [&] { same > 1 ? watched(step) : sequence(step.body); }, nullptr,
-        same > 1 ? std::min(compared(step), asked_[step.id]) : 0);
+        same > 1 ? std::min(compared(step), same <= few ? asked_[step.id] : Hierarchy::every) : 0);
     return same;
   }
-  /// A turn; notes how many caches it asked anything of, so that no more are compared next time.
+  /// A turn; notes how many caches it accessed, so that no more are compared next time.
   void watched(const Step& step) {
     std::array<std::int64_t, 4> before{};
     const std::size_t most = std::min(before.size(), caches_.levels());

@@ -8,7 +8,7 @@
 
 namespace recount::model {
 
-/// Hands out sets, and foresees whether all of them together take less time than they are worth. Thread-safe.
+/// Hands out sets, and predicts whether all of them together take less time than they are worth. Thread-safe.
 class SetQueue {
 public:
   /// For `threads` threads. `before` nanoseconds of processor time were spent before; all may take `worth` of
@@ -29,12 +29,12 @@ public:
     // The first sets meet everything for the first time, each thread's very first one most of all, and a
     // single one may be slow by chance: neither the last one nor their mean alone tells of those to come.
     const double now = before_ + spent_, each = std::min(took, spent_ / static_cast<double>(done_));
-    if (done_ > threads_ && now > 1e8 && spent_ > worth_ / 8 &&
+    if (done_ > threads_ && done_ < sets_ && now > 1e8 && spent_ > worth_ / 8 &&
         now + each * static_cast<double>(sets_ - done_) > worth_)
       given_up_ = true;
     return !given_up_;
   }
-  /// False when that was known before.
+  /// False if already given up.
   bool give_up() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return !std::exchange(given_up_, true);

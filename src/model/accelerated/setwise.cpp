@@ -4,7 +4,6 @@
 #include "model/accelerated/set_queue.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 #include <exception>
 #include <sched.h>
@@ -80,7 +79,7 @@ Setwise::Setwise(const MachineDescription& machine, const Program& program, cons
                           all_.traces);
 }
 
-/// At most; a few, as several nests may be simulated at a time.
+/// The maximum. Few, because several nests may be simulated at the same time.
 std::size_t Setwise::threads() const {
   constexpr std::size_t most = 4;
   cpu_set_t allowed;
@@ -160,7 +159,8 @@ bool Setwise::run_level(std::size_t at, Hierarchy::State& state, const Budget& b
 
 /// The slices, each by one thread. The traces that they are given are complete before the first.
 bool Setwise::run_slices(Hierarchy::State& state, const Budget& budget, const Tell& tell) {
-  constexpr std::uint64_t many = 10'000'000; // accesses that take longer than to start a thread
+  constexpr std::uint64_t many =
+      10'000'000; // fewer take some tens of milliseconds: not worth other CPUs' caches
   Inputs& inputs = inputs_[slices_];
   std::uint64_t events = 0;
   for (std::size_t set = 0; set < inputs.size(); ++set) {

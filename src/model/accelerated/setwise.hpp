@@ -16,8 +16,10 @@
 namespace recount::model {
 
 struct SetwiseLimits {
-  std::size_t bytes = std::size_t{1} << 30; ///< limit on the memory of traces and outcomes
-  std::uint64_t events = 48;                ///< outcomes of segments with fewer events are not stored
+  /// Limit on the memory of traces and outcomes: of the levels before the slices, and of each thread's
+  /// slices.
+  std::size_t bytes = std::size_t{1} << 30;
+  std::uint64_t events = 48; ///< outcomes of segments with fewer events are not stored
   /// Threads that simulate slices; 0: up to 4, one per CPU of this process, and one for a short nest.
   std::size_t threads = 0;
 };
@@ -37,7 +39,7 @@ public:
 
   /// Simulates the nest from and to the hierarchy's state, adding to its counts. Stored outcomes are kept
   /// for further runs. False, and nothing changed, when it gave up: for lack of memory, or because it is not
-  /// likely to take less than `worth` nanoseconds of this thread's processor time.
+  /// likely to take less than `worth` nanoseconds of processor time, of all threads together.
   bool run(Hierarchy& caches, double worth);
 
   /// The work done at a level; TLBs come first.

@@ -30,7 +30,7 @@ bool SliceSimulator::run(std::size_t set, std::span<const PlacedTrace> in, Hiera
   if (!run(0, set, in, state)) return false;
   // All that is kept may go after each slice: another one meets little of it again, and little memory is
   // looked up sooner.
-  if (bytes() > limit_ / 256) forget();
+  if (bytes() - stages_.front().simulator.row_bytes() > limit_ / 256) forget();
   return true;
 }
 
@@ -42,6 +42,9 @@ bool SliceSimulator::run(std::size_t at, std::size_t set, std::span<const Placed
   stage.hand_down(set, [&](std::int64_t to, const PlacedTrace& part) {
     below_[at + 1][static_cast<std::size_t>(to)].push_back(part);
   });
+  if (bytes() > limit_)
+    for (LevelStage& each : stages_)
+      each.simulator.forget_rows();
   if (store_.traces.bytes() > limit_ / 8 * 5) return false;
   for (std::size_t next = set; next < below_[at + 1].size(); next += stage.sets()) {
     std::vector<PlacedTrace> asked = std::exchange(below_[at + 1][next], {});

@@ -13,7 +13,7 @@
 
 namespace recount::model {
 
-/// Traces, and what becomes of them by themselves.
+/// Traces, and the sequencer that numbers them.
 struct TraceStore {
   SetTraces traces;
   Sequencer sequencer{traces};

@@ -52,6 +52,13 @@ BOOST_AUTO_TEST_CASE(a_single_slow_set_says_nothing) {
   BOOST_TEST(queue.done(1 * second)); // 4.6 s and 10 times 0.46 s
 }
 
+BOOST_AUTO_TEST_CASE(what_is_complete_is_kept) {
+  SetQueue queue(2, 1, 0, second);
+  BOOST_TEST(queue.done(0.5 * second));
+  BOOST_TEST(queue.done(5 * second)); // too long, but none is left
+  BOOST_TEST(!queue.given_up());
+}
+
 BOOST_AUTO_TEST_CASE(what_was_spent_before_counts) {
   SetQueue queue(10, 1, 8 * second, 10 * second);
   BOOST_TEST(queue.done(1 * second));
