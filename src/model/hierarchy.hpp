@@ -95,7 +95,7 @@ public:
     accesses_[static_cast<unsigned>(Cause::load)] += loads;
     accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
-  /// How an access within one line may go in, not counted: by WideEntrance (wide, lines of its length),
+  /// How an access within one line may go in, not counted: by WideEntrance (wide),
   /// by enter() (packed), or by load() and store() alone.
   [[nodiscard]] Level::Kind entrance() const { return direct_ ? first_ : Level::Kind::other; }
   template <Cause cause, bool with_tlb>

@@ -7,27 +7,23 @@
 namespace recount::model {
 
 /// The way in for loads and stores alike, with what it needs in registers; while it is used, nothing else is.
-/// What the second level of cache or TLB has is settled here. Only for lines of `line_bytes` in the first
-/// level.
+/// What the second level of cache or TLB has is settled here. Only where entrance() is wide.
 template <bool with_tlb>
 class Hierarchy::WideEntrance {
 public:
-  static constexpr unsigned line_shift = 6;
-  static constexpr std::uint64_t line_bytes = std::uint64_t{1} << line_shift;
   /// What was settled without being counted.
   struct Settled {
     std::int64_t lines[2] = {0, 0}; ///< of the second level, for stores and for loads
     std::int64_t kept = 0;          ///< without counting an eviction
     std::int64_t pages = 0, loaded_pages = 0, page_evictions = 0;
   };
-  /// Only where entrance() is wide.
   explicit WideEntrance(Hierarchy& caches) : caches_(caches), first_(*caches.levels_.front().wide().view()) {
-    first_sets_ = first_.mask << line_shift;
-    if (caches.wide_second_ && caches.levels_[1].shift() == line_shift) {
+    first_sets_ = first_.mask << wide_shift;
+    if (caches.wide_second_ && caches.levels_[1].shift() == wide_shift) {
       second_ = view_of(caches.levels_[1]);
       if (second_.fold != SetIndex::no_fold) second_ = {};
     }
-    second_sets_ = second_.mask << line_shift;
+    second_sets_ = second_.mask << wide_shift;
     if (caches.wide_ && caches.levels_.size() > 2) {
       third_ = view_of(caches.levels_[2]);
       third_shift_ = caches.levels_[2].shift();
@@ -46,12 +42,12 @@ public:
   /// if this one misses, what a large third level has of that one is asked for.
   [[gnu::always_inline]] RECOUNT_BY_EIGHT bool put(std::uint64_t address, std::uint64_t access,
                                                    Settled& settled, std::int64_t ahead = 0) const {
-    if (2 * (address % line_bytes) + access > 2 * line_bytes + 1) [[unlikely]]
+    if (2 * (address % wide_line) + access > 2 * wide_line + 1) [[unlikely]]
       return false;
     const unsigned load = access & 1;
     if constexpr (with_tlb) translate(address, load, settled);
     Level::Entry* const set = at(first_.entries, address & first_sets_);
-    const std::uint64_t line = address >> line_shift;
+    const std::uint64_t line = address >> wide_shift;
     const Level::Entry dirty = line << 1 | 1; // a load needs the line, a store its mark, too
     if ((*set | Level::Entry{load}) != dirty && !wide::use(set, first_.shape, line, load == 0))
       bring(set, address, load, settled, ahead);
@@ -83,7 +79,7 @@ private:
   static Cause cause_of(unsigned load) { return load ? Cause::load : Cause::store; }
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void bring(Level::Entry* set, std::uint64_t address, unsigned load,
                                                      Settled& settled, std::int64_t ahead) const {
-    const std::uint64_t line = address >> line_shift;
+    const std::uint64_t line = address >> wide_shift;
     const Level::Entry dirty = line << 1 | 1;
     Level::Entry* const there = at(second_.entries, address & second_sets_);
     if (third_.entries && ahead != 0) foresee(address + static_cast<std::uint64_t>(ahead));
@@ -124,7 +120,7 @@ private:
   static constexpr std::int64_t sets_beside = 2048; ///< a level with so many is large
   WideSets::View first_, second_{}, third_{}, pages_{},
       more_pages_{};                       ///< no entries: not by way of it; third_: not large
-  std::uint64_t first_sets_, second_sets_; ///< bits of an address that are the set, which has line_bytes
+  std::uint64_t first_sets_, second_sets_; ///< bits of an address that are the set, which has wide_line
   unsigned third_shift_ = 0, page_shift_ = 0;
 };
 

@@ -35,10 +35,6 @@ RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) 
   return found != 0;
 }
 
-RECOUNT_BY_EIGHT WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
-  return wide::insert(*this, line, dirty);
-}
-
 #else
 
 bool WideSets::supported() {
@@ -53,11 +49,11 @@ bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
   return true;
 }
 
-WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
+#endif
+
+RECOUNT_BY_EIGHT WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
   return wide::insert(*this, line, dirty);
 }
-
-#endif
 
 std::size_t WideSets::find(std::uint64_t line) const {
   std::size_t way = 0;

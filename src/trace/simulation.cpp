@@ -65,7 +65,6 @@ bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std:
   const auto entrance = caches_.entrance();
   if (!gate_.open() || sampler_.active() || entrance == model::Level::Kind::other) return true;
   const bool tlb = caches_.machine().tlb.has_value(), wide = entrance == model::Level::Kind::wide;
-  if (wide && caches_.level(0).shift() != model::Hierarchy::WideEntrance<false>::line_shift) return true;
   const auto take =
       wide ? (tlb ? plain_wide<true> : plain_wide<false>) : (tlb ? plain_packed<true> : plain_packed<false>);
   PlainCounts counts;

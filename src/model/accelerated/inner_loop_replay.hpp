@@ -100,10 +100,8 @@ private:
   void all_turns(std::int64_t turns, std::int64_t loads, std::int64_t stores) {
     const Level::Kind entrance = caches_.entrance();
     const bool wide = entrance == Level::Kind::wide;
-    const bool enters =
-        wide ? line_ == Hierarchy::WideEntrance<false>::line_bytes : entrance != Level::Kind::other;
     const bool within =
-        enters && std::ranges::all_of(walkers_, [&](const Walker& w) {
+        entrance != Level::Kind::other && std::ranges::all_of(walkers_, [&](const Walker& w) {
           return std::has_single_bit(w.bytes) && w.bytes <= line_ && (w.address | w.step) % w.bytes == 0;
         });
     switch (within ? walkers_.size() : 0) {
