@@ -180,13 +180,12 @@ std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckTe
     if (!sound(v.verdict)) continue;
     for (const auto& term : v.terms)
       if (term.dead() || term.constant())
-        text +=
-            "  " +
-            command::wrap(fmt::format("{}: {} counts {} in {} of {}", v.preset, term.name,
-                                      term.dead() ? "0" : count_of(term.counts.front().counted),
-                                      term.counts.size(), base::format_count(term.counts.size(), "kernel")),
-                          how.columns, 6) +
-            "\n";
+        text += "  " +
+                command::wrap(fmt::format("{}: {} counts {} in every kernel ({})", v.preset, term.name,
+                                          term.dead() ? "0" : count_of(term.counts.front().counted),
+                                          term.counts.size()),
+                              how.columns, 6) +
+                "\n";
   }
   return text.empty() ? text : command::paint(command::Style::strong, "Terms without effect") + "\n" + text;
 }

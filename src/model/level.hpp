@@ -102,7 +102,7 @@ private:
   Entry insert_other(std::uint64_t line, bool dirty);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
-  bool vectors_; ///< eight entries may be looked at at a time
+  bool vectors_; ///< entries are searched eight at a time
   Kind kind_;    ///< the lines are in wide_, packed_, linked_ or entries_
   bool quick_;   ///< LRU, 8 ways (wide: any number), the set is the lowest bits of the line
   Policy policy_;

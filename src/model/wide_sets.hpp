@@ -23,7 +23,7 @@ class WideSets {
 public:
   using Entry = std::uint64_t;
   static constexpr Entry empty = ~Entry{0};
-  static constexpr std::size_t most_ways = 16, lanes = 8; ///< lanes: entries of a vector
+  static constexpr std::size_t lanes = 8; ///< entries of a vector
 
   /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();

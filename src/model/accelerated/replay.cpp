@@ -80,7 +80,8 @@ private:
   /// The next turns of a loop, one or all that are alike; returns how many.
   std::int64_t segment(const Step& step, std::int64_t first, std::int64_t turn, std::int64_t most) {
     variables_[step.variable] = first + turn * step.step;
-    constexpr std::int64_t few = 16; // many are not risked for what the turns before them asked
+    // Longer segments are compared in all caches: the turns before may have accessed fewer.
+    constexpr std::int64_t few = 16;
     const std::int64_t same = std::min(most, alike(step));
     repeat(
         caches_, same, [&] { same > 1 ? watched(step) : sequence(step.body); }, nullptr,
