@@ -42,7 +42,7 @@ Leaf vendor(const Processor& cpu, unsigned most) {
 
 /// Architectural performance monitoring, version 4: all seven events (SDM volume 2, CPUID leaf 0AH).
 Leaf performance(const Machine& machine) {
-  if (machine.processor.vendor != "GenuineIntel") return {};
+  if (machine.processor.vendor != "GenuineIntel" || machine.pmus.empty()) return {};
   const Pmu& pmu = machine.pmus.front();
   const auto general = static_cast<unsigned>(pmu.general), width = static_cast<unsigned>(pmu.width);
   // The parts of PERF_METRICS are no counters.
@@ -110,7 +110,7 @@ int replace_in(dl_phdr_info* info, std::size_t, void*) {
 } // namespace
 
 void answer_cpuid() {
-  static_cast<void>(settings()); // read now, not in the handler
+  if (settings().machine.processor.vendor.empty()) return; // read now, not in the handler
   keep_signal(SIGILL, answer);
   dl_iterate_phdr(replace_in, nullptr);
 }

@@ -40,6 +40,7 @@ bool suits(const Row& row, std::uint64_t config1) {
 } // namespace
 
 std::optional<Encoding> encode(const Machine& machine, const perf_event_attr& attr) {
+  if (machine.pmus.empty()) return {};
   if (attr.type == PERF_TYPE_HARDWARE) return looked_up(machine, attr, &Pmu::generic, PERF_COUNT_HW_MAX);
   if (attr.type == PERF_TYPE_HW_CACHE) return looked_up(machine, attr, &Pmu::cache_event, most_cache_events);
   for (std::size_t i = 0; i < machine.pmus.size(); ++i)

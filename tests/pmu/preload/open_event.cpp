@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <sys/ioctl.h>
@@ -27,10 +28,57 @@ long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, un
                        static_cast<long>(flags));
 }
 
+/// Whether an event of Linux's own belongs to a class of `--dead-class` or `--inject`: the name that perf(1)
+/// gives a software event, breakpoint, tracepoint, hardware, or a PMU in sysfs.
+bool of_class(const perf_event_attr& attr, const std::string& name) {
+  if (name == "breakpoint") return attr.type == PERF_TYPE_BREAKPOINT;
+  if (name == "tracepoint") return attr.type == PERF_TYPE_TRACEPOINT;
+  if (name == "hardware")
+    return attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE || attr.type == PERF_TYPE_RAW;
+  constexpr std::pair<const char*, perf_sw_ids> software[] = {
+      {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK},
+      {"task-clock", PERF_COUNT_SW_TASK_CLOCK},
+      {"page-faults", PERF_COUNT_SW_PAGE_FAULTS},
+      {"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+      {"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+      {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
+      {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES}};
+  for (const auto& [known, config] : software)
+    if (name == known) return attr.type == PERF_TYPE_SOFTWARE && attr.config == config;
+  std::ifstream file("/sys/bus/event_source/devices/" + name + "/type");
+  std::uint32_t type = 0;
+  return file >> type && attr.type == type;
+}
+
+int injected_for_class(const perf_event_attr& attr) {
+  for (const Injection& one : settings().injections)
+    if (one.call == "open" && one.event != "any" && of_class(attr, one.event)) return one.error;
+  return 0;
+}
+
+/// What opens in place of an event of a dead class: a breakpoint where no program can have memory
+/// (vm.mmap_min_addr), so that Linux judges it as it judges the requested one; else an event that never
+/// occurs.
+void kill(perf_event_attr& attr) {
+  if (attr.type == PERF_TYPE_BREAKPOINT) {
+    constexpr std::uint64_t unused = 0x1000;
+    attr.bp_addr = unused;
+    return;
+  }
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.config1 = attr.config2 = 0;
+}
+
 /// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page
 /// faults are opened for user mode alone: they count the same there.
 long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
               unsigned long flags) {
+  for (const std::string& name : settings().dead_classes) {
+    if (!of_class(attr, name)) continue;
+    kill(attr);
+    return open_real(&attr, pid, cpu, group_fd, flags);
+  }
   const long fd = open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
   if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
@@ -216,8 +264,10 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   if (const int error = refused_by_level(attr, pid)) return refuse(error);
   const auto encoding = encode(settings().machine, attr);
   if (!encoding) {
+    if (const int error = injected_for_class(attr)) return refuse(error);
     const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
-    if (fd >= 0) remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
+    if (fd >= 0 && !settings().machine.pmus.empty())
+      remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
     return fd;
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.

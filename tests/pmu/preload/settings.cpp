@@ -39,6 +39,10 @@ void option(Settings& s, const std::string& name, std::istringstream& words) {
     s.injections.push_back(one);
     return;
   }
+  if (name == "dead_class") {
+    words >> s.dead_classes.emplace_back();
+    return;
+  }
   if (!(words >> value)) throw std::runtime_error("option " + name + " needs a number");
   if (name == "paranoid")
     s.paranoid = static_cast<int>(value);

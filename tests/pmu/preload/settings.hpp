@@ -12,7 +12,7 @@ namespace pmu {
 /// An error to be given in place of a call: "open INST_RETIRED.ANY EBUSY 3".
 struct Injection {
   std::string call;  ///< open, read, ioctl, mmap
-  std::string event; ///< name of a row, or "any"
+  std::string event; ///< name of a row, "any" (row), or a class of Linux's own events
   int error = 0;
   std::uint64_t times = 0; ///< 0: always
 };
@@ -30,6 +30,7 @@ struct Settings {
   bool virtual_time = false;               ///< time passes by simulated cycles alone
   double tick = 4e6;                       ///< instructions from one interrupt to the next
   std::vector<Injection> injections;
+  std::vector<std::string> dead_classes; ///< events of Linux's own that open and count 0
 };
 
 /// Read at the first call. Ends the process with a message when the machine cannot be read.

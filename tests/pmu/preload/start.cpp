@@ -5,6 +5,7 @@
 #include "patch.hpp"
 #include "permission.hpp"
 #include "sample.hpp"
+#include "settings.hpp"
 #include "user_page.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +27,7 @@ int start_simulated(int count, char** arguments, char** environment) {
   pmu::hide_features();
   pmu::answer_cpuid();
   pmu::answer_rdpmc();
-  pmu::replace_measured_functions();
+  if (!pmu::settings().machine.pmus.empty()) pmu::replace_measured_functions();
   return program_main(count, arguments, environment);
 }
 
