@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "command/table_export.hpp"
 #include "doctor/doctor.hpp"
+#include "host/event_class.hpp"
 #include "host/machine.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,8 @@ command::Style style_of(State state) {
   switch (state) {
   case State::works: return command::Style::good;
   case State::limited: return command::Style::warning;
-  case State::missing: return command::Style::bad;
+  case State::missing:
+  case State::dead: return command::Style::bad;
   case State::note: break;
   }
   return command::Style::faint;
@@ -64,6 +66,24 @@ Json machine_json() {
           {"caches", caches}};
 }
 
+const char* name_of(host::ClassState::State state) {
+  using enum host::ClassState::State;
+  return state == counts ? "counts" : state == dead ? "dead" : "missing";
+}
+
+Json classes_json() {
+  Json classes = Json::array();
+  for (const auto one : host::event_classes) {
+    const host::ClassState state = host::class_state(one);
+    classes.push_back({{"class", host::name_of(one)},
+                       {"state", name_of(state.state)},
+                       {"executed", state.known},
+                       {"counted", state.counted},
+                       {"errno", state.error}});
+  }
+  return classes;
+}
+
 void print_json(const std::vector<Area>& areas) {
   Json findings = Json::array();
   for (const auto& area : areas) {
@@ -74,7 +94,10 @@ void print_json(const std::vector<Area>& areas) {
                           {"text", f.text},
                           {"remedy", f.remedy}});
   }
-  const Json all{{"summary", summary_of(areas)}, {"machine", machine_json()}, {"findings", findings}};
+  const Json all{{"summary", summary_of(areas)},
+                 {"machine", machine_json()},
+                 {"classes", classes_json()},
+                 {"findings", findings}};
   command::print("{}", json_text("doctor", all));
 }
 
@@ -124,6 +147,7 @@ std::string name_of(State state) {
   case State::works: return "works";
   case State::limited: return "limited";
   case State::missing: return "missing";
+  case State::dead: return "dead";
   case State::note: break;
   }
   return "note";

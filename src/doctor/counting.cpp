@@ -3,6 +3,7 @@
 #include "doctor/doctor.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
+#include "host/event_class.hpp"
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
 #include "host/sysctl.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -125,27 +127,60 @@ Finding other_pmus(const std::vector<host::Pmu>& all) {
           all.empty() ? "mount -t sysfs sysfs /sys" : ""};
 }
 
-Finding software_events() {
-  const std::string why = trial("perf::TASK-CLOCK");
-  if (why.empty())
-    return {State::works,
-            "software events",
-            "page faults, context switches, migrations and task clock are counted by Linux",
-            {}};
-  return {State::missing, "software events", "perf::TASK-CLOCK: " + why, "see Permission below"};
+bool is_dead(host::EventClass which) {
+  return host::class_state(which).state == host::ClassState::State::dead;
 }
 
-Finding tsc(const std::vector<host::Pmu>& all) {
+/// "8 of 8 page faults"
+std::string evidence(host::EventClass which) {
+  const host::ClassState state = host::class_state(which);
+  return fmt::format("{} of {} {}", state.counted, state.known, host::name_of(which));
+}
+
+/// One for each dead class.
+std::vector<Finding> dead_classes() {
+  std::vector<Finding> all;
+  for (const auto one : host::event_classes)
+    if (is_dead(one))
+      all.push_back({State::dead, host::name_of(one),
+                     fmt::format("they open, but a trial counted {}", evidence(one)),
+                     host::this_machine().virtualised() ? "count them outside the virtual machine" : ""});
+  return all;
+}
+
+Finding software_events() {
+  std::vector<std::string> counted, refused;
+  using enum host::EventClass;
+  for (const auto one : {task_clock, page_fault, context_switch, migration}) {
+    const host::ClassState state = host::class_state(one);
+    if (state.state == host::ClassState::State::counts)
+      counted.emplace_back(host::name_of(one));
+    else if (is_dead(one) || state.error != 0) // else none could be provoked: one CPU has no migrations
+      refused.push_back(
+          fmt::format("{} ({})", host::name_of(one), is_dead(one) ? "dead" : strerrorname_np(state.error)));
+  }
+  std::string text = fmt::format("counted in a trial: {}",
+                                 counted.empty() ? "none" : fmt::format("{}", fmt::join(counted, ", ")));
+  if (!refused.empty()) text += fmt::format("; not counted: {}", fmt::join(refused, ", "));
+  return {counted.empty()   ? State::missing
+          : refused.empty() ? State::works
+                            : State::limited,
+          "software events", text, refused.empty() ? "" : "see Permission below"};
+}
+
+std::vector<Finding> tsc(const std::vector<host::Pmu>& all) {
   const bool there = std::any_of(all.begin(), all.end(), [](const auto& p) { return p.name == "msr"; });
-  if (!there)
-    return {State::note, "time stamp counter", "no msr PMU: the clock witness reads the clock directly", {}};
+  const std::string subject = "time stamp counter";
+  if (is_dead(host::EventClass::tsc)) return {};
+  if (!there) return {{State::note, subject, "no msr PMU: the clock witness reads the clock directly", {}}};
   const std::string why = trial("msr/tsc/", Domain::all);
-  if (why.empty()) return {State::works, "time stamp counter", "msr/tsc/ counts while the task runs", {}};
-  return {State::missing, "time stamp counter", "msr/tsc/: " + why, {}};
+  if (why.empty()) return {{State::works, subject, "msr/tsc/ counts while the task runs", {}}};
+  return {{State::missing, subject, "msr/tsc/: " + why, {}}};
 }
 
 /// Opens breakpoints until none is left.
-Finding breakpoints() {
+std::vector<Finding> breakpoints() {
+  if (is_dead(host::EventClass::breakpoint)) return {};
   static std::array<char, 64> watched;
   std::vector<Group> open;
   std::string why;
@@ -156,12 +191,13 @@ Finding breakpoints() {
   } catch (const Error& e) {
     why = e.problem().cause;
   }
-  if (open.empty()) return {State::missing, "breakpoints", why, {}};
-  return {State::works,
-          "breakpoints",
-          fmt::format("{} can be open at once; the next fails with {}",
-                      base::format_count(open.size(), "hardware breakpoint"), short_cause(why)),
-          {}};
+  if (open.empty()) return {{State::missing, "breakpoints", why, {}}};
+  return {{State::works,
+           "breakpoints",
+           fmt::format("a trial counted {}; {} can be open at once; the next fails with {}",
+                       evidence(host::EventClass::breakpoint),
+                       base::format_count(open.size(), "hardware breakpoint"), short_cause(why)),
+           {}}};
 }
 
 Finding user_reads(bool core) {
@@ -205,9 +241,11 @@ Area examine_counting() {
   const auto all = host::pmus();
   const Finding pmu = core_pmu(all);
   const bool core = pmu.state == State::works || pmu.state == State::limited;
-  return {
-      "Counting",
-      {pmu, other_pmus(all), software_events(), tsc(all), breakpoints(), user_reads(core), watchdog(core)}};
+  Area area{"Counting", {pmu, other_pmus(all), software_events()}};
+  for (const auto& findings :
+       {dead_classes(), tsc(all), breakpoints(), std::vector{user_reads(core), watchdog(core)}})
+    area.findings.insert(area.findings.end(), findings.begin(), findings.end());
+  return area;
 }
 
 } // namespace recount::doctor

@@ -11,6 +11,7 @@ struct Finding {
     works,   ///< can be used
     limited, ///< can be used, with the limits in `text`
     missing, ///< cannot be used here
+    dead,    ///< events open, and a trial counted none or too few of known occurrences
     note     ///< a fact, neither good nor bad
   };
   State state = State::note;
@@ -18,7 +19,7 @@ struct Finding {
   std::string text;    ///< one sentence, with the evidence
   std::string remedy;  ///< the fix; empty where none is needed or possible
 };
-/// "works", "limited", "missing", "note".
+/// "works", "limited", "missing", "dead", "note".
 [[nodiscard]] std::string name_of(Finding::State state);
 
 /// A section of the output.
@@ -27,7 +28,7 @@ struct Area {
   std::vector<Finding> findings;
 };
 
-/// What can be counted, what cannot and why, what to do next: three lines at most.
+/// What can be counted, what cannot and why, what opens but is dead, what to do next: one line each.
 [[nodiscard]] std::vector<std::string> summary_of(const std::vector<Area>& areas);
 
 /// Whether a command can work on this machine, with which witnesses, or why not.

@@ -51,6 +51,15 @@ public:
     return names;
   }
 
+  /// Classes of events that open and then count nothing.
+  [[nodiscard]] std::vector<std::string> dead() const {
+    std::vector<std::string> all;
+    for (const Area& area : areas_)
+      for (const Finding& f : area.findings)
+        if (f.state == State::dead) all.push_back(f.subject);
+    return all;
+  }
+
 private:
   [[nodiscard]] const Finding* find(const std::string& subject) const {
     for (const Area& area : areas_)
@@ -125,6 +134,8 @@ std::vector<std::string> summary_of(const std::vector<Area>& areas) {
     lines.emplace_back("Not counted:  PAPI presets: PAPI has no usable table for this CPU, see below");
   else if (!s.software())
     lines.push_back("Not counted:  software events: " + s.why_not("software events"));
+  if (const auto dead = s.dead(); !dead.empty())
+    lines.push_back(fmt::format("Dead:         {}: they open, but count nothing", fmt::join(dead, ", ")));
   lines.push_back("Next:         " + next_step(s));
   return lines;
 }

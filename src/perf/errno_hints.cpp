@@ -1,6 +1,7 @@
 #include "perf/errno_hints.hpp"
 
 #include "event/sysfs.hpp"
+#include "host/event_class.hpp"
 #include "host/machine.hpp"
 #include "perf/try_open.hpp"
 
@@ -18,8 +19,17 @@ void fill(std::string& text, const std::string& place, const std::string& with) 
     text.replace(at, place.size(), with);
 }
 
+/// "0 of 8 page faults"
+std::string trial_result(const perf_event_attr& attr) {
+  const auto known = host::class_of(attr);
+  if (!known) return {};
+  const host::ClassState state = host::class_state(*known);
+  return fmt::format("{} of {} {}", state.counted, state.known, host::name_of(*known));
+}
+
 std::string filled(const char* words, const Situation& s) {
   std::string text = words;
+  fill(text, "{trial}", trial_result(s.event.attr));
   fill(text, "{event}", s.event.name);
   fill(text, "{pmu}", s.event.pmu);
   fill(text, "{beside}", fmt::format("{}", fmt::join(s.beside, ", ")));
@@ -28,9 +38,11 @@ std::string filled(const char* words, const Situation& s) {
   return text;
 }
 
+/// " (EINVAL)"
 std::string errno_name(int error) {
+  if (error == dead_class) return {};
   const char* name = strerrorname_np(error);
-  return name == nullptr ? "errno " + std::to_string(error) : name;
+  return fmt::format(" ({})", name == nullptr ? "errno " + std::to_string(error) : name);
 }
 
 bool has_core_pmu() {
@@ -58,10 +70,10 @@ Error hint(const Situation& situation, int error) {
     if (row.number != error || row.operation != situation.operation) continue;
     if (row.when != nullptr && !row.when(situation)) continue;
     return {row.kind,
-            {situation.event.name, fmt::format("{} ({})", filled(row.cause, situation), errno_name(error)),
-             show(row.setting), filled(row.remedy, situation)}};
+            {situation.event.name, filled(row.cause, situation) + errno_name(error), show(row.setting),
+             filled(row.remedy, situation)}};
   }
-  return unavailable(situation.event.name, fmt::format("{} ({})", std::strerror(error), errno_name(error)));
+  return unavailable(situation.event.name, std::strerror(error) + errno_name(error));
 }
 
 Error open_error(const Event& event, int error, const GroupOptions& options,

@@ -37,7 +37,8 @@ enum class Setting {
   frequency,
   stack,
   cpus,
-  confinement
+  confinement,
+  hypervisor
 };
 [[nodiscard]] std::string show(Setting setting);
 
@@ -46,9 +47,9 @@ inline constexpr const char* no_core_pmu =
     "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
 /// One row: the first whose number, operation and condition match is used. In `cause` and `remedy`, {event},
-/// {pmu}, {beside}, {cpu} and {pid} are replaced.
+/// {pmu}, {beside}, {cpu}, {pid} and {trial} (what was counted of its class) are replaced.
 struct Hint {
-  int number;
+  int number; ///< errno, or dead_class
   Operation operation;
   bool (*when)(const Situation&); ///< nullptr: always
   ErrorKind kind;

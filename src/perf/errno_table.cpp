@@ -1,6 +1,9 @@
 // The rows of hints(): data, after perf_event_open(2), its source (kernel/events/core.c) and trial.
 #include "perf/errno_hints.hpp"
 
+#include "host/event_class.hpp"
+#include "perf/try_open.hpp"
+
 #include <array>
 #include <cerrno>
 #include <linux/hw_breakpoint.h>
@@ -49,6 +52,9 @@ bool core_missing(const Situation& s) {
   const auto type = s.event.attr.type;
   return !s.core_pmu && (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW);
 }
+bool kernel_only(const Situation& s) {
+  return host::occurs_in_kernel_only(s.event.attr);
+}
 bool without_kernel(const Situation& s) {
   return other(s) && s.event.attr.exclude_kernel;
 }
@@ -71,11 +77,18 @@ constexpr auto raise_paranoid =
     "setcap cap_perfmon+ep PROGRAM";
 
 constexpr std::array rows{
+    Hint{dead_class, Operation::open, nullptr, cannot,
+         "dead on this machine: such events open, but {trial} were counted in a trial", Setting::hypervisor,
+         "recount doctor shows what is counted here; a virtual machine may not pass it on: count outside it"},
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          Setting::paranoid, raise_paranoid},
     Hint{EACCES, Operation::open, without_kernel, cannot, "this user may not observe process {pid}",
          Setting::paranoid,
          "observe a process of your own; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep PROGRAM"},
+    Hint{EACCES, Operation::open, kernel_only, cannot,
+         "it occurs in the kernel, where this user may not count (user mode alone would count 0)",
+         Setting::paranoid,
+         "sysctl -w kernel.perf_event_paranoid=1 (as root), or setcap cap_perfmon+ep PROGRAM"},
     Hint{EACCES, Operation::open, other, cannot,
          "this user may not observe process {pid} (or only its user mode)", Setting::paranoid,
          "observe a process of your own, with :u; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep "

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "event/sysfs.hpp"
+#include "host/machine.hpp"
 #include "host/permission.hpp"
 #include "host/sysctl.hpp"
 
@@ -79,6 +80,10 @@ std::string show(Setting setting) {
   case Setting::cpus:
     return "CPUs online = " + base::read_line("/sys/devices/system/cpu/online").value_or("unknown");
   case Setting::confinement: return confinement();
+  case Setting::hypervisor: {
+    const host::Machine& machine = host::this_machine();
+    return "hypervisor = " + (machine.virtualised() ? machine.hypervisor : "none");
+  }
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "perf/try_open.hpp"
 
+#include "host/event_class.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -43,6 +45,11 @@ int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned 
 
 Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
+  if (const auto known = host::class_of(attr);
+      known && call == open_call && host::class_state(*known).state == host::ClassState::State::dead) {
+    attempt.error = dead_class;
+    return attempt;
+  }
   attr.size = std::min<std::uint32_t>(attr.size, sizeof attr); // a program's headers may be newer
   for (int round = 0; round < 3; ++round) {
     attempt.attr = attr;

@@ -20,16 +20,20 @@ struct Target {
   int group_fd = -1;
 };
 
+/// In place of an errno: not opened, because events of its class (host/event_class.hpp) open here and then
+/// count nothing.
+inline constexpr int dead_class = -1;
+
 /// Result of an attempt: a descriptor, or an errno.
 struct Attempt {
   process::Fd fd;
-  int error = 0;
+  int error = 0;          ///< errno, or dead_class
   perf_event_attr attr{}; ///< as finally opened
 };
 
-/// Opens with the size that the kernel knows: after E2BIG once more with the size that it wrote back, unless
-/// that would drop a requested field. Where descriptors have run out it raises the soft limit (RLIMIT_NOFILE)
-/// to the hard limit.
+/// Refuses events of a dead class. Opens with the size that the kernel knows: after E2BIG once more with the
+/// size that it wrote back, unless that would drop a requested field. Where descriptors have run out it
+/// raises the soft limit (RLIMIT_NOFILE) to the hard limit.
 [[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
 /// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both
