@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/generic_prose.hpp"
+#include "host/event_class.hpp"
 
 #include <recount/error.hpp>
 
@@ -23,7 +24,7 @@ std::string why_not(const Event& event, bool core_pmu) {
   if (!event.present) return "another machine's: no PMU " + event.pmu + " here";
   const auto type = event.attr.type;
   const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
-  return core && !core_pmu ? no_core_pmu : "";
+  return core && !core_pmu ? no_core_pmu : host::dead_reason(event.attr);
 }
 
 Source from_table(const pfm::Table& table, bool core_pmu) {

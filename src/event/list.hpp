@@ -28,7 +28,8 @@ struct Listed {
   std::string equivalent;                 ///< the event that it is another name of, or empty
   std::vector<pfm::Attribute> attributes; ///< unit masks, then modifiers
   std::optional<Event> event;             ///< its encoding; none where it needs a unit mask to have one
-  std::string reason; ///< why it cannot be counted here as far as sysfs tells; empty: open it to know
+  std::string
+      reason; ///< why it cannot be counted here, as far as sysfs and its class tell; empty: open it to know
 };
 
 struct Search {

@@ -100,6 +100,35 @@ int privilege(Domain domain) {
   return PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 }
 
+/// An event of an Intel core that libpfm4 encodes by a code that no counter has. Fixed counters have no codes of
+/// their own: Linux puts an event on one if it has the architectural code (fixed event constraints of
+/// arch/x86/events/intel/core.c), and any other code on a general counter, where these count 0.
+struct Correction {
+  std::string_view pmu; ///< empty: every Intel PMU
+  std::string_view event;
+  std::uint64_t given, counted;
+};
+// Counted codes: SDM volume 3B, "Pre-defined Architectural Performance Events", and Intel's event lists (perfmon).
+constexpr Correction corrections[] = {
+    {{}, "CPU_CLK_UNHALTED", 0x0200, 0x003c},  // THREAD, CORE
+    {"glm", "CPU_CLK_UNHALTED", 0x0000, 0x003c}, // CORE_P
+    {"glm", "CPU_CLK_UNHALTED", 0x0100, 0x013c}, // REF
+    {"spr", "INST_RETIRED", 0x01c0, 0x00c0}, // ANY
+    {"emr", "INST_RETIRED", 0x01c0, 0x00c0},
+    {{}, "TOPDOWN", 0x0200, 0x02a4}, // BACKEND_BOUND_SLOTS
+    {{}, "TOPDOWN", 0x0800, 0x08a4}, // BR_MISPREDICT_SLOTS
+    {{}, "TOPDOWN", 0x1000, 0x10a4}, // MEMORY_BOUND_SLOTS
+};
+
+void correct(const std::string& event, Encoded& out) {
+  if (out.kind != Table::Kind::core || out.attr.type != PERF_TYPE_RAW) return;
+  for (const Correction& row : corrections)
+    if (out.attr.config == row.given && event == row.event && (row.pmu.empty() || out.pmu == row.pmu)) {
+      out.attr.config = row.counted;
+      return;
+    }
+}
+
 /// Adds the source of an encoding.
 void locate(int index, Encoded& out) {
   pfm_event_info_t event = sized<pfm_event_info_t>();
@@ -113,6 +142,7 @@ void locate(int index, Encoded& out) {
   // raw core events, whose code would count another event.
   const bool misplaced = out.kind == Table::Kind::uncore && out.attr.type == PERF_TYPE_RAW;
   out.present = pmu.is_present && !misplaced;
+  correct(text(event.name), out);
 }
 
 } // namespace

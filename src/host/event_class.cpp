@@ -2,6 +2,8 @@
 
 #include "base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -239,6 +241,15 @@ ClassState class_state(EventClass which) {
                  std::min(made.counted, number),
              std::memory_order_relaxed);
   return made;
+}
+
+std::string dead_reason(const perf_event_attr& attr) {
+  const auto known = class_of(attr);
+  if (!known) return {};
+  const ClassState state = class_state(*known);
+  if (state.state != State::dead) return {};
+  return fmt::format("dead on this machine: such events open, but a trial counted {} of {} {}", state.counted,
+                     state.known, name_of(*known));
 }
 
 } // namespace recount::host

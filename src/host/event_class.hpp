@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace recount::host {
 
@@ -52,5 +53,8 @@ struct ClassState {
 /// `missing` is not kept. Takes up to a millisecond (context switches), else less than a tenth of one.
 /// Thread-safe; a forked child keeps what its parent has found.
 [[nodiscard]] ClassState class_state(EventClass which);
+
+/// Why an event of a dead class has no value; empty: its class is not dead, or not known.
+[[nodiscard]] std::string dead_reason(const perf_event_attr& attr);
 
 } // namespace recount::host

@@ -1,6 +1,8 @@
 #include "papi/event_set.hpp"
 
+#include "host/event_class.hpp"
 #include "papi/library.hpp"
+#include "papi/qualifier.hpp"
 #include "papi/resolve.hpp"
 
 #include <algorithm>
@@ -69,6 +71,24 @@ void EventSet::attach(pid_t process) {
   check(PAPI_attach(id_, static_cast<unsigned long>(process)), "PAPI_attach");
 }
 
+namespace {
+
+/// Throws where the event, or one of a preset's, is of a class that opens and counts nothing: PAPI would give
+/// 0.
+void demand_alive(const std::string& name, int code) {
+  std::vector<std::string> natives{name};
+  PAPI_event_info_t info{};
+  if (!IS_NATIVE(code) && PAPI_get_event_info(code, &info) == PAPI_OK)
+    natives.assign(info.name, info.name + std::min<std::size_t>(info.count, PAPI_MAX_INFO_TERMS));
+  for (const std::string& native : natives) {
+    if (native.find("perf::") == native.npos) continue; // others belong to no class
+    const std::string reason = host::dead_reason(encode(split_domain(native).name).attr);
+    if (!reason.empty()) throw unavailable(name, reason, {}, "recount doctor shows what is counted here");
+  }
+}
+
+} // namespace
+
 void EventSet::add(const std::vector<std::string>& names, Domain domain) {
   std::vector<int> codes;
   std::vector<Resolved> events;
@@ -84,6 +104,7 @@ void EventSet::add(const std::vector<std::string>& names, Domain domain) {
       throw bad_input(name, "is in the set twice: " + describe(PAPI_ECNFLCT), "name it once");
     events.push_back(event);
     codes.push_back(event.code);
+    if (event.component == cpu_component()) demand_alive(name, event.code);
   }
   const DefaultDomain scope(domain);
   for (std::size_t i = 0; i < names.size(); ++i) {

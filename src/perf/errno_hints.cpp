@@ -19,17 +19,9 @@ void fill(std::string& text, const std::string& place, const std::string& with) 
     text.replace(at, place.size(), with);
 }
 
-/// "0 of 8 page faults"
-std::string trial_result(const perf_event_attr& attr) {
-  const auto known = host::class_of(attr);
-  if (!known) return {};
-  const host::ClassState state = host::class_state(*known);
-  return fmt::format("{} of {} {}", state.counted, state.known, host::name_of(*known));
-}
-
 std::string filled(const char* words, const Situation& s) {
   std::string text = words;
-  fill(text, "{trial}", trial_result(s.event.attr));
+  fill(text, "{dead}", host::dead_reason(s.event.attr));
   fill(text, "{event}", s.event.name);
   fill(text, "{pmu}", s.event.pmu);
   fill(text, "{beside}", fmt::format("{}", fmt::join(s.beside, ", ")));

@@ -47,7 +47,7 @@ inline constexpr const char* no_core_pmu =
     "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
 /// One row: the first whose number, operation and condition match is used. In `cause` and `remedy`, {event},
-/// {pmu}, {beside}, {cpu}, {pid} and {trial} (what was counted of its class) are replaced.
+/// {pmu}, {beside}, {cpu}, {pid} and {dead} (host::dead_reason()) are replaced.
 struct Hint {
   int number; ///< errno, or dead_class
   Operation operation;

@@ -77,8 +77,7 @@ constexpr auto raise_paranoid =
     "setcap cap_perfmon+ep PROGRAM";
 
 constexpr std::array rows{
-    Hint{dead_class, Operation::open, nullptr, cannot,
-         "dead on this machine: such events open, but {trial} were counted in a trial", Setting::hypervisor,
+    Hint{dead_class, Operation::open, nullptr, cannot, "{dead}", Setting::hypervisor,
          "recount doctor shows what is counted here; a virtual machine may not pass it on: count outside it"},
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          Setting::paranoid, raise_paranoid},

@@ -45,8 +45,7 @@ int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned 
 
 Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
-  if (const auto known = host::class_of(attr);
-      known && call == open_call && host::class_state(*known).state == host::ClassState::State::dead) {
+  if (call == open_call && !host::dead_reason(attr).empty()) {
     attempt.error = dead_class;
     return attempt;
   }

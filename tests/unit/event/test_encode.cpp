@@ -1,11 +1,15 @@
 #include "event/encode.hpp"
 #include "event/hybrid.hpp"
+#include "event/pfm.hpp"
+#include "skip.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <tuple>
 
 using namespace recount;
 
@@ -58,6 +62,27 @@ BOOST_AUTO_TEST_CASE(tables_of_other_cpus_encode_and_say_so) {
   BOOST_TEST(miss.pmu == "skl");
   // Two machines cannot be this one at once.
   BOOST_TEST((!miss.present || !encode("amd64_k7::RETIRED_INSTRUCTIONS").present));
+}
+
+BOOST_AUTO_TEST_CASE(events_of_fixed_counters_have_the_code_that_is_counted) {
+  const std::tuple<const char*, const char*, std::uint64_t> rows[] = {
+      {"spr", "spr::CPU_CLK_UNHALTED:THREAD", 0x3c},
+      {"spr", "spr::cpu_clk_unhalted.thread:u", 0x3c},
+      {"spr", "spr::INST_RETIRED:ANY", 0xc0},
+      {"spr", "spr::INST_RETIRED:PREC_DIST", 0x100}, // Linux has it on fixed counter 0 by this code
+      {"spr", "spr::TOPDOWN:BACKEND_BOUND_SLOTS", 0x2a4},
+      {"spr", "spr::TOPDOWN:SLOTS", 0x400},
+      {"glm", "glm::CPU_CLK_UNHALTED:CORE", 0x3c},
+      {"glm", "glm::CPU_CLK_UNHALTED:CORE_P", 0x3c},
+      {"skl", "skl::INST_RETIRED:PREC_DIST", 0x1c0},
+      {"wsm", "wsm::INST_RETIRED:ANY_P", 0x1c0}};
+  for (const auto& [table, name, config] : rows) {
+    if (std::ranges::count(event::pfm::tables(), table, &event::pfm::Table::name) == 0) {
+      test::skip(std::string("libpfm4 has no table ") + table);
+      return;
+    }
+    BOOST_TEST(encode(name).attr.config == config, name);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_of_children_is_left_alone) {
