@@ -100,20 +100,21 @@ int privilege(Domain domain) {
   return PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 }
 
-/// An event of an Intel core that libpfm4 encodes by a code that no counter has. Fixed counters have no codes of
-/// their own: Linux puts an event on one if it has the architectural code (fixed event constraints of
+/// An event of an Intel core that libpfm4 encodes by a code that no counter has. Fixed counters have no codes
+/// of their own: Linux puts an event on one if it has the architectural code (fixed event constraints of
 /// arch/x86/events/intel/core.c), and any other code on a general counter, where these count 0.
 struct Correction {
   std::string_view pmu; ///< empty: every Intel PMU
   std::string_view event;
   std::uint64_t given, counted;
 };
-// Counted codes: SDM volume 3B, "Pre-defined Architectural Performance Events", and Intel's event lists (perfmon).
+// Counted codes: SDM volume 3B, "Pre-defined Architectural Performance Events", and Intel's event lists
+// (perfmon).
 constexpr Correction corrections[] = {
-    {{}, "CPU_CLK_UNHALTED", 0x0200, 0x003c},  // THREAD, CORE
+    {{}, "CPU_CLK_UNHALTED", 0x0200, 0x003c},    // THREAD, CORE
     {"glm", "CPU_CLK_UNHALTED", 0x0000, 0x003c}, // CORE_P
     {"glm", "CPU_CLK_UNHALTED", 0x0100, 0x013c}, // REF
-    {"spr", "INST_RETIRED", 0x01c0, 0x00c0}, // ANY
+    {"spr", "INST_RETIRED", 0x01c0, 0x00c0},     // ANY
     {"emr", "INST_RETIRED", 0x01c0, 0x00c0},
     {{}, "TOPDOWN", 0x0200, 0x02a4}, // BACKEND_BOUND_SLOTS
     {{}, "TOPDOWN", 0x0800, 0x08a4}, // BR_MISPREDICT_SLOTS

@@ -52,11 +52,13 @@ bool core_missing(const Situation& s) {
   const auto type = s.event.attr.type;
   return !s.core_pmu && (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW);
 }
+/// Not the process is the cause, but the kernel, where the event occurs.
 bool kernel_only(const Situation& s) {
-  return host::occurs_in_kernel_only(s.event.attr);
+  if (!host::occurs_in_kernel_only(s.event.attr)) return false;
+  return !other(s) || open_sized(s.event.attr, {}).error == EACCES;
 }
 bool without_kernel(const Situation& s) {
-  return other(s) && s.event.attr.exclude_kernel;
+  return other(s) && (s.event.attr.exclude_kernel || host::occurs_in_kernel_only(s.event.attr));
 }
 /// An uncore event counts what all cores do; it belongs to no process.
 bool uncore_of_a_process(const Situation& s) {
@@ -77,17 +79,18 @@ constexpr auto raise_paranoid =
     "setcap cap_perfmon+ep PROGRAM";
 
 constexpr std::array rows{
-    Hint{dead_class, Operation::open, nullptr, cannot, "{dead}", Setting::hypervisor,
-         "recount doctor shows what is counted here; a virtual machine may not pass it on: count outside it"},
+    Hint{
+        dead_class, Operation::open, nullptr, cannot, "{dead}", Setting::hypervisor,
+        "count it on another machine, or outside the virtual machine; recount doctor shows what counts here"},
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          Setting::paranoid, raise_paranoid},
-    Hint{EACCES, Operation::open, without_kernel, cannot, "this user may not observe process {pid}",
-         Setting::paranoid,
-         "observe a process of your own; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep PROGRAM"},
     Hint{EACCES, Operation::open, kernel_only, cannot,
          "it occurs in the kernel, where this user may not count (user mode alone would count 0)",
          Setting::paranoid,
          "sysctl -w kernel.perf_event_paranoid=1 (as root), or setcap cap_perfmon+ep PROGRAM"},
+    Hint{EACCES, Operation::open, without_kernel, cannot, "this user may not observe process {pid}",
+         Setting::paranoid,
+         "observe a process of your own; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep PROGRAM"},
     Hint{EACCES, Operation::open, other, cannot,
          "this user may not observe process {pid} (or only its user mode)", Setting::paranoid,
          "observe a process of your own, with :u; or run as root or with CAP_PERFMON: setcap cap_perfmon+ep "

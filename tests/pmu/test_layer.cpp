@@ -186,6 +186,20 @@ BOOST_AUTO_TEST_CASE(metrics_get_slots_as_their_leader) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(names_of_fixed_counters_count_as_the_generic_names_do) {
+  if (!simulated("spr")) return;
+  for (const auto& [generic, own] : {std::pair("perf::CYCLES:u", "spr::CPU_CLK_UNHALTED:THREAD:u"),
+                                     std::pair("perf::INSTRUCTIONS:u", "spr::INST_RETIRED:ANY:u")}) {
+    Group group({generic, own});
+    group.start();
+    add_turns(turns);
+    group.stop();
+    const auto& counts = group.read();
+    BOOST_TEST(counts[0].value.value_or(0) > static_cast<std::uint64_t>(turns));
+    BOOST_TEST(counts[0].value.value_or(0) == counts[1].value.value_or(0), own);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(precision_of_the_name_is_asked_for_and_granted) {
   if (!simulated("skl")) return;
   const struct {

@@ -1,12 +1,17 @@
 // Hardware breakpoints count accesses to an address exactly.
 #include "helpers.hpp"
+#include "host/event_class.hpp"
 
 #include <recount/group.hpp>
 
 #include <fmt/core.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace recount;
 
@@ -52,6 +57,35 @@ BOOST_AUTO_TEST_CASE(writes_and_accesses) {
   group.stop();
   BOOST_TEST(group.read()[0].value.value() == 1000U);
   BOOST_TEST(group.read()[1].value.value() == 2000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_class_counts_if_and_only_if_known_occurrences_are_counted) {
+  perf_event_attr attr = encode(at(&watched, "/8:w:u")).attr; // without the layer that refuses dead classes
+  const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
+  if (fd < 0) return skip(std::string("no breakpoint can be opened: ") + std::strerror(errno));
+  for (int i = 0; i < 100; ++i)
+    watched = 1;
+  std::uint64_t counted = 0;
+  const bool got = read(fd, &counted, sizeof counted) == sizeof counted;
+  close(fd);
+  const host::ClassState state = host::class_state(host::EventClass::breakpoint);
+  BOOST_TEST(got);
+  BOOST_TEST((state.state == host::ClassState::State::counts) == (counted == 100));
+  BOOST_TEST((state.state == host::ClassState::State::dead) == (counted != 100));
+  const std::string refused = message([] { Group group(std::vector<std::string>{at(&watched, "/8:w:u")}); });
+  BOOST_TEST(holds(refused, "dead on this machine") == (counted != 100), refused);
+}
+
+BOOST_AUTO_TEST_CASE(no_class_counts_fewer_than_were_executed) {
+  for (const auto one : host::event_classes) {
+    const host::ClassState state = host::class_state(one);
+    BOOST_TEST_CONTEXT(host::name_of(one)) {
+      if (state.state == host::ClassState::State::missing) continue;
+      BOOST_TEST(state.known > 0U);
+      BOOST_TEST((state.counted >= state.known) == (state.state == host::ClassState::State::counts));
+      BOOST_TEST(host::class_state(one).counted == state.counted); // once per process
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(executions) {

@@ -71,6 +71,15 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   BOOST_TEST(
       holds(hint({Operation::open, user, {77, -1, false, false, false, false}}, EACCES), "process 77"));
 
+  Event switches = event(); // counts 0 in user mode
+  switches.attr.type = PERF_TYPE_SOFTWARE;
+  switches.attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+  for (const pid_t pid : {0, 77}) {
+    const Error told = hint({Operation::open, switches, {pid, -1, false, false, false, false}}, EACCES);
+    BOOST_TEST(told.problem().remedy.find(":u") == std::string::npos);
+    if (pid == 0) BOOST_TEST(holds(told, "in the kernel"));
+  }
+
   const GroupOptions of_77{77, -1, false, false, false, false};
   BOOST_TEST(!holds(hint({Operation::open, user, of_77}, EACCES), ":u")); // it has that already
   BOOST_TEST(holds(hint({Operation::open, event(), of_77}, EACCES), "with :u"));
