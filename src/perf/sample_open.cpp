@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
+#include "host/event_class.hpp"
 #include "perf/errno_hints.hpp"
 #include "process/threads.hpp"
 
@@ -182,6 +183,10 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
   check_sampled(events);
   for (SampledEvent& e : events) {
     if (!e.event.present) throw absent_error(e.event);
+    if (e.event.attr.exclude_kernel && host::occurs_in_kernel_only(e.event.attr))
+      throw unavailable(e.event.name, "it occurs in the kernel: user mode alone has no samples",
+                        show(Setting::paranoid),
+                        "sample it in the kernel, as a user who may: recount doctor");
     e.precise = most_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
   }
   OpenSampling made;
