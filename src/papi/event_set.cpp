@@ -188,7 +188,7 @@ constexpr ErrorEntry error_table[] = {
     {PAPI_ENOCNTR, "PAPI_ENOCNTR", "Hardware does not support performance counters", here, ""},
     {PAPI_EMISC, "PAPI_EMISC", "Unknown error code", here, ""},
     {PAPI_EPERM, "PAPI_EPERM", "Permission level does not permit operation", here,
-     "sudo sysctl kernel.perf_event_paranoid=1 (2 allows user space only: qualify the event with :u)"},
+     "sudo sysctl kernel.perf_event_paranoid=1 (2 allows user mode only)"},
     {PAPI_ENOINIT, "PAPI_ENOINIT", "PAPI hasn't been initialized yet", here, ""},
     {PAPI_ENOCMP, "PAPI_ENOCMP", "Component Index isn't set", bad, "give the set at least one event"},
     {PAPI_ENOSUPP, "PAPI_ENOSUPP", "Not supported", here, ""},
