@@ -7,6 +7,7 @@
 #include "perf/try_open.hpp"
 #include "process/fd.hpp"
 
+#include <recount/error.hpp>
 #include <recount/group.hpp>
 
 #include <cstdint>
@@ -61,7 +62,10 @@ public:
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
   /// The core type of its events on a hybrid CPU; null elsewhere and for events of no core type.
   [[nodiscard]] const host::Pmu* core() const noexcept { return core_; }
-  [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i + led_).get(); }
+  [[nodiscard]] int fd(std::size_t i) const {
+    require_index("event of a group", i, events_.size());
+    return fds_[i + led_].get();
+  }
   /// As fd(), for callers that start and stop the events through it.
   [[nodiscard]] int lend(std::size_t i) {
     lent_ = true;

@@ -171,7 +171,7 @@ void control(const OpenSampling& open, unsigned long request, const char* what) 
 }
 
 void set_period(OpenSampling& open, std::size_t event, std::uint64_t period) {
-  SampledEvent& sampled = open.events.at(event);
+  SampledEvent& sampled = open.events[event];
   for (const auto& context : open.contexts)
     if (context.fds[event] && ioctl(context.fds[event].get(), PERF_EVENT_IOC_PERIOD, &period) != 0)
       throw call_error(Operation::control, sampled.event, errno, "PERF_EVENT_IOC_PERIOD");

@@ -1,3 +1,4 @@
+#include <recount/error.hpp>
 #include <recount/sampling.hpp>
 
 #include "perf/layout.hpp"
@@ -143,6 +144,7 @@ void Sampling::stop() {
 
 void Sampling::set_period(std::size_t event, std::uint64_t period) {
   state_->owner.demand("sampling");
+  require_index("event of a sampling", event, state_->open.events.size());
   perf::set_period(state_->open, event, period);
 }
 
