@@ -14,7 +14,8 @@ namespace recount {
 class Overflow::State {
 public:
   explicit State(perf::OverflowPlan plan)
-      : emulated(plan.emulated),
+      : events(plan.events.size()),
+        emulated(plan.emulated),
         engine(plan.options.delivery == Delivery::signal ? perf::deliver_by_signal(std::move(plan))
                                                          : perf::deliver_by_thread(std::move(plan))) {}
   /// Throws in a forked child.
@@ -23,6 +24,7 @@ public:
     return *engine;
   }
   perf::Owner owner;
+  std::size_t events;
   std::vector<std::size_t> emulated;
   std::unique_ptr<perf::OverflowEngine> engine;
 };
@@ -46,6 +48,7 @@ void demand_threshold(const Event& event, std::uint64_t threshold) {
 perf::OverflowPlan plan(std::vector<OverflowEvent> events, OverflowCallback callback,
                         const OverflowOptions& options) {
   demand_possible(events, options);
+  if (!callback) throw bad_input("overflow", "needs a callback");
   perf::OverflowPlan plan{std::move(events), {}, {}, std::move(callback), options};
   for (std::size_t i = 0; i < plan.events.size(); ++i) {
     demand_threshold(plan.events[i].event, plan.events[i].threshold);
@@ -80,6 +83,7 @@ void Overflow::stop() {
 }
 void Overflow::set_threshold(std::size_t event, std::uint64_t threshold) {
   if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "use 1 for every occurrence");
+  require_index("event of an overflow", event, state_->events);
   state_->here().set_threshold(event, threshold);
 }
 bool Overflow::emulated(std::size_t event) const {

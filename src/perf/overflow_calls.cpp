@@ -50,6 +50,7 @@ void OverflowCalls::add(const Overflowed& emulated, const Sample& timer) {
 }
 
 void OverflowCalls::flush() {
+  if (muted_) gathered_ = 0;
   if (gathered_ == 0) return;
   call_.overflowed = std::span(overflowed_).first(gathered_);
   for (const Overflowed& o : call_.overflowed)

@@ -35,6 +35,8 @@ public:
   void add(const Overflowed& emulated, const Sample& timer);
   /// Makes the pending call, if any.
   void flush();
+  /// From now on calls are dropped, or made again.
+  void mute(bool on) noexcept { muted_ = on; }
 
   void set_context(ucontext_t* context) noexcept { call_.context = context; }
   /// Reported thresholds per event.
@@ -48,6 +50,7 @@ private:
   std::array<Overflowed, most_overflow_events> overflowed_{};
   std::array<std::uint64_t, 64> registers_{}; ///< those of a sample are invalid after the next one
   std::size_t gathered_ = 0;
+  bool muted_ = false;
   std::array<std::uint64_t, most_overflow_events> told_{};
 };
 

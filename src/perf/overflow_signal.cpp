@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace recount::perf {
@@ -83,13 +84,19 @@ void SignalOverflow::each_fd(unsigned long request) const noexcept {
 }
 
 void SignalOverflow::start() {
+  calls_.mute(false);
   running_ = true;
   each_fd(PERF_EVENT_IOC_ENABLE);
 }
 
 void SignalOverflow::stop() {
   running_ = false;
-  each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns
+  each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns, unless blocked
+  if (context_ != nullptr) return calls_.mute(true); // called by the callback
+  const process::SignalsBlocked blocked;
+  ucontext_t context;
+  getcontext(&context);
+  handle(&context); // what a blocked signal would report later
 }
 
 bool SignalOverflow::concerns(int fd) const noexcept {
@@ -99,7 +106,7 @@ bool SignalOverflow::concerns(int fd) const noexcept {
   return false;
 }
 
-void SignalOverflow::handle(ucontext_t* context) {
+void SignalOverflow::handle(ucontext_t* context) noexcept {
   if (running_) each_fd(PERF_EVENT_IOC_DISABLE); // exclude the callback from the counts
   calls_.set_context(context);
   context_ = context;
@@ -114,6 +121,7 @@ void SignalOverflow::handle(ucontext_t* context) {
   }
   calls_.flush();
   calls_.set_context(nullptr);
+  context_ = nullptr;
   if (running_) each_fd(PERF_EVENT_IOC_ENABLE);
 }
 
@@ -131,7 +139,7 @@ void SignalOverflow::take(const Placed& placed, const Sample& sample) {
 
 void SignalOverflow::set_threshold(std::size_t event, std::uint64_t threshold) {
   const process::SignalsBlocked blocked; // the handler reads what is changed here
-  plan_.events.at(event).threshold = threshold;
+  plan_.events[event].threshold = threshold;
   for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
     if (plan_.interrupting[i] == event) return set_period(open_, i, threshold);
   for (Looked& looked : looked_)

@@ -47,7 +47,7 @@ public:
 
   // For the handler; async-signal-safe.
   [[nodiscard]] bool concerns(int fd) const noexcept; ///< -1: any descriptor
-  void handle(ucontext_t* context);
+  void handle(ucontext_t* context) noexcept;
 
 private:
   struct Looked { ///< an emulated event

@@ -3,11 +3,15 @@
 #include "perf/overflow_engine.hpp"
 #include "perf/overflow_signal.hpp"
 #include "perf/owner.hpp"
+#include "process/signals.hpp"
+
+#include <recount/error.hpp>
 
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace recount::perf {
@@ -45,6 +49,7 @@ public:
       static_cast<void>(reader_.release());
       return;
     }
+    const process::CancelBlocked uncancelled; // as in every destructor
     end();
     join();
   }
@@ -53,9 +58,16 @@ public:
     join(); // stopped by the callback
     const std::lock_guard lock(reader_->mutex);
     end_ = false;
+    calls_.mute(false);
     if (timer_) timer_->start();
     if (events_) events_->start();
-    if (!reader_->thread.joinable()) reader_->thread = std::thread([this] { read(); });
+    if (reader_->thread.joinable()) return;
+    const process::SignalsBlocked blocked; // inherited: the program's handlers run in its own threads
+    try {
+      reader_->thread = std::thread([this] { read(); });
+    } catch (const std::system_error& error) {
+      throw unavailable("overflow", std::string("no thread can be started: ") + error.what());
+    }
   }
 
   void stop() override {
@@ -63,6 +75,7 @@ public:
       const std::lock_guard lock(reader_->mutex);
       if (events_) events_->stop();
       if (timer_) timer_->stop();
+      if (reader_->thread.get_id() == std::this_thread::get_id()) calls_.mute(true); // called by the callback
     }
     end();
     join();
@@ -70,7 +83,7 @@ public:
 
   void set_threshold(std::size_t event, std::uint64_t threshold) override {
     const std::lock_guard lock(reader_->mutex);
-    plan_.events.at(event).threshold = threshold;
+    plan_.events[event].threshold = threshold;
     for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
       if (plan_.interrupting[i] == event) events_->set_period(i, threshold);
     for (auto& [where, seen] : reader_->seen)
