@@ -4,8 +4,9 @@
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 
+#include "process/signals.hpp"
+
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,9 @@ std::string& last_error() {
 }
 
 /// 0; -1 with the message of what it throws.
-int guarded(const std::function<void()>& body) noexcept {
+template <class Body>
+int guarded(const Body& body) noexcept {
+  const recount::process::CancelBlocked uncancelled;
   try {
     body();
     return 0;
@@ -41,18 +44,26 @@ int guarded(const std::function<void()>& body) noexcept {
   }
 }
 
+/// What an argument points to.
+template <class T>
+T& require(T* argument, const char* name) {
+  if (argument == nullptr) throw recount::bad_input(name, "NULL", "pass a pointer to an object");
+  return *argument;
+}
+
 recount::Counters& open_of(recount_counters* counters) {
-  if (counters == nullptr) throw recount::bad_input("counters", "NULL", "check the result of recount_open()");
-  return *counters->counters;
+  return *require(counters, "counters").counters;
 }
 
 std::unique_ptr<recount_counters> open_all(const char* const* names, std::size_t number, bool inherit) {
   auto made = std::make_unique<recount_counters>();
+  if (number > 0) require(names, "names");
   std::vector<recount::Event> events;
   recount::GroupOptions options;
   options.inherit = inherit;
   for (std::size_t i = 0; i < number; ++i) {
-    const recount::Counters alone(std::vector<std::string>{names[i]}, recount::Domain::all, options);
+    const recount::Counters alone(std::vector<std::string>{&require(names[i], "name of an event")},
+                                  recount::Domain::all, options);
     auto& its = made->at.emplace_back();
     for (const recount::Event& event : alone.events()) {
       its.push_back(events.size());
@@ -72,7 +83,7 @@ recount_counters* opened(const char* const* names, std::size_t number, bool inhe
 }
 
 const recount::Count& count_of(const recount_counters* counters, std::size_t event) {
-  if (counters == nullptr || event >= counters->counts.size())
+  if (event >= require(counters, "counters").counts.size())
     throw recount::bad_input("event " + std::to_string(event), "there is no such event",
                              "use an index below recount_number()");
   return counters->counts[event];
@@ -124,14 +135,14 @@ int recount_value(const recount_counters* counters, size_t event, double* value)
     const recount::Count& count = count_of(counters, event);
     const auto scaled = recount::scale(count);
     if (!scaled) throw recount::unavailable(counters->names[event], count.reason);
-    *value = *scaled;
+    require(value, "value") = *scaled;
   });
 }
 int recount_count(const recount_counters* counters, size_t event, uint64_t* value) {
   return guarded([&] {
     const recount::Count& count = count_of(counters, event);
     if (!count.value) throw recount::unavailable(counters->names[event], count.reason);
-    *value = *count.value;
+    require(value, "value") = *count.value;
   });
 }
 double recount_share(const recount_counters* counters, size_t event) {

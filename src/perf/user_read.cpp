@@ -6,6 +6,7 @@
 #include "perf/cpu_registers.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
+#include "process/signals.hpp"
 
 #include <new>
 #include <sys/mman.h>
@@ -158,6 +159,7 @@ Count UserRead::State::other_count(std::size_t event) {
 }
 
 bool UserRead::State::other_values(std::span<std::uint64_t> out) {
+  const process::CancelBlocked uncancelled; // Region reads where nothing may unwind
   if (!by_call()) return false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Count read = count(i, called(i));
@@ -205,7 +207,8 @@ void UserRead::reset() {
 
 Count UserRead::read(std::size_t event) {
   State& state = *state_;
-  const PageReading& base = state.base.at(event);
+  require_index("event of a user-space read", event, state.base.size());
+  const PageReading& base = state.base[event];
   PageReading total{};
   if (!state.started || !state.by_register(event, total)) [[unlikely]]
     return state.other_count(event);

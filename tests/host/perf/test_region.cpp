@@ -4,7 +4,9 @@
 #include <recount/region.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <pthread.h>
 #include <thread>
 #include <vector>
 
@@ -75,6 +77,86 @@ BOOST_AUTO_TEST_CASE(a_child_counts_nothing) {
                return std::string(total_of("forked").calls == 0 ? "nothing" : "something");
              }) == "nothing");
   BOOST_TEST(total_of("forked").calls == before);
+}
+
+namespace {
+
+/// What a child writes to stderr in `body` and at exit(3), "hung" if it does not end.
+std::string stderr_of_child(const std::function<void()>& body) {
+  return in_child([&] {
+    int ends[2];
+    if (pipe(ends) != 0) return std::string("no pipe");
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      dup2(ends[1], STDERR_FILENO);
+      unsetenv("RECOUNT_REGIONS");
+      body();
+      std::exit(0);
+    }
+    close(ends[1]);
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+      text.append(buffer, static_cast<std::size_t>(got));
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? "hung" : "[" + text + "]";
+  });
+}
+
+} // namespace
+
+// Children of a process that opens events and takes totals at that moment, so that its locks are held.
+BOOST_AUTO_TEST_CASE(forked_children_end_and_print_nothing) {
+  std::atomic<bool> done = false;
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 2; ++i)
+    busy.emplace_back([&done] {
+      while (!done) {
+        std::thread([] { const Region region("short-lived"); }).join();
+        (void)region_totals();
+      }
+    });
+  const auto begin_and_total = [] {
+    { const Region known("one"), fresh("child"); }
+    std::thread([] { const Region region("thread of a child"); }).join();
+    for (const RegionTotal& total : region_totals())
+      std::fputs(total.name.c_str(), stderr);
+  };
+  for (int i = 0; i < 20; ++i) {
+    BOOST_TEST(stderr_of_child([] {}) == "[]");
+    BOOST_TEST(stderr_of_child(begin_and_total) == "[]");
+  }
+  done = true;
+  for (std::thread& one : busy)
+    one.join();
+  BOOST_TEST(holds(message([] { // in the parent it is too late, in a child not its own
+                     const std::string told = in_child([] { return message([] { region_events({}); }); });
+                     if (holds(told, "fork(2)")) region_events({});
+                   }),
+                   "has begun already"));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_is_cancelled_outside_of_regions) {
+  const auto body = [](void*) -> void* {
+    for (;;) {
+      { const Region region("cancelled"); }
+      pthread_testcancel();
+    }
+  };
+  for (int i = 0; i < 20; ++i) {
+    pthread_t thread{};
+    BOOST_TEST_REQUIRE(pthread_create(&thread, nullptr, body, nullptr) == 0);
+    for (const auto before = total_of("cancelled").calls;
+         i % 2 == 0 && total_of("cancelled").calls == before;)
+      std::this_thread::yield(); // every second thread is cancelled at its first region
+    pthread_cancel(thread);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    BOOST_TEST((result == PTHREAD_CANCELED)); // else the process has ended
+  }
+  BOOST_TEST(total_of("cancelled").events[0].uncounted == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_table_names_what_is_missing) {
