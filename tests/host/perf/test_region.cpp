@@ -1,6 +1,7 @@
 // Regions over calls and threads, with page faults as the known count.
 #include "helpers.hpp"
 
+#include <recount/group.hpp>
 #include <recount/region.hpp>
 
 #include <algorithm>
@@ -136,6 +137,22 @@ BOOST_AUTO_TEST_CASE(forked_children_end_and_print_nothing) {
                      if (holds(told, "fork(2)")) region_events({});
                    }),
                    "has begun already"));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_is_cancelled_while_it_opens_and_closes) {
+  for (int i = 0; i < 20; ++i) {
+    std::atomic<int> rounds = 0;
+    const auto body = [](void* count) -> void* {
+      for (;; ++*static_cast<std::atomic<int>*>(count))
+        Group({"perf::PAGE-FAULTS:u", "perf::TASK-CLOCK:u"});
+    };
+    pthread_t thread{};
+    BOOST_TEST_REQUIRE(pthread_create(&thread, nullptr, body, &rounds) == 0);
+    while (rounds < i)
+      std::this_thread::yield();
+    pthread_cancel(thread);
+    pthread_join(thread, nullptr); // unwinding from a destructor would have ended the process
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_is_cancelled_outside_of_regions) {
