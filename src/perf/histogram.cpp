@@ -24,7 +24,7 @@ std::uint16_t draw_16(std::uint64_t& state) {
   return static_cast<std::uint16_t>((z ^ (z >> 31)) >> 48);
 }
 
-void demand(const std::vector<HistogramRange>& ranges, unsigned bits) {
+void require_valid(const std::vector<HistogramRange>& ranges, unsigned bits) {
   if (ranges.empty()) throw bad_input("histogram", "needs a range of addresses");
   for (const HistogramRange& range : ranges) {
     if (range.buckets == 0) throw bad_input("histogram", "a range without buckets");
@@ -40,7 +40,7 @@ void demand(const std::vector<HistogramRange>& ranges, unsigned bits) {
 
 Histogram::Histogram(std::vector<HistogramRange> ranges, const HistogramOptions& options)
     : ranges_(std::move(ranges)), options_(options), state_(options.seed) {
-  demand(ranges_, options_.bits);
+  require_valid(ranges_, options_.bits);
   std::size_t all = 0;
   const std::size_t most_buckets = std::numeric_limits<std::ptrdiff_t>::max() / (options_.bits / 8);
   for (const HistogramRange& range : ranges_) {

@@ -90,8 +90,8 @@ void add(std::atomic<std::uint64_t>& to, std::uint64_t more) {
 }
 
 void print_totals() {
-  const char* const wish = std::getenv("RECOUNT_REGIONS");
-  if (wish != nullptr && std::strcmp(wish, "off") == 0) return;
+  const char* const setting = std::getenv("RECOUNT_REGIONS");
+  if (setting != nullptr && std::strcmp(setting, "off") == 0) return;
   if (const auto totals = region_totals(); !totals.empty())
     static_cast<void>(process::write_all(STDERR_FILENO, region_table(totals))); // nobody is left to be told
 }
@@ -117,8 +117,8 @@ void Region::Thread::open(const std::vector<std::string>& names) {
 
 void Regions::choose_events() {
   if (!events.empty()) return;
-  const char* const wish = std::getenv("RECOUNT_EVENTS");
-  const std::string_view names = wish != nullptr ? wish : "perf::CYCLES:u perf::INSTRUCTIONS:u";
+  const char* const setting = std::getenv("RECOUNT_EVENTS");
+  const std::string_view names = setting != nullptr ? setting : "perf::CYCLES:u perf::INSTRUCTIONS:u";
   for (const auto word : base::split(names, ' '))
     if (const auto name = base::trim(word); !name.empty()) events.emplace_back(name);
   if (events.size() <= Region::most_events) return;
@@ -191,7 +191,7 @@ Region::~Region() {
 
 void region_events(std::vector<std::string> names) {
   Regions& all = Regions::all();
-  all.owner.demand("region_events");
+  all.owner.require_here("region_events");
   const std::lock_guard lock(all.mutex);
   if (!all.threads.empty()) throw bad_input("region_events", "a region has begun already", "call it before");
   if (names.size() > Region::most_events)
@@ -206,7 +206,7 @@ std::vector<RegionTotal> region_totals() {
   const std::lock_guard lock(all.mutex);
   std::vector<RegionTotal> totals;
   for (const auto& thread : all.threads) {
-    const std::lock_guard its_entries(thread->entries_grow);
+    const std::lock_guard entries_lock(thread->entries_grow);
     for (const auto& entry : thread->entries) {
       auto total = std::ranges::find(totals, entry.name, &RegionTotal::name);
       if (total == totals.end()) {

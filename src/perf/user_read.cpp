@@ -1,12 +1,11 @@
-#include <recount/user_read.hpp>
-
-#include <recount/error.hpp>
-
 #include "event/sysfs.hpp"
 #include "perf/cpu_registers.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
 #include "process/signals.hpp"
+
+#include <recount/error.hpp>
+#include <recount/user_read.hpp>
 
 #include <new>
 #include <sys/mman.h>
@@ -254,6 +253,14 @@ std::uint64_t UserRead::system_calls() const noexcept {
 Registers cpu_registers() noexcept {
   return {[](void*, std::uint32_t index) { return perf::cpu_counter(index); },
           [](void*) { return perf::cpu_clock(); }, nullptr};
+}
+
+std::optional<PageReading> read_page(const perf_event_mmap_page& page, const Registers& registers) noexcept {
+  PageReading reading{};
+  const bool usable = perf::read_page_by(
+      page, [&](std::uint32_t index) { return registers.counter(registers.context, index); },
+      [&] { return registers.clock(registers.context); }, reading);
+  return usable ? std::optional(reading) : std::nullopt;
 }
 
 } // namespace recount
