@@ -6,6 +6,19 @@
 
 namespace recount::process {
 
+/// Postpones the cancellation of this thread (pthread_cancel(3)) during its lifetime. For functions that are
+/// noexcept or catch everything: a cancelled thread unwinds its stack, which ends the process there.
+class CancelBlocked {
+public:
+  CancelBlocked() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  CancelBlocked(const CancelBlocked&) = delete;
+  CancelBlocked& operator=(const CancelBlocked&) = delete;
+  ~CancelBlocked() { ::pthread_setcancelstate(before_, &before_); }
+
+private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 /// Blocks every signal of this thread during its lifetime.
 class SignalsBlocked {
 public:
@@ -20,19 +33,6 @@ public:
 
 private:
   sigset_t before_{};
-};
-
-/// Postpones the cancellation of this thread (pthread_cancel(3)) during its lifetime. For functions that are
-/// noexcept or catch everything: a cancelled thread unwinds its stack, which ends the process there.
-class CancelBlocked {
-public:
-  CancelBlocked() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  CancelBlocked(const CancelBlocked&) = delete;
-  CancelBlocked& operator=(const CancelBlocked&) = delete;
-  ~CancelBlocked() { ::pthread_setcancelstate(before_, &before_); }
-
-private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
 /// In a forked child: every handler back to the default (an ignored signal stays ignored, as over exec, but
