@@ -1,6 +1,7 @@
 // The parts of every error of recount: subject, cause, setting, remedy.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ struct Problem {
   std::string remedy;  ///< what mends it, a command where there is one
 };
 
-/// The one exception type of the library. what() is the whole message, one part a line.
+/// The one exception type of the library, apart from std::bad_alloc. what() is the whole message, one part
+/// per line.
 class Error : public std::runtime_error {
 public:
   Error(ErrorKind kind, Problem problem)
@@ -50,6 +52,13 @@ private:
                                        std::string remedy = {}) {
   return {ErrorKind::unavailable,
           {std::move(subject), std::move(cause), std::move(setting), std::move(remedy)}};
+}
+
+/// Throws bad_input() unless `index` is below `number`; `subject` names the elements.
+inline void require_index(const char* subject, std::size_t index, std::size_t number) {
+  if (index >= number)
+    throw bad_input(subject, "there is no index " + std::to_string(index),
+                    "use an index below " + std::to_string(number));
 }
 
 } // namespace recount

@@ -1,4 +1,17 @@
 // Counting: groups of events that are on the PMU together, and any number of events over several groups.
+//
+// For all classes of the library that open events:
+//  - fork(2): a child does not count with its parent's objects. start() throws, stop() and reset() do
+//  nothing,
+//    reads have no value and give the reason; destroying its copies leaves the parent's events alone. The
+//    child may open its own; if its parent had several threads, only after execve(2) (signal-safety(7)).
+//  - pthread_cancel(3), deferred: a thread may be cancelled while it reads or opens, and is then unwound.
+//    Destructors, Region and the C interface postpone the cancellation.
+//  - Signals: no function is async-signal-safe unless it says so.
+//  - Descriptors: one per event, thread and CPU. Where they run out (EMFILE) the soft limit RLIMIT_NOFILE of
+//  the
+//    process is raised to the hard limit and remains there, also for programs that it starts later. A program
+//    that must not exceed its soft limit (select(2) takes no descriptor over 1023) sets the hard limit to it.
 #pragma once
 
 #include <recount/count.hpp>
@@ -15,11 +28,13 @@ namespace recount {
 
 /// What is counted, and how (perf_event_open(2)).
 struct GroupOptions {
-  pid_t pid = 0;          ///< 0: the calling thread; > 0: that thread or process; -1: everything on `cpu`
-  int cpu = -1;           ///< -1: wherever the thread runs; otherwise only on that CPU
-  bool inherit = false;   ///< also threads and processes that the target starts from now on
-  bool pinned = false;    ///< always on the PMU or not at all: never multiplexed
-  bool exclusive = false; ///< alone on the PMU
+  /// 0: the calling thread; > 0: the thread with this id, and no other of its process (the id of a process is
+  /// that of its first thread; Sampling counts all); -1: everything on `cpu`.
+  pid_t pid = 0;
+  int cpu = -1;                ///< -1: wherever the thread runs; otherwise only on that CPU
+  bool inherit = false;        ///< also threads and processes that the target starts from now on
+  bool pinned = false;         ///< always on the PMU or not at all: never multiplexed
+  bool exclusive = false;      ///< alone on the PMU
   bool enable_on_exec = false; ///< starts by itself when the target calls execve(2)
 };
 

@@ -1,6 +1,7 @@
 // Histograms of addresses, as PAPI_profil(3) and PAPI_sprofil(3) fill them, on any event.
 #pragma once
 
+#include <recount/error.hpp>
 #include <recount/overflow.hpp>
 
 #include <cstddef>
@@ -50,7 +51,8 @@ struct HistogramTotals {
 /// range before, where there is one.) add() is async-signal-safe, nothing else is. One thread at a time.
 class Histogram {
 public:
-  /// Throws Error (bad_input): no range, a range without buckets, a scale of 0 or over 131072, odd bits.
+  /// Throws Error (bad_input): no range, a range without buckets, a scale of 0 or over 131072, odd bits, more
+  /// buckets than can be addressed.
   explicit Histogram(std::vector<HistogramRange> ranges, const HistogramOptions& options = {});
 
   /// One sample at an address. `excess` are the occurrences beyond the threshold at which it was taken; it
@@ -58,14 +60,16 @@ public:
   void add(std::uint64_t address, std::uint64_t excess = 0, std::uint64_t threshold = 1) noexcept;
   void clear() noexcept; ///< all buckets and totals; the random state goes on
 
+  // Throw Error (bad_input) for a range or bucket that does not exist.
   [[nodiscard]] const std::vector<HistogramRange>& ranges() const noexcept { return ranges_; }
   [[nodiscard]] std::uint64_t value(std::size_t range, std::size_t bucket) const;
   /// The buckets of a range themselves, when T has the right number of bits; else empty.
   template <class T>
   [[nodiscard]] std::span<const T> buckets(std::size_t range) const {
     const auto* all = std::get_if<std::vector<T>>(&buckets_);
+    require_index("range of a histogram", range, ranges_.size());
     if (all == nullptr) return {};
-    return std::span<const T>(*all).subspan(first_.at(range), ranges_.at(range).buckets);
+    return std::span<const T>(*all).subspan(first_[range], ranges_[range].buckets);
   }
   /// The first address of a bucket and the first beyond it.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> addresses(std::size_t range,

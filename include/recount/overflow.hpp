@@ -38,22 +38,26 @@ struct OverflowCall {
   bool emulated =
       false; ///< a timer looked: it may come late, and `address` is where the timer found the program
   std::uint32_t pid = 0, tid = 0;
-  /// The machine as the signal interrupted it, to look at and to change; null when called from a thread.
+  /// The machine as the signal interrupted it, to look at and to change; where stop() makes the call, that of
+  /// stop(), and changes have no effect; null when called from a thread.
   ucontext_t* context = nullptr;
   std::span<const std::uint64_t> registers; ///< from a thread: see OverflowOptions::registers
 };
 using OverflowCallback = std::function<void(const OverflowCall&)>;
 
 enum class Delivery {
-  /// In a signal handler of the thread that counts, which is the one that made the Overflow, at once. Only
-  /// what
-  /// signal-safety(7) lists may be called: no allocation, no lock, no printf; what is shared with the rest of
-  /// the program is atomic or volatile. Calls of this very object's stop() and set_threshold() are fine. An
-  /// exception that leaves the callback ends the program. Occurrences in the callback are not counted.
+  /// In a signal handler of the thread that counts, which is the one that made the Overflow, at once; while
+  /// that
+  /// thread blocks the signal, when it unblocks it or calls stop(). Only what signal-safety(7) lists may be
+  /// called: no allocation, no lock, no printf; what is shared with the rest of the program is atomic or
+  /// volatile. Calls of this very object's stop() and set_threshold() are fine. An exception that leaves the
+  /// callback ends the program. Occurrences in the callback are not counted.
   signal,
   /// In a thread of the library, which reads the ring buffer every few milliseconds: anything may be done
   /// there,
-  /// and the thread that counts goes on meanwhile. Also other processes, and what they start.
+  /// and the thread that counts goes on meanwhile. Also other processes, and what they start. The thread
+  /// blocks
+  /// all signals: handlers of the program run in the program's own threads.
   thread
 };
 
@@ -77,7 +81,7 @@ struct OverflowCount {
 /// Calls back every N occurrences of each of several events. Events that do not interrupt here
 /// (can_interrupt()) are emulated: a timer reads them and tells how many thresholds have passed. Not started
 /// yet after construction. One thread at a time may use an object: with Delivery::signal the one that made
-/// it.
+/// it. fork(2), cancellation, descriptors: see group.hpp.
 ///
 ///     std::atomic<int> calls = 0;
 ///     recount::Overflow overflow({{recount::encode("perf::PAGE-FAULTS:u"), 10}},
@@ -94,7 +98,8 @@ public:
   ~Overflow();
 
   void start();
-  /// After it no call comes any more; with Delivery::thread all that happened before has been told.
+  /// Makes the calls that are still due, also where the signal is blocked; after it no call comes any more.
+  /// Called by the callback, it drops those calls instead.
   void stop();
   /// Running or not. The kernel reports the next occurrence as an overflow and counts the new threshold from
   /// there (PERF_EVENT_IOC_PERIOD); emulated events count it from now.

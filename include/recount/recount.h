@@ -12,8 +12,10 @@
  *     if (recount_value(counters, 0, &faults) == 0) printf("%.0f\n", faults);
  *     recount_close(counters);
  *
- * Functions that return int return 0, or -1 with a message in recount_error(). One thread at a time may use
- * an object. In a forked child only recount_close() has an effect, and nothing has a value. Results of
+ * Functions that return int return 0, or -1 with a message in recount_error(), also for NULL and for an index
+ * out of range. One thread at a time may use an object. In a forked child only recount_close() has an effect,
+ * and nothing has a value. pthread_cancel(3) takes effect outside of these functions, which are not
+ * async-signal-safe. group.hpp says when the limit of open files (RLIMIT_NOFILE) is raised. Results of
  * programs in other languages: `recount stat --output FILE` writes JSON Lines, recount-results(5). */
 #ifndef RECOUNT_RECOUNT_H
 #define RECOUNT_RECOUNT_H

@@ -34,7 +34,9 @@ struct RegionTotal {
 ///     }
 ///
 /// At the exit of a program that had regions the totals are printed to stderr, unless the environment has
-/// RECOUNT_REGIONS=off. Thread-safe. After fork(2) the regions of the child count nothing.
+/// RECOUNT_REGIONS=off. Thread-safe, not async-signal-safe. pthread_cancel(3) of a thread takes effect
+/// outside of constructor and destructor. In a child that is forked after the first region (or
+/// region_events()) regions count nothing, on any thread, and exit(3) prints nothing.
 class Region {
 public:
   static constexpr std::size_t most_events = 4;
@@ -57,11 +59,11 @@ private:
 
 /// The events of all regions: at most Region::most_events names. Default: those in the environment variable
 /// RECOUNT_EVENTS, separated by spaces, else "perf::CYCLES:u perf::INSTRUCTIONS:u". Throws Error (bad_input)
-/// for too many, and after the first region.
+/// for too many, and after the first region; unavailable in a forked child.
 void region_events(std::vector<std::string> names);
 
 /// The totals so far, in the order in which the regions were first entered; of a region that has not ended
-/// only its former calls. Regions of one name are one. Thread-safe.
+/// only its former calls. Regions of one name are one. Empty in a forked child. Thread-safe.
 [[nodiscard]] std::vector<RegionTotal> region_totals();
 
 /// The totals as the table that is printed at exit.

@@ -165,7 +165,7 @@ struct SamplingReport {
 ///       sampling.read(sink);
 ///     sampling.finish(sink);
 ///
-/// Movable. One thread at a time may use an object.
+/// Movable. One thread at a time may use an object. fork(2), cancellation, descriptors: see group.hpp.
 class Sampling {
 public:
   using Sink = std::function<void(const Record&)>;

@@ -39,7 +39,7 @@ struct Registers {
 
 /// Events of the calling thread, read in user space whenever the kernel allows it at that moment, else by
 /// read(2): the values are right either way. Several events are one kernel group. For self-monitoring only:
-/// use it on the thread that made it.
+/// use it on the thread that made it. fork(2), cancellation, descriptors: see group.hpp.
 class UserRead {
 public:
   /// Opens the event, stopped. Throws Error as Group does.

@@ -4,6 +4,7 @@
 #include "papi/library.hpp"
 #include "papi/qualifier.hpp"
 #include "papi/resolve.hpp"
+#include "process/signals.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -42,7 +43,7 @@ private:
 } // namespace
 
 EventSet::EventSet(const std::vector<std::string>& names, Domain domain, pid_t process)
-    : id_(PAPI_NULL), subject_(fmt::format("{}", fmt::join(names, ", "))) {
+    : id_(PAPI_NULL), start_(current_start()), subject_(fmt::format("{}", fmt::join(names, ", "))) {
   if (names.empty()) throw bad_input("PAPI set", "no events given", "add at least one event");
   papi::check(PAPI_create_eventset(&id_), subject_, "PAPI_create_eventset");
   try {
@@ -56,6 +57,8 @@ EventSet::EventSet(const std::vector<std::string>& names, Domain domain, pid_t p
 }
 
 EventSet::~EventSet() {
+  if (!valid()) return;
+  const process::CancelBlocked uncancelled; // PAPI reads and closes
   if (running_) PAPI_stop(id_, nullptr);
   PAPI_cleanup_eventset(id_);
   PAPI_destroy_eventset(&id_);
@@ -117,26 +120,40 @@ void EventSet::check(int code, const char* call) const {
   if (code != PAPI_OK) throw error(subject_, call, code);
 }
 
+bool EventSet::valid() const noexcept {
+  return start_ == current_start() && PAPI_is_initialized() != PAPI_NOT_INITED;
+}
+
+void EventSet::require_valid() const {
+  if (!valid())
+    throw unavailable(subject_, "PAPI was shut down since this set was made", {}, "make a new set");
+}
+
 void EventSet::start() {
+  require_valid();
   check(PAPI_start(id_), "PAPI_start");
   running_ = counted_ = true;
 }
 
 void EventSet::stop(long long* values) {
+  require_valid();
   check(PAPI_stop(id_, values), "PAPI_stop");
   running_ = false;
 }
 
 void EventSet::read(long long* values) {
+  require_valid();
   // PAPI gives zeroes for a set that never ran; those would be no counts.
   check(counted_ ? PAPI_read(id_, values) : PAPI_ENOTRUN, "PAPI_read");
 }
 
 void EventSet::accumulate(long long* values) {
+  require_valid();
   check(running_ ? PAPI_accum(id_, values) : PAPI_ENOTRUN, "PAPI_accum");
 }
 
 void EventSet::reset() {
+  require_valid();
   check(running_ ? PAPI_reset(id_) : PAPI_ENOTRUN, "PAPI_reset");
 }
 

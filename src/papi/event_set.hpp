@@ -44,7 +44,11 @@ private:
   void attach(pid_t process);
   void add(const std::vector<std::string>& names, Domain domain);
   void check(int code, const char* call) const;
+  [[nodiscard]] bool valid() const noexcept;
+  /// Throws Error (unavailable) unless valid(): the handle may be that of another set by now.
+  void require_valid() const;
   int id_;
+  unsigned start_; ///< of PAPI, when it was made
   bool running_ = false, counted_ = false;
   std::string subject_; ///< the names, for messages
 };

@@ -39,16 +39,19 @@ void read_tables(int fd) {
   }
 }
 
-pthread_t initialiser; // the thread that PAPI counts as its master; never unregistered
+std::atomic<unsigned> starts = 0; ///< of PAPI by recount
 
+/// A thread as PAPI knows it.
 struct Registration {
-  Registration() { check(PAPI_register_thread(), "thread", "PAPI_register_thread"); }
-  Registration(const Registration&) = delete;
-  Registration& operator=(const Registration&) = delete;
+  unsigned start = 0;  ///< during which it was registered; 0: not yet
+  bool master = false; ///< PAPI's own: the thread that initialised it
   ~Registration() {
-    if (::pthread_equal(::pthread_self(), initialiser) == 0) PAPI_unregister_thread();
+    // Sets with static storage duration outlive the main thread's registration.
+    const bool main_thread = ::gettid() == ::getpid();
+    if (start == starts && !master && !main_thread) PAPI_unregister_thread();
   }
 };
+constinit thread_local Registration registration;
 
 std::string last_line(std::string text) {
   if (!text.empty()) text.pop_back();
@@ -91,13 +94,20 @@ void initialise_unguarded() {
                                   version(), PAPI_VERSION_MAJOR(PAPI_VER_CURRENT)),
                       {}, "rebuild against the installed libpapi");
   if (got != PAPI_VER_CURRENT) throw error("PAPI", "PAPI_library_init", got);
-  initialiser = ::pthread_self();
   check(PAPI_thread_init([] { return static_cast<unsigned long>(::pthread_self()); }), "PAPI",
         "PAPI_thread_init");
+  registration.master = true;
+  ++starts;
+}
+
+unsigned current_start() noexcept {
+  return starts;
 }
 
 void register_thread() {
-  thread_local const Registration here;
+  if (registration.start == starts) return;
+  check(PAPI_register_thread(), "thread", "PAPI_register_thread");
+  registration.start = starts;
 }
 
 Error crashed(const std::string& doing, const process::Exit& exit) {
@@ -144,14 +154,14 @@ void demand_harmless_tables() {
 }
 
 void initialise() {
-  static std::atomic<bool> done = false;
-  if (done.load(std::memory_order_acquire)) return;
+  // The program may have called PAPI_shutdown() since.
+  const auto done = [] { return starts != 0 && PAPI_is_initialized() != PAPI_NOT_INITED; };
+  if (done()) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (done.load(std::memory_order_relaxed)) return;
+  if (done()) return;
   demand_harmless_tables();
   initialise_unguarded();
-  done.store(true, std::memory_order_release);
 }
 
 std::string version() {

@@ -34,6 +34,10 @@ void initialise_unguarded();
 /// PAPI.
 [[nodiscard]] int max_mhz();
 
+/// How often recount has initialised PAPI: more than once after the program's own PAPI_shutdown(), which
+/// invalidates all event sets.
+[[nodiscard]] unsigned current_start() noexcept;
+
 /// Makes this thread known to PAPI until it ends.
 void register_thread();
 

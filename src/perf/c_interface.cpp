@@ -4,8 +4,9 @@
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 
+#include "process/signals.hpp"
+
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,9 @@ std::string& last_error() {
 }
 
 /// 0; -1 with the message of what it throws.
-int guarded(const std::function<void()>& body) noexcept {
+template <class Body>
+int guarded(const Body& body) noexcept {
+  const recount::process::CancelBlocked uncancelled;
   try {
     body();
     return 0;
@@ -41,38 +44,46 @@ int guarded(const std::function<void()>& body) noexcept {
   }
 }
 
-recount::Counters& open_of(recount_counters* counters) {
-  if (counters == nullptr) throw recount::bad_input("counters", "NULL", "check the result of recount_open()");
-  return *counters->counters;
+/// What an argument points to.
+template <class T>
+T& require(T* argument, const char* name) {
+  if (argument == nullptr) throw recount::bad_input(name, "NULL", "pass a pointer to an object");
+  return *argument;
+}
+
+recount::Counters& require_counters(recount_counters* counters) {
+  return *require(counters, "counters").counters;
 }
 
 std::unique_ptr<recount_counters> open_all(const char* const* names, std::size_t number, bool inherit) {
-  auto made = std::make_unique<recount_counters>();
+  auto opened = std::make_unique<recount_counters>();
+  if (number > 0) require(names, "names");
   std::vector<recount::Event> events;
   recount::GroupOptions options;
   options.inherit = inherit;
   for (std::size_t i = 0; i < number; ++i) {
-    const recount::Counters alone(std::vector<std::string>{names[i]}, recount::Domain::all, options);
-    auto& its = made->at.emplace_back();
+    const recount::Counters alone(std::vector<std::string>{&require(names[i], "name of an event")},
+                                  recount::Domain::all, options);
+    auto& indices = opened->at.emplace_back();
     for (const recount::Event& event : alone.events()) {
-      its.push_back(events.size());
+      indices.push_back(events.size());
       events.push_back(event);
     }
-    made->names.emplace_back(names[i]);
+    opened->names.emplace_back(names[i]);
   }
-  made->counters.emplace(std::move(events), options);
-  made->counts.resize(number, {{}, 0, 0, 0, "not read yet"});
-  return made;
+  opened->counters.emplace(std::move(events), options);
+  opened->counts.resize(number, {{}, 0, 0, 0, "not read yet"});
+  return opened;
 }
 
-recount_counters* opened(const char* const* names, std::size_t number, bool inherit) {
-  std::unique_ptr<recount_counters> made;
-  const int result = guarded([&] { made = open_all(names, number, inherit); });
-  return result == 0 ? made.release() : nullptr;
+recount_counters* open_or_null(const char* const* names, std::size_t number, bool inherit) {
+  std::unique_ptr<recount_counters> opened;
+  const int result = guarded([&] { opened = open_all(names, number, inherit); });
+  return result == 0 ? opened.release() : nullptr;
 }
 
-const recount::Count& count_of(const recount_counters* counters, std::size_t event) {
-  if (counters == nullptr || event >= counters->counts.size())
+const recount::Count& require_count(const recount_counters* counters, std::size_t event) {
+  if (event >= require(counters, "counters").counts.size())
     throw recount::bad_input("event " + std::to_string(event), "there is no such event",
                              "use an index below recount_number()");
   return counters->counts[event];
@@ -83,32 +94,32 @@ const recount::Count& count_of(const recount_counters* counters, std::size_t eve
 extern "C" {
 
 recount_counters* recount_open(const char* const* names, size_t number) {
-  return opened(names, number, false);
+  return open_or_null(names, number, false);
 }
 recount_counters* recount_open_inherited(const char* const* names, size_t number) {
-  return opened(names, number, true);
+  return open_or_null(names, number, true);
 }
 void recount_close(recount_counters* counters) {
   delete counters;
 }
 
 int recount_start(recount_counters* counters) {
-  return guarded([&] { open_of(counters).start(); });
+  return guarded([&] { require_counters(counters).start(); });
 }
 int recount_stop(recount_counters* counters) {
-  return guarded([&] { open_of(counters).stop(); });
+  return guarded([&] { require_counters(counters).stop(); });
 }
 int recount_reset(recount_counters* counters) {
-  return guarded([&] { open_of(counters).reset(); });
+  return guarded([&] { require_counters(counters).reset(); });
 }
 int recount_read(recount_counters* counters) {
   return guarded([&] {
-    const auto& all = open_of(counters).read();
+    const auto& all = require_counters(counters).read();
     for (std::size_t i = 0; i < counters->at.size(); ++i) {
-      std::vector<recount::Count> its;
+      std::vector<recount::Count> parts;
       for (const std::size_t k : counters->at[i])
-        its.push_back(all[k]);
-      counters->counts[i] = recount::sum_of_core_types(its);
+        parts.push_back(all[k]);
+      counters->counts[i] = recount::sum_of_core_types(parts);
     }
   });
 }
@@ -121,17 +132,17 @@ const char* recount_name(const recount_counters* counters, size_t event) {
 }
 int recount_value(const recount_counters* counters, size_t event, double* value) {
   return guarded([&] {
-    const recount::Count& count = count_of(counters, event);
+    const recount::Count& count = require_count(counters, event);
     const auto scaled = recount::scale(count);
     if (!scaled) throw recount::unavailable(counters->names[event], count.reason);
-    *value = *scaled;
+    require(value, "value") = *scaled;
   });
 }
 int recount_count(const recount_counters* counters, size_t event, uint64_t* value) {
   return guarded([&] {
-    const recount::Count& count = count_of(counters, event);
+    const recount::Count& count = require_count(counters, event);
     if (!count.value) throw recount::unavailable(counters->names[event], count.reason);
-    *value = *count.value;
+    require(value, "value") = *count.value;
   });
 }
 double recount_share(const recount_counters* counters, size_t event) {

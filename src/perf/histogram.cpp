@@ -24,7 +24,7 @@ std::uint16_t draw_16(std::uint64_t& state) {
   return static_cast<std::uint16_t>((z ^ (z >> 31)) >> 48);
 }
 
-void demand(const std::vector<HistogramRange>& ranges, unsigned bits) {
+void require_valid(const std::vector<HistogramRange>& ranges, unsigned bits) {
   if (ranges.empty()) throw bad_input("histogram", "needs a range of addresses");
   for (const HistogramRange& range : ranges) {
     if (range.buckets == 0) throw bad_input("histogram", "a range without buckets");
@@ -40,10 +40,13 @@ void demand(const std::vector<HistogramRange>& ranges, unsigned bits) {
 
 Histogram::Histogram(std::vector<HistogramRange> ranges, const HistogramOptions& options)
     : ranges_(std::move(ranges)), options_(options), state_(options.seed) {
-  demand(ranges_, options_.bits);
+  require_valid(ranges_, options_.bits);
   std::size_t all = 0;
+  const std::size_t most_buckets = std::numeric_limits<std::ptrdiff_t>::max() / (options_.bits / 8);
   for (const HistogramRange& range : ranges_) {
     first_.push_back(all);
+    if (range.buckets > most_buckets - all)
+      throw bad_input("histogram", "more buckets than can be addressed", "use fewer or smaller ones");
     all += range.buckets;
   }
   if (options_.bits == 16)
@@ -110,13 +113,14 @@ void Histogram::clear() noexcept {
 }
 
 std::uint64_t Histogram::value(std::size_t range, std::size_t bucket) const {
-  if (bucket >= ranges_.at(range).buckets)
-    throw bad_input("histogram", "there is no bucket " + std::to_string(bucket) + " in its range");
+  require_index("range of a histogram", range, ranges_.size());
+  require_index("bucket of a histogram", bucket, ranges_[range].buckets);
   return std::visit([&](const auto& all) -> std::uint64_t { return all[first_[range] + bucket]; }, buckets_);
 }
 
 std::pair<std::uint64_t, std::uint64_t> Histogram::addresses(std::size_t range, std::size_t bucket) const {
-  const HistogramRange& r = ranges_.at(range);
+  require_index("range of a histogram", range, ranges_.size());
+  const HistogramRange& r = ranges_[range];
   const auto first = [&](std::size_t b) {
     const Wide scaled = Wide{b} << scale_bits;
     return r.start + static_cast<std::uint64_t>((scaled + r.scale - 1) / r.scale);

@@ -1,21 +1,65 @@
 #include "perf/open_group.hpp"
 
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/on_cpus.hpp"
-#include "perf/patience.hpp"
 #include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
+#include <recount/event.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <fmt/core.h>
+#include <linux/perf_event.h>
+#include <map>
+#include <optional>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 namespace recount::perf {
+
 namespace {
+
+std::chrono::milliseconds rotation(const Event& event) {
+  constexpr long long usual = 4; // PERF_CPU_HRTIMER of kernel/events/core.c
+  const host::Pmu* const core = event::core_of(event.attr, event::pmus());
+  long long longest = usual;
+  for (const host::Pmu& pmu : event::pmus())
+    if (core != nullptr ? &pmu == core : pmu.core() || pmu.type == event.attr.type)
+      longest = std::max(longest, base::read_number("/sys/bus/event_source/devices/" + pmu.name +
+                                                    "/perf_event_mux_interval_ms")
+                                      .value_or(usual));
+  return std::chrono::milliseconds(longest);
+}
+
+/// How long to wait until an enabled event is scheduled: several turns of the rotation among event groups,
+/// whose length the PMU states (perf_event_mux_interval_ms in sysfs). They are measured in time for which the
+/// event was enabled, which does not pass while the thread is preempted; where that time does not pass at
+/// all, as of a group in error, by the clock.
+class ScheduleTimeout {
+public:
+  /// `enabled_ns`: of the event at the beginning.
+  ScheduleTimeout(const Event& event, std::uint64_t enabled_ns)
+      : limit_(5 * rotation(event)), from_(enabled_ns), since_(std::chrono::steady_clock::now()) {}
+  /// Given the enabled time of a read that found the event not scheduled.
+  [[nodiscard]] bool expired(std::uint64_t enabled_ns) const {
+    const std::chrono::nanoseconds enabled(enabled_ns - from_);
+    if (enabled.count() > 0) return enabled >= limit_;
+    return std::chrono::steady_clock::now() - since_ > limit_;
+  }
+
+private:
+  std::chrono::nanoseconds limit_;
+  std::uint64_t from_;
+  std::chrono::steady_clock::time_point since_;
+};
 
 constexpr auto not_started = "not started";
 constexpr auto never_ran = "the event group was never scheduled while enabled: its counters were in use "
@@ -117,11 +161,11 @@ void OpenGroup::join(const Event& event) {
   if (!event.present) throw absent_error(event);
   const Joined joined = add(event);
   if (joined.ok()) return;
-  std::vector<std::string> beside;
+  std::vector<std::string> others;
   for (const Event& other : events_)
-    beside.push_back(other.name);
-  if (joined.how == Joined::How::refused) throw open_error(event, joined.error, options_, beside);
-  throw never_runs_error(event, beside);
+    others.push_back(other.name);
+  if (joined.how == Joined::How::refused) throw open_error(event, joined.error, options_, others);
+  throw never_runs_error(event, others);
 }
 
 // fetch() and deliver() are inlined into every read.
@@ -141,18 +185,18 @@ bool OpenGroup::runs() {
   const bool self = options_.pid == 0 && options_.cpu < 0;
   if (!self && options_.pid >= 0) return true;
   // An event of one core type runs on its CPUs only.
-  std::optional<OnCpus> there;
+  std::optional<OnCpus> on_core_type;
   if (self && core_ != nullptr && !core_->cpus.empty()) {
-    there.emplace(core_->cpus);
-    if (!there->there()) return true;
+    on_core_type.emplace(core_->cpus);
+    if (!on_core_type->there()) return true;
   }
-  const auto before = read_total(); // the existing group has times already
-  std::optional<Patience> patience; // most events run at once
+  const auto before = read_total();       // the existing group has times already
+  std::optional<ScheduleTimeout> timeout; // most events run at once
   for (auto total = before;; total = read_total()) {
     if (!total) return false; // pinned, and in error
     if (total->running_ns > before->running_ns) return true;
-    if (!patience) patience.emplace(events_.back(), before->enabled_ns);
-    if (patience->ended(total->enabled_ns)) return false;
+    if (!timeout) timeout.emplace(events_.back(), before->enabled_ns);
+    if (timeout->expired(total->enabled_ns)) return false;
   }
 }
 
@@ -173,7 +217,7 @@ void OpenGroup::disable() {
 }
 
 void OpenGroup::start() {
-  owner_.demand(events_.front().name.c_str());
+  owner_.require_here(events_.front().name.c_str());
   enable();
   started_ = true;
 }
@@ -254,6 +298,123 @@ void OpenGroup::deliver_reason(const char* reason, std::uint64_t enabled, std::u
     count.reason = reason;
   }
   reasons_ = true;
+}
+
+Layout::Layout(std::uint64_t read_format) noexcept {
+  if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) enabled_ = header_++;
+  if (read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) running_ = header_++;
+  if (read_format & PERF_FORMAT_ID) id_ = stride_++;
+  if (read_format & PERF_FORMAT_LOST) lost_ = stride_++;
+}
+
+bool Layout::take(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids, Times& times,
+                  std::span<Raw> out) const noexcept {
+  const std::size_t events = out.size();
+  if (words.size() < this->words(events) || words[0] != events || ids.size() != events) return false;
+  times.enabled = enabled_ == none ? 0 : words[enabled_];
+  times.running = running_ == none ? 0 : words[running_];
+  for (std::size_t i = 0; i < events; ++i) {
+    const auto event = words.subspan(header_ + i * stride_, stride_);
+    std::size_t place = i;
+    if (id_ != none && event[id_] != ids[i]) {
+      for (place = 0; place < events && ids[place] != event[id_];)
+        ++place;
+      if (place == events) return false;
+    }
+    out[place] = {event[0], lost_ == none ? 0 : event[lost_]};
+  }
+  return true;
+}
+
+bool Layout::put_in_order(std::span<std::uint64_t> words, std::span<const std::uint64_t> ids) const {
+  const std::vector<std::uint64_t> as_read(words.begin(), words.end());
+  std::vector<Raw> events(ids.size());
+  Times times;
+  if (!take(as_read, ids, times, events)) return false;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    words[value(i)] = events[i].value;
+    if (id_ != none) words[value(i) + id_] = ids[i];
+    if (has_lost()) words[value(i) + lost_] = events[i].lost;
+  }
+  return true;
+}
+
+namespace {
+
+/// The first few: a note is read by people.
+std::string names(const std::vector<Event>& events) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(events.size(), shown); ++i)
+    text += (text.empty() ? "" : ", ") + events[i].name;
+  return events.size() <= shown ? text : fmt::format("{} and {} more", text, events.size() - shown);
+}
+
+} // namespace
+
+void Split::add(const Event& event) {
+  if (!event.present) throw absent_error(event);
+  // A group with events of a core type counts nothing on the others, software events included.
+  const host::Pmu* const core = event::core_of(event.attr, event::pmus());
+  std::size_t at = 0;
+  if (event::is_slots(event.attr, event::pmus())) at = groups_.size(); // leads: metrics may follow
+  while (at < groups_.size() && (groups_[at].core() != core || !groups_[at].add(event).ok()))
+    ++at;
+  if (at == groups_.size()) open_further(event, core);
+  members_[at].push_back(events_.size());
+  events_.push_back(event);
+}
+
+void Split::open_further(const Event& event, const host::Pmu* core) {
+  // The event itself may be the cause: open it alone for the kernel's errno.
+  OpenGroup group(options_, call_);
+  const auto joined = group.add(event);
+  if (joined.how == OpenGroup::Joined::How::never_runs) throw never_runs_error(event, {});
+  if (!joined.ok()) throw open_error(event, joined.error, options_);
+  const auto rival = std::ranges::find(groups_, core, &OpenGroup::core);
+  const bool leads =
+      event::is_slots(event.attr, event::pmus()) || event::is_topdown_metric(event.attr, event::pmus());
+  if (rival != groups_.end() && !leads) notes_.push_back(note(event, *rival));
+  groups_.push_back(std::move(group));
+  members_.emplace_back();
+}
+
+std::string Split::note(const Event& event, const OpenGroup& first) const {
+  const auto others = std::ranges::count(groups_, first.core(), &OpenGroup::core) - 1;
+  return fmt::format("{} does not fit into one event group with {}{}: counted in another group, multiplexed "
+                     "if counters are scarce",
+                     event.name, names(first.events()),
+                     others > 0 ? ", nor into " + base::format_count(others, "further group") : "");
+}
+
+Countable countable(std::vector<Event> each, const GroupOptions& options) {
+  if (each.size() == 1) return {std::move(each), {}};
+  Countable out;
+  std::optional<Error> first;
+  for (Event& event : each) {
+    try {
+      Split(options).add(event);
+      out.events.push_back(std::move(event));
+    } catch (const Error& error) {
+      if (!first) first = error;
+      out.notes.push_back(error.problem().subject +
+                          ": not counted on this core type: " + error.problem().cause);
+    }
+  }
+  if (out.events.empty() && first) throw Error(*first);
+  return out;
+}
+
+std::vector<std::vector<std::size_t>> passes_of(const std::vector<Event>& events,
+                                                const std::vector<std::vector<std::size_t>>& groups) {
+  std::vector<std::vector<std::size_t>> passes;
+  std::map<const host::Pmu*, std::size_t> used;
+  for (const auto& group : groups) {
+    const std::size_t pass = used[event::core_of(events[group.front()].attr, event::pmus())]++;
+    if (pass == passes.size()) passes.emplace_back();
+    passes[pass].insert(passes[pass].end(), group.begin(), group.end());
+  }
+  return passes;
 }
 
 } // namespace recount::perf

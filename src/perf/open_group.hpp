@@ -1,19 +1,72 @@
-// An open kernel group: descriptors, read buffer, and whether it is scheduled.
+// Open kernel groups: descriptors, read buffer, and whether they are scheduled; events split into several.
 #pragma once
 
 #include "host/pmu.hpp"
-#include "perf/layout.hpp"
 #include "perf/owner.hpp"
 #include "perf/try_open.hpp"
 #include "process/fd.hpp"
 
+#include <recount/error.hpp>
 #include <recount/group.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace recount::perf {
+
+/// One event's words.
+struct Raw {
+  std::uint64_t value = 0, lost = 0;
+};
+/// A group's words that are not an event's.
+struct Times {
+  std::uint64_t enabled = 0, running = 0;
+};
+
+/// Offsets in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
+class Layout {
+public:
+  explicit Layout(std::uint64_t read_format = 0) noexcept;
+  /// Number of words of a group of `events`.
+  [[nodiscard]] std::size_t words(std::size_t events) const noexcept { return header_ + events * stride_; }
+  /// Sorts what was read into `out`, which is in the order of `ids`: the kernel's own order may differ.
+  /// Without PERF_FORMAT_ID it is taken in the order of opening. False when the words are not those of
+  /// this group.
+  [[nodiscard]] bool take(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
+                          Times& times, std::span<Raw> out) const noexcept;
+
+  /// Whether these words, as many as words(ids.size()), are those of the group, in the order of `ids`.
+  [[nodiscard]] bool in_order(const std::uint64_t* words, std::span<const std::uint64_t> ids) const noexcept {
+    if (words[0] != ids.size()) return false;
+    if (id_ == none) return true;
+    const std::uint64_t* event = words + header_ + id_;
+    for (const std::uint64_t id : ids) {
+      if (*event != id) return false;
+      event += stride_;
+    }
+    return true;
+  }
+  /// Puts the events' words into the order of `ids`. False when they are not those of this group.
+  [[nodiscard]] bool put_in_order(std::span<std::uint64_t> words, std::span<const std::uint64_t> ids) const;
+
+  // Offsets for a read_format with both times.
+  [[nodiscard]] std::size_t enabled() const noexcept { return enabled_; }
+  [[nodiscard]] std::size_t running() const noexcept { return running_; }
+  [[nodiscard]] std::size_t value(std::size_t event) const noexcept { return header_ + event * stride_; }
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  /// Beside the value; meaningless without has_lost().
+  [[nodiscard]] std::size_t lost() const noexcept { return lost_; }
+  [[nodiscard]] bool has_lost() const noexcept { return lost_ != none; }
+
+private:
+  static constexpr std::size_t none = 0; // word 0 is the number of events, never one of these fields
+  std::size_t enabled_ = none, running_ = none, header_ = 1;
+  std::size_t id_ = none, lost_ = none, stride_ = 1; // within an event's words, whose first is the value
+};
 
 /// Grows event by event, then counts. Always stopped between calls of add(). In a forked child start()
 /// throws, stop() and reset() do nothing, and read() gives no values. Not thread-safe.
@@ -61,7 +114,10 @@ public:
   [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
   /// The core type of its events on a hybrid CPU; null elsewhere and for events of no core type.
   [[nodiscard]] const host::Pmu* core() const noexcept { return core_; }
-  [[nodiscard]] int fd(std::size_t i) const { return fds_.at(i + led_).get(); }
+  [[nodiscard]] int fd(std::size_t i) const {
+    require_index("event of a group", i, events_.size());
+    return fds_[i + led_].get();
+  }
   /// As fd(), for callers that start and stop the events through it.
   [[nodiscard]] int lend(std::size_t i) {
     lent_ = true;
@@ -104,6 +160,49 @@ private:
   bool reasons_ = false; ///< counts_ hold reasons in place of values
   bool started_ = false, running_ = false, lent_ = false;
   bool settled_ = false; ///< stopped when now_ was read: another read would return the same
+};
+
+/// The events of one name (encode_each()) that can be counted here.
+struct Countable {
+  std::vector<Event> events;
+  std::vector<std::string> notes; ///< one line for each core type that cannot count it, with the reason
+};
+/// Tries each alone. Throws the Error of the first when none can be counted. A single event is not tried.
+[[nodiscard]] Countable countable(std::vector<Event> each, const GroupOptions& options = {});
+
+/// Groups that need no counters of one another are one pass: the i-th group of each core type, and with them
+/// the first of the events that no core type counts. `groups` as Counters::groups().
+[[nodiscard]] std::vector<std::vector<std::size_t>>
+passes_of(const std::vector<Event>& events, const std::vector<std::vector<std::size_t>>& groups);
+
+/// First fit: each event is added to the first group of its core type that accepts it, else to a new one. Not
+/// thread-safe.
+class Split {
+public:
+  explicit Split(const GroupOptions& options, OpenCall call = open_call) : options_(options), call_(call) {}
+
+  /// Throws Error when the event cannot be opened even alone.
+  void add(const Event& event);
+
+  [[nodiscard]] std::vector<OpenGroup>& groups() noexcept { return groups_; }
+  /// The indices of each group's events, in the order of add().
+  [[nodiscard]] const std::vector<std::vector<std::size_t>>& members() const noexcept { return members_; }
+  [[nodiscard]] const std::vector<Event>& events() const noexcept { return events_; }
+  /// One line per group after the first of its core type: its first event, and the events it did not fit
+  /// with.
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+private:
+  void open_further(const Event& event, const host::Pmu* core);
+  /// `first`: the first group that it could have joined.
+  [[nodiscard]] std::string note(const Event& event, const OpenGroup& first) const;
+
+  GroupOptions options_;
+  OpenCall call_;
+  std::vector<Event> events_;
+  std::vector<OpenGroup> groups_;
+  std::vector<std::vector<std::size_t>> members_;
+  std::vector<std::string> notes_;
 };
 
 } // namespace recount::perf

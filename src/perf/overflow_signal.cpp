@@ -1,20 +1,141 @@
-#include "perf/overflow_signal.hpp"
-
+// Overflow by a signal of the counting thread (fcntl(2): O_ASYNC, F_SETSIG, F_SETOWN_EX).
 #include "perf/errno_hints.hpp"
+#include "perf/overflow_engine.hpp"
+#include "perf/owner.hpp"
 #include "perf/sample_open.hpp"
+#include "process/fd.hpp"
 #include "process/signals.hpp"
 
 #include <recount/error.hpp>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/ioctl.h>
+#include <sys/ucontext.h>
+#include <ucontext.h>
 #include <unistd.h>
+#include <vector>
 
 namespace recount::perf {
 namespace {
+
+class SignalOverflow : public OverflowEngine {
+public:
+  explicit SignalOverflow(OverflowPlan plan);
+  SignalOverflow(const SignalOverflow&) = delete;
+  SignalOverflow& operator=(const SignalOverflow&) = delete;
+  ~SignalOverflow() override;
+
+  void start() override;
+  void stop() override;
+  void set_threshold(std::size_t event, std::uint64_t threshold) override;
+  std::vector<OverflowCount> counts() override;
+  std::uint64_t missed() override;
+
+  // For the handler; async-signal-safe.
+  [[nodiscard]] bool concerns(int fd) const noexcept; ///< -1: any descriptor
+  void handle(ucontext_t* context) noexcept;
+
+private:
+  struct Polled { ///< an emulated event
+    std::size_t event;
+    process::Fd fd;
+    Ticks ticks;
+    [[nodiscard]] std::uint64_t count() const noexcept;
+  };
+  void open_emulated();
+  void arm() const;
+  void each_fd(unsigned long request) const noexcept;
+  void take(const Placed& placed, const Sample& sample);
+
+  OverflowPlan plan_;
+  OpenSampling open_;
+  std::vector<Polled> polled_;
+  SampleIds ids_;
+  OverflowCalls calls_;
+  Decoded decoded_;
+  pid_t tid_;
+  Owner owner_;
+  const ucontext_t* context_ = nullptr; ///< while the handler runs
+  bool running_ = false;
+};
+
+/// An object and the thread that made it. A handler may run at any time, in any thread, so there is no lock:
+/// it looks at the objects of its own thread only, since others may be destroyed meanwhile.
+struct Served {
+  std::atomic<pid_t> tid = 0; ///< 0: free
+  std::atomic<SignalOverflow*> overflow = nullptr;
+};
+std::array<Served, 256> served{};
+
+void handle_overflow(int, siginfo_t* info, void* context) {
+  const int before = errno;
+  // Where the queue of signals is full the kernel sends a plain SIGIO, which names no descriptor.
+  const bool named = info->si_code == POLL_IN || info->si_code == POLL_HUP;
+  const pid_t tid = gettid();
+  for (Served& slot : served) {
+    if (slot.tid.load(std::memory_order_acquire) != tid) continue;
+    SignalOverflow* const overflow = slot.overflow.load(std::memory_order_acquire);
+    if (overflow != nullptr && overflow->concerns(named ? info->si_fd : -1))
+      overflow->handle(static_cast<ucontext_t*>(context));
+  }
+  errno = before;
+}
+
+bool is_own_handler(const struct sigaction& now) {
+  return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle_overflow;
+}
+
+bool is_default(const struct sigaction& now) {
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+}
+
+/// Stays installed to the end: the default action for a pending signal would kill the process.
+bool install(int number) {
+  struct sigaction action {};
+  action.sa_sigaction = handle_overflow;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&action.sa_mask); // no other handler in between: the counters are stopped meanwhile
+  return sigaction(number, &action, nullptr) == 0;
+}
+
+/// Installs the handler of a signal and registers the object for the calling thread, whose handlers alone use
+/// it: they cannot run while the thread itself destroys the object. Throws Error (bad_input) when the signal
+/// has another handler already, unavailable when there are too many.
+void serve(SignalOverflow& overflow, int number) {
+  struct sigaction now {};
+  const bool known = sigaction(number, nullptr, &now) == 0;
+  if (known && !is_own_handler(now) && !is_default(now))
+    throw bad_input(fmt::format("signal {}", number), "already has a handler installed by the program",
+                    "set OverflowOptions::signal to another one, SIGRTMIN to SIGRTMAX");
+  if (!known || (!is_own_handler(now) && !install(number)))
+    throw bad_input(fmt::format("signal {}", number), "cannot be handled",
+                    "use one from SIGRTMIN to SIGRTMAX");
+  sigaction(SIGIO, nullptr, &now);
+  if (is_default(now)) install(SIGIO);
+  for (Served& slot : served) {
+    pid_t nobody = 0;
+    if (!slot.tid.compare_exchange_strong(nobody, gettid())) continue;
+    slot.overflow.store(&overflow, std::memory_order_release);
+    return;
+  }
+  throw unavailable("overflow", fmt::format("{} objects already deliver by signal", served.size()), {},
+                    "destroy some of them, or use Delivery::thread");
+}
+
+void forget(SignalOverflow& overflow) noexcept {
+  for (Served& slot : served) {
+    SignalOverflow* this_one = &overflow;
+    if (slot.overflow.compare_exchange_strong(this_one, nullptr))
+      slot.tid.store(0, std::memory_order_release);
+  }
+}
 
 /// The events that interrupt, and after them the timer when there is something to emulate.
 OpenSampling open_own(const OverflowPlan& plan) {
@@ -27,9 +148,7 @@ OpenSampling open_own(const OverflowPlan& plan) {
   return open_sampling(std::move(events), options);
 }
 
-} // namespace
-
-std::uint64_t SignalOverflow::Looked::count() const noexcept {
+std::uint64_t SignalOverflow::Polled::count() const noexcept {
   std::uint64_t value = 0;
   return ::read(fd.get(), &value, sizeof value) == sizeof value ? value : 0;
 }
@@ -54,13 +173,13 @@ SignalOverflow::~SignalOverflow() {
 
 void SignalOverflow::open_emulated() {
   for (const std::size_t i : plan_.emulated) {
-    const OverflowEvent& asked = plan_.events[i];
-    if (!asked.event.present) throw absent_error(asked.event);
-    perf_event_attr attr = asked.event.attr;
+    const OverflowEvent& requested = plan_.events[i];
+    if (!requested.event.present) throw absent_error(requested.event);
+    perf_event_attr attr = requested.event.attr;
     attr.disabled = 1;
     Attempt attempt = open_sized(attr, {});
-    if (!attempt.fd) throw open_error(asked.event, attempt.error);
-    looked_.push_back({i, std::move(attempt.fd), Ticks(asked.threshold)});
+    if (!attempt.fd) throw open_error(requested.event, attempt.error);
+    polled_.push_back({i, std::move(attempt.fd), Ticks(requested.threshold)});
   }
 }
 
@@ -78,18 +197,24 @@ void SignalOverflow::arm() const {
 void SignalOverflow::each_fd(unsigned long request) const noexcept {
   for (const auto& fd : open_.contexts.front().fds)
     ioctl(fd.get(), request, 0);
-  for (const Looked& looked : looked_)
-    ioctl(looked.fd.get(), request, 0);
+  for (const Polled& polled : polled_)
+    ioctl(polled.fd.get(), request, 0);
 }
 
 void SignalOverflow::start() {
+  calls_.mute(false);
   running_ = true;
   each_fd(PERF_EVENT_IOC_ENABLE);
 }
 
 void SignalOverflow::stop() {
   running_ = false;
-  each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns
+  each_fd(PERF_EVENT_IOC_DISABLE); // pending overflows are signalled before this returns, unless blocked
+  if (context_ != nullptr) return calls_.mute(true); // called by the callback
+  const process::SignalsBlocked blocked;
+  ucontext_t context;
+  getcontext(&context);
+  handle(&context); // what a blocked signal would report later
 }
 
 bool SignalOverflow::concerns(int fd) const noexcept {
@@ -99,7 +224,7 @@ bool SignalOverflow::concerns(int fd) const noexcept {
   return false;
 }
 
-void SignalOverflow::handle(ucontext_t* context) {
+void SignalOverflow::handle(ucontext_t* context) noexcept {
   if (running_) each_fd(PERF_EVENT_IOC_DISABLE); // exclude the callback from the counts
   calls_.set_context(context);
   context_ = context;
@@ -114,6 +239,7 @@ void SignalOverflow::handle(ucontext_t* context) {
   }
   calls_.flush();
   calls_.set_context(nullptr);
+  context_ = nullptr;
   if (running_) each_fd(PERF_EVENT_IOC_ENABLE);
 }
 
@@ -121,9 +247,9 @@ void SignalOverflow::take(const Placed& placed, const Sample& sample) {
   if (placed.event < plan_.interrupting.size()) return calls_.add(plan_.interrupting[placed.event], sample);
   Sample where = sample;
   if (sample.mode != Mode::user && pc_register != 0) where.ip = program_counter(*context_);
-  for (Looked& looked : looked_) {
-    Overflowed passed = looked.ticks.at(looked.count());
-    passed.event = looked.event;
+  for (Polled& polled : polled_) {
+    Overflowed passed = polled.ticks.at(polled.count());
+    passed.event = polled.event;
     if (passed.times > 0) calls_.add(passed, where);
   }
   calls_.flush(); // the next look is another call
@@ -131,11 +257,11 @@ void SignalOverflow::take(const Placed& placed, const Sample& sample) {
 
 void SignalOverflow::set_threshold(std::size_t event, std::uint64_t threshold) {
   const process::SignalsBlocked blocked; // the handler reads what is changed here
-  plan_.events.at(event).threshold = threshold;
+  plan_.events[event].threshold = threshold;
   for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
     if (plan_.interrupting[i] == event) return set_period(open_, i, threshold);
-  for (Looked& looked : looked_)
-    if (looked.event == event) looked.ticks.change(threshold, looked.count());
+  for (Polled& polled : polled_)
+    if (polled.event == event) polled.ticks.change(threshold, polled.count());
 }
 
 std::vector<OverflowCount> SignalOverflow::counts() {
@@ -144,10 +270,10 @@ std::vector<OverflowCount> SignalOverflow::counts() {
   std::vector<OverflowCount> out(plan_.events.size());
   for (std::size_t i = 0; i < plan_.interrupting.size(); ++i)
     out[plan_.interrupting[i]].occurrences = sampled[i].occurrences;
-  for (const Looked& looked : looked_)
-    out[looked.event].occurrences = looked.count();
+  for (const Polled& polled : polled_)
+    out[polled.event].occurrences = polled.count();
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i].overflows = calls_.told()[i];
+    out[i].overflows = calls_.reported()[i];
   return out;
 }
 
@@ -159,6 +285,8 @@ std::uint64_t SignalOverflow::missed() {
     lost += sampled[i].lost.value_or(0);
   return lost;
 }
+
+} // namespace
 
 std::unique_ptr<OverflowEngine> deliver_by_signal(OverflowPlan plan) {
   return std::make_unique<SignalOverflow>(std::move(plan));

@@ -43,7 +43,7 @@ Owner::Owner() noexcept : word_(word_of_this_process()), token_(fresh_token()) {
   if (!word.compare_exchange_strong(none, token_)) token_ = none;
 }
 
-void Owner::demand(const char* subject) const {
+void Owner::require_here(const char* subject) const {
   if (!here())
     throw unavailable(subject, of_another_process, {}, "open it in the process that is to be counted");
 }

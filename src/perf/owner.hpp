@@ -16,7 +16,7 @@ public:
     return *static_cast<const volatile std::uint64_t*>(word_) == token_;
   }
   /// Throws Error (unavailable) unless here(); `subject` names what was made.
-  void demand(const char* subject) const;
+  void require_here(const char* subject) const;
 
 private:
   const std::uint64_t* word_; ///< differs in every process

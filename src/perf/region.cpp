@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "perf/owner.hpp"
+#include "process/signals.hpp"
 #include "process/write_all.hpp"
 
 #include <fmt/format.h>
@@ -43,23 +44,27 @@ struct Region::Thread {
   std::size_t number = 0; ///< of counters
   [[nodiscard]] bool read(Values& values) { return number != 0 && counters->values({values.data(), number}); }
   Entry* last = nullptr; ///< that was entered
-  Entry& entry(const char* name) {
+  Entry* entry(const char* name) {
     if (last == nullptr || last->name != name) [[unlikely]]
-      last = &other_entry(name);
-    return *last;
+      last = other_entry(name);
+    return last;
   }
-  Entry& other_entry(const char* name) {
+  /// Null in a forked child, where another thread of the parent may have locked the mutex for ever.
+  Entry* other_entry(const char* name) {
+    if (!owner.here()) return nullptr;
     for (Entry& one : entries)
-      if (one.name == name) return one;
+      if (one.name == name) return &one;
     const std::lock_guard lock(entries_grow);
-    Entry& made = entries.emplace_back();
-    made.name = name;
-    return made;
+    Entry& entry = entries.emplace_back();
+    entry.name = name;
+    return &entry;
   }
 };
 
-/// Events, and all threads that ever had a region: their sums outlive them.
+/// Events, and all threads that ever had a region: their sums outlive them. In a forked child of the process
+/// that made it nothing is used but `owner`: another thread of the parent may have locked the mutex for ever.
 struct Regions {
+  perf::Owner owner;
   std::mutex mutex;
   std::vector<std::string> events;
   std::vector<std::shared_ptr<Region::Thread>> threads;
@@ -85,8 +90,8 @@ void add(std::atomic<std::uint64_t>& to, std::uint64_t more) {
 }
 
 void print_totals() {
-  const char* const wish = std::getenv("RECOUNT_REGIONS");
-  if (wish != nullptr && std::strcmp(wish, "off") == 0) return;
+  const char* const setting = std::getenv("RECOUNT_REGIONS");
+  if (setting != nullptr && std::strcmp(setting, "off") == 0) return;
   if (const auto totals = region_totals(); !totals.empty())
     static_cast<void>(process::write_all(STDERR_FILENO, region_table(totals))); // nobody is left to be told
 }
@@ -112,8 +117,8 @@ void Region::Thread::open(const std::vector<std::string>& names) {
 
 void Regions::choose_events() {
   if (!events.empty()) return;
-  const char* const wish = std::getenv("RECOUNT_EVENTS");
-  const std::string_view names = wish != nullptr ? wish : "perf::CYCLES:u perf::INSTRUCTIONS:u";
+  const char* const setting = std::getenv("RECOUNT_EVENTS");
+  const std::string_view names = setting != nullptr ? setting : "perf::CYCLES:u perf::INSTRUCTIONS:u";
   for (const auto word : base::split(names, ' '))
     if (const auto name = base::trim(word); !name.empty()) events.emplace_back(name);
   if (events.size() <= Region::most_events) return;
@@ -147,19 +152,21 @@ Region::Thread* Regions::first_of_thread() noexcept {
       thread->counters.reset(); // the sums stay
     }
   };
-  if (ended) return nullptr;
-  thread_local Holder holder;
+  const process::CancelBlocked uncancelled;
   try {
+    if (ended || !all().owner.here()) return nullptr;
+    thread_local Holder holder;
     holder.thread = all().begin_thread();
+    current = holder.thread.get();
   } catch (...) { // no memory
   }
-  return current = holder.thread.get();
+  return current;
 }
 
 Region::Region(const char* name) noexcept : thread_(Regions::here()) {
   if (thread_ == nullptr) return;
   try {
-    entry_ = &thread_->entry(name);
+    entry_ = thread_->entry(name);
     begun_ = thread_->read(begin_);
     if (!begun_ && !thread_->owner.here()) thread_ = nullptr;
   } catch (...) { // no memory, or a read that failed: this call is not counted
@@ -184,6 +191,7 @@ Region::~Region() {
 
 void region_events(std::vector<std::string> names) {
   Regions& all = Regions::all();
+  all.owner.require_here("region_events");
   const std::lock_guard lock(all.mutex);
   if (!all.threads.empty()) throw bad_input("region_events", "a region has begun already", "call it before");
   if (names.size() > Region::most_events)
@@ -194,10 +202,11 @@ void region_events(std::vector<std::string> names) {
 
 std::vector<RegionTotal> region_totals() {
   Regions& all = Regions::all();
+  if (!all.owner.here()) return {}; // they are the parent's
   const std::lock_guard lock(all.mutex);
   std::vector<RegionTotal> totals;
   for (const auto& thread : all.threads) {
-    const std::lock_guard its_entries(thread->entries_grow);
+    const std::lock_guard entries_lock(thread->entries_grow);
     for (const auto& entry : thread->entries) {
       auto total = std::ranges::find(totals, entry.name, &RegionTotal::name);
       if (total == totals.end()) {

@@ -1,17 +1,42 @@
-// Opens the events of a Sampling on threads and CPUs, and their rings.
+// Opens the events of a Sampling on threads and CPUs, and their rings; reads their counts.
 #pragma once
 
+#include "perf/record.hpp"
 #include "perf/ring.hpp"
-#include "perf/sample_attr.hpp"
+#include "perf/try_open.hpp"
 #include "process/fd.hpp"
 
 #include <recount/sampling.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace recount::perf {
+
+/// Kernel features beyond Linux 4.12, probed once with a dummy event.
+struct Features {
+  bool lost = false;      ///< PERF_FORMAT_LOST, Linux 6.0
+  bool build_ids = false; ///< perf_event_attr.build_id, Linux 5.12
+};
+[[nodiscard]] Features features(OpenCall call = open_call);
+
+/// Throws Error (bad_input): no events, an event with both period and frequency, nothing that samples.
+void check_sampled(const std::vector<SampledEvent>& events);
+
+/// The record format of an event. All events of a sampling share the fields before the period of a sample and
+/// the trailer of other records.
+[[nodiscard]] RecordFormat record_format(const SamplingOptions& options, const Features& has, bool frequency);
+
+/// The attr of an event, disabled; that of a group's sibling is enabled with its leader. `ring` is the bytes
+/// of the ring that it will write to.
+[[nodiscard]] perf_event_attr sampling_attr(const SampledEvent& event, const SamplingOptions& options,
+                                            const RecordFormat& format, std::size_t ring, bool sibling);
+
+/// The attr of the dummy event that records Mapping, Name, Fork and End, enabled from the start.
+[[nodiscard]] perf_event_attr following_attr(const SamplingOptions& options, const RecordFormat& format,
+                                             const Features& has, std::size_t ring);
 
 /// All events on one thread (-1: all threads) and one CPU (-1: all CPUs).
 struct Context {
@@ -57,5 +82,29 @@ void set_period(OpenSampling& open, std::size_t event, std::uint64_t period);
 /// has one element per event, is unchanged. Returns the records lost by followers. Throws Error when the
 /// kernel refuses.
 std::uint64_t read_counts(const OpenSampling& open, std::vector<SampledCount>& into);
+
+/// Context and event of an id, as indices.
+struct Placed {
+  std::uint64_t id = 0;
+  std::size_t context = 0, event = 0;
+};
+
+/// All ids of an open sampling; searching allocates nothing.
+class SampleIds {
+public:
+  explicit SampleIds(const OpenSampling& open) {
+    for (std::size_t c = 0; c < open.contexts.size(); ++c)
+      for (std::size_t e = 0; e < open.contexts[c].ids.size(); ++e)
+        if (open.contexts[c].fds[e]) ids_.push_back({open.contexts[c].ids[e], c, e});
+    std::ranges::sort(ids_, {}, &Placed::id);
+  }
+  [[nodiscard]] const Placed* find(std::uint64_t id) const noexcept {
+    const auto at = std::ranges::lower_bound(ids_, id, {}, &Placed::id);
+    return at != ids_.end() && at->id == id ? &*at : nullptr;
+  }
+
+private:
+  std::vector<Placed> ids_;
+};
 
 } // namespace recount::perf

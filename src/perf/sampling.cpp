@@ -1,15 +1,94 @@
+#include "base/text.hpp"
+#include "perf/open_group.hpp"
+#include "perf/owner.hpp"
+#include "perf/record.hpp"
+#include "perf/sample_open.hpp"
+#include "perf/try_open.hpp"
+
+#include <recount/error.hpp>
 #include <recount/sampling.hpp>
 
-#include "perf/layout.hpp"
-#include "perf/merge.hpp"
-#include "perf/owner.hpp"
-#include "perf/sample_ids.hpp"
-#include "perf/sample_open.hpp"
-
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <ctime>
+#include <fmt/core.h>
+#include <functional>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <utility>
+#include <vector>
+
+namespace recount::perf {
+
+/// Iterates over the records in the rings at the time of begin(). Records stay in their rings until dropped;
+/// nothing is copied. Allocates nothing after construction.
+class Merge {
+public:
+  explicit Merge(const OpenSampling& open) : rings_(open.rings), type_(open.format.sample_type) {
+    heap_.reserve(rings_.size());
+  }
+
+  void begin(); ///< looks at all rings
+  /// The earliest record that is no younger than `horizon`, already dropped from its ring but valid until
+  /// the next call; empty when there is none.
+  [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon);
+  /// Returns the space of dropped records to the kernel.
+  void release() noexcept;
+
+private:
+  using Entry = std::pair<std::uint64_t, std::size_t>; ///< time and ring of a ring's first record
+  void push(std::size_t ring);
+
+  const std::vector<CpuRing>& rings_;
+  std::uint64_t type_;
+  std::vector<Entry> heap_;
+  std::size_t open_ = none; ///< the ring of the last returned record
+  static constexpr std::size_t none = ~std::size_t{0};
+};
+
+void Merge::push(std::size_t ring) {
+  const auto record = rings_[ring].ring->records().front();
+  if (record.empty()) return;
+  heap_.emplace_back(time_of(record, type_), ring);
+  std::ranges::push_heap(heap_, std::greater<>());
+}
+
+void Merge::begin() {
+  heap_.clear();
+  open_ = none;
+  for (std::size_t i = 0; i < rings_.size(); ++i) {
+    rings_[i].ring->look();
+    push(i);
+  }
+}
+
+std::span<const std::uint64_t> Merge::next(std::uint64_t horizon) {
+  if (open_ != none) {
+    rings_[open_].ring->release(); // earlier records are no longer used
+    push(open_);
+    open_ = none;
+  }
+  if (heap_.empty() || heap_.front().first > horizon) return {};
+  std::ranges::pop_heap(heap_, std::greater<>());
+  const std::size_t ring = heap_.back().second;
+  heap_.pop_back();
+  auto& records = rings_[ring].ring->records();
+  const auto record = records.front();
+  records.drop();
+  open_ = ring;
+  return record;
+}
+
+void Merge::release() noexcept {
+  for (const CpuRing& r : rings_)
+    r.ring->release();
+}
+
+} // namespace recount::perf
 
 namespace recount {
 namespace {
@@ -132,7 +211,7 @@ Sampling& Sampling::operator=(Sampling&&) noexcept = default;
 Sampling::~Sampling() = default;
 
 void Sampling::start() {
-  state_->owner.demand("sampling");
+  state_->owner.require_here("sampling");
   perf::control(state_->open, PERF_EVENT_IOC_ENABLE, "PERF_EVENT_IOC_ENABLE");
 }
 
@@ -142,7 +221,8 @@ void Sampling::stop() {
 }
 
 void Sampling::set_period(std::size_t event, std::uint64_t period) {
-  state_->owner.demand("sampling");
+  state_->owner.require_here("sampling");
+  require_index("event of a sampling", event, state_->open.events.size());
   perf::set_period(state_->open, event, period);
 }
 
@@ -163,7 +243,7 @@ bool Sampling::wait(std::chrono::milliseconds limit) {
 }
 
 void Sampling::read(const Sink& sink) {
-  state_->owner.demand("sampling");
+  state_->owner.require_here("sampling");
   const CpuTimer timer(state_->report.reader_ns);
   constexpr std::uint64_t settled = 1'000'000;
   const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
@@ -173,7 +253,7 @@ void Sampling::read(const Sink& sink) {
 }
 
 void Sampling::finish(const Sink& sink) {
-  state_->owner.demand("sampling");
+  state_->owner.require_here("sampling");
   const CpuTimer timer(state_->report.reader_ns);
   state_->deliver(sink, everything);
 }
@@ -187,7 +267,7 @@ const std::vector<int>& Sampling::descriptors() const noexcept {
 }
 
 SamplingReport Sampling::report() {
-  state_->owner.demand("sampling");
+  state_->owner.require_here("sampling");
   SamplingReport& report = state_->report;
   report.lost_followed = perf::read_counts(state_->open, report.events);
   SamplingReport out = report;
@@ -196,6 +276,103 @@ SamplingReport Sampling::report() {
     out.full += r.ring->records().full() ? 1U : 0U;
   }
   return out;
+}
+
+bool can_interrupt(const Event& event) {
+  perf_event_attr attr = event.attr;
+  attr.disabled = 1;
+  if (!perf::open_sized(attr, {}).fd) return true; // cannot be counted at all: reported elsewhere
+  attr.sample_period = std::uint64_t{1} << 30;
+  const perf::Attempt sampling = perf::open_sized(attr, {});
+  return sampling.fd || (sampling.error != EINVAL && sampling.error != EOPNOTSUPP);
+}
+
+void existing_mappings(pid_t pid, const Sampling::Sink& sink, bool data) {
+  const auto maps = base::read_file(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return;
+  for (const std::string_view line : base::split(*maps, '\n')) {
+    auto mapping = perf::parse_maps_line(line);
+    if (!mapping || (!data && (mapping->protection & PROT_EXEC) == 0)) continue;
+    mapping->pid = mapping->tid = static_cast<std::uint32_t>(pid);
+    sink(*mapping);
+  }
+}
+
+namespace {
+
+struct Word {
+  std::uint64_t bit;
+  const char* text;
+};
+
+/// The words of the bits of a field, with spaces between.
+template <std::size_t size>
+std::string words(std::uint64_t field, const std::array<Word, size>& table) {
+  std::string text;
+  for (const auto& [bit, word] : table)
+    if (field & bit) text += (text.empty() ? "" : " ") + std::string(word);
+  return text;
+}
+
+constexpr std::array operations{Word{PERF_MEM_OP_LOAD, "load"}, Word{PERF_MEM_OP_STORE, "store"},
+                                Word{PERF_MEM_OP_PFETCH, "prefetch"}, Word{PERF_MEM_OP_EXEC, "fetch"}};
+/// The older field: bits of levels, then of what happened there.
+constexpr std::array levels{Word{PERF_MEM_LVL_L1, "L1"},
+                            Word{PERF_MEM_LVL_LFB, "line fill buffer"},
+                            Word{PERF_MEM_LVL_L2, "L2"},
+                            Word{PERF_MEM_LVL_L3, "L3"},
+                            Word{PERF_MEM_LVL_LOC_RAM, "RAM"},
+                            Word{PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2, "remote RAM"},
+                            Word{PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2, "remote cache"},
+                            Word{PERF_MEM_LVL_IO, "I/O"},
+                            Word{PERF_MEM_LVL_UNC, "uncached"},
+                            Word{PERF_MEM_LVL_HIT, "hit"},
+                            Word{PERF_MEM_LVL_MISS, "miss"}};
+constexpr std::array snoops{Word{PERF_MEM_SNOOP_NONE, "no snoop"}, Word{PERF_MEM_SNOOP_HIT, "snoop hit"},
+                            Word{PERF_MEM_SNOOP_MISS, "snoop miss"},
+                            Word{PERF_MEM_SNOOP_HITM, "snoop hit modified"}};
+constexpr std::array tlbs{Word{PERF_MEM_TLB_L1, "L1"},        Word{PERF_MEM_TLB_L2, "L2"},
+                          Word{PERF_MEM_TLB_WK, "page walk"}, Word{PERF_MEM_TLB_OS, "page fault"},
+                          Word{PERF_MEM_TLB_HIT, "hit"},      Word{PERF_MEM_TLB_MISS, "miss"}};
+/// The newer field, a number; "" where the CPU does not tell.
+constexpr std::array level_numbers{"",
+                                   "L1",
+                                   "L2",
+                                   "L3",
+                                   "L4",
+                                   "",
+                                   "",
+                                   "",
+                                   "",
+                                   "CXL",
+                                   "I/O",
+                                   "any cache",
+                                   "line fill buffer",
+                                   "RAM",
+                                   "persistent memory",
+                                   ""};
+
+std::string level(const perf_mem_data_src& source) {
+  const std::string number = level_numbers[source.mem_lvl_num];
+  if (number.empty()) return words(source.mem_lvl, levels);
+  const std::uint64_t of_level = source.mem_lvl;
+  const std::string outcome = words(of_level & (PERF_MEM_LVL_HIT | PERF_MEM_LVL_MISS), levels);
+  return (source.mem_remote ? "remote " : "") + number + (outcome.empty() ? "" : " " + outcome);
+}
+
+} // namespace
+
+std::string describe_source(std::uint64_t source) {
+  perf_mem_data_src fields{};
+  fields.val = source;
+  const std::string tlb = words(fields.mem_dtlb, tlbs);
+  std::string text;
+  for (const std::string& part :
+       {words(fields.mem_op, operations), level(fields), words(fields.mem_snoop, snoops),
+        std::string(fields.mem_lock & PERF_MEM_LOCK_LOCKED ? "locked" : ""),
+        tlb.empty() ? tlb : "TLB " + tlb})
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  return text;
 }
 
 } // namespace recount

@@ -1,11 +1,11 @@
-#include <recount/user_read.hpp>
-
-#include <recount/error.hpp>
-
 #include "event/sysfs.hpp"
 #include "perf/cpu_registers.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
+#include "process/signals.hpp"
+
+#include <recount/error.hpp>
+#include <recount/user_read.hpp>
 
 #include <new>
 #include <sys/mman.h>
@@ -158,6 +158,7 @@ Count UserRead::State::other_count(std::size_t event) {
 }
 
 bool UserRead::State::other_values(std::span<std::uint64_t> out) {
+  const process::CancelBlocked uncancelled; // Region reads where nothing may unwind
   if (!by_call()) return false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Count read = count(i, called(i));
@@ -205,7 +206,8 @@ void UserRead::reset() {
 
 Count UserRead::read(std::size_t event) {
   State& state = *state_;
-  const PageReading& base = state.base.at(event);
+  require_index("event of a user-space read", event, state.base.size());
+  const PageReading& base = state.base[event];
   PageReading total{};
   if (!state.started || !state.by_register(event, total)) [[unlikely]]
     return state.other_count(event);
@@ -251,6 +253,14 @@ std::uint64_t UserRead::system_calls() const noexcept {
 Registers cpu_registers() noexcept {
   return {[](void*, std::uint32_t index) { return perf::cpu_counter(index); },
           [](void*) { return perf::cpu_clock(); }, nullptr};
+}
+
+std::optional<PageReading> read_page(const perf_event_mmap_page& page, const Registers& registers) noexcept {
+  PageReading reading{};
+  const bool usable = perf::read_page_by(
+      page, [&](std::uint32_t index) { return registers.counter(registers.context, index); },
+      [&] { return registers.clock(registers.context); }, reading);
+  return usable ? std::optional(reading) : std::nullopt;
 }
 
 } // namespace recount

@@ -1,6 +1,8 @@
 // A file descriptor with one owner.
 #pragma once
 
+#include "process/signals.hpp"
+
 #include <unistd.h>
 #include <utility>
 
@@ -21,7 +23,10 @@ public:
   explicit operator bool() const noexcept { return fd_ >= 0; }
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) {
+      const CancelBlocked uncancelled; // close(2) is a cancellation point
+      ::close(fd_);
+    }
     fd_ = fd;
   }
 

@@ -1,9 +1,23 @@
-// Signals around fork.
+// Signals around fork, and cancellation of threads.
 #pragma once
 
 #include <csignal>
+#include <pthread.h>
 
 namespace recount::process {
+
+/// Postpones the cancellation of this thread (pthread_cancel(3)) during its lifetime. For functions that are
+/// noexcept or catch everything: a cancelled thread unwinds its stack, which ends the process there.
+class CancelBlocked {
+public:
+  CancelBlocked() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  CancelBlocked(const CancelBlocked&) = delete;
+  CancelBlocked& operator=(const CancelBlocked&) = delete;
+  ~CancelBlocked() { ::pthread_setcancelstate(before_, &before_); }
+
+private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
 
 /// Blocks every signal of this thread during its lifetime.
 class SignalsBlocked {

@@ -1,6 +1,6 @@
 #include "profile/event_request.hpp"
 
-#include "perf/split.hpp"
+#include "perf/open_group.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,5 +1,5 @@
 // perf: the kernel's own counters, read raw.
-#include "perf/split.hpp"
+#include "perf/open_group.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/sets.hpp"

@@ -1,6 +1,6 @@
 #include "witness/sets.hpp"
 
-#include "perf/split.hpp"
+#include "perf/open_group.hpp"
 
 #include <recount/group.hpp>
 

@@ -1,6 +1,6 @@
 // libFuzzer: any bytes as the memory of a ring buffer, and as /proc/PID/maps. Nothing may be read outside.
 #include "perf/record.hpp"
-#include "perf/ring_cursor.hpp"
+#include "perf/ring.hpp"
 
 #include <array>
 #include <cstddef>

@@ -9,10 +9,13 @@
 #include <recount/timers.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <papi.h>
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -221,6 +224,51 @@ BOOST_AUTO_TEST_CASE(names_that_cannot_be_counted_say_why) {
   BOOST_TEST(has(named({}).cause, "no events"));
   BOOST_TEST(has(named({faults, faults}).cause, "twice"));
   BOOST_TEST(has(named({faults, faults}).cause, "PAPI_ECNFLCT"));
+}
+
+namespace {
+constexpr auto fresh_process = "RECOUNT_TEST_FRESH_PROCESS";
+
+/// Executes the body in a process in which PAPI was not used before: this case alone in another one.
+void in_fresh_process(const std::function<void()>& body) {
+  if (std::getenv(fresh_process) != nullptr) return body();
+  process::Spawn self;
+  const std::string name = boost::unit_test::framework::current_test_case().p_name;
+  self.argv = {"/proc/self/exe", "--run_test=set/" + name};
+  self.environment = {{fresh_process, "1"}};
+  const auto run = process::capture(self, {}, std::chrono::seconds(60));
+  if (run.err.find("SKIP:") != std::string::npos)
+    return test::skip(run.err.substr(run.err.find("SKIP:") + 6));
+  BOOST_TEST(run.exit.ok(), process::describe(run.exit) << run.out << run.err);
+}
+
+std::unique_ptr<PapiSet> lives_to_the_end;
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_first_use_may_be_on_a_thread_that_ends) {
+  in_fresh_process([] {
+    std::thread([] { PapiSet set({faults}); }).join();
+    lives_to_the_end = std::make_unique<PapiSet>(std::vector{faults});
+    lives_to_the_end->start(); // crashed at exit, where it stops
+    std::thread([] { PapiSet set({faults}); }).join();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_program_may_shut_papi_down) {
+  in_fresh_process([] {
+    PapiSet old({faults});
+    BOOST_TEST(count(old, 1) >= 1);
+    PAPI_shutdown();
+    BOOST_TEST(has(problem_of([&] { old.start(); }).cause, "shut down"));
+    {
+      PapiSet set({faults}); // has the handle that the old one had
+      BOOST_TEST(has(problem_of([&] { old.start(); }).cause, "shut down"));
+      { const PapiSet moved = std::move(old); }
+      BOOST_TEST(count(set, 10) >= 10);
+    }
+    PAPI_shutdown();
+    BOOST_TEST(papi::real_ns() > 0);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(what_linux_refuses_has_papis_name) {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <recount/recount.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,16 @@ static char* fresh(int pages) {
 __attribute__((no_sanitize("address"))) static void touch(char* at, int pages) {
   for (int i = 0; i < pages; ++i)
     *(volatile char*)(at + page * (size_t)i) = 1;
+}
+
+/* Cancelled within one of these the thread would unwind from it, which ends the process. */
+static void* cancelled(void* counters) {
+  const char* names[] = {"perf::PAGE-FAULTS:u"};
+  pthread_cancel(pthread_self());
+  recount_read(counters);
+  recount_close(recount_open(names, 1));
+  pthread_testcancel();
+  return NULL;
 }
 
 int main(void) {
@@ -61,6 +72,13 @@ int main(void) {
   CHECK(recount_value(counters, 1, &time) == 0 && time > 0);
   CHECK(recount_value(counters, 2, &time) == -1 && strstr(recount_error(), "no such event") != NULL);
 
+  CHECK(recount_value(counters, 0, NULL) == -1 && strstr(recount_error(), "NULL") != NULL);
+  CHECK(recount_count(counters, 0, NULL) == -1 && strstr(recount_error(), "NULL") != NULL);
+  pthread_t reader;
+  void* result = NULL;
+  CHECK(pthread_create(&reader, NULL, cancelled, counters) == 0);
+  CHECK(pthread_join(reader, &result) == 0 && result == PTHREAD_CANCELED);
+
   const pid_t child = fork();
   if (child == 0) {
     recount_read(counters);
@@ -76,7 +94,12 @@ int main(void) {
 
   const char* unknown[] = {"perf::NO-SUCH-EVENT"};
   CHECK(recount_open(unknown, 1) == NULL && strstr(recount_error(), "no such event") != NULL);
-  CHECK(recount_start(NULL) == -1);
+  CHECK(recount_start(NULL) == -1 && recount_read(NULL) == -1 && recount_value(NULL, 0, &faults) == -1);
+  CHECK(recount_number(NULL) == 0 && recount_name(NULL, 0) == NULL && recount_share(NULL, 0) == 0);
+  const char* null_name[] = {"perf::PAGE-FAULTS:u", NULL};
+  CHECK(recount_open(NULL, 1) == NULL && strstr(recount_error(), "NULL") != NULL);
+  CHECK(recount_open(null_name, 2) == NULL && strstr(recount_error(), "NULL") != NULL);
+  CHECK(recount_open(NULL, 0) == NULL);
   printf("\ncases: %d passed, %d failed\n", failed == 0, failed != 0);
   return failed != 0;
 }

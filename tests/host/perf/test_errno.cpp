@@ -199,7 +199,10 @@ BOOST_AUTO_TEST_CASE(the_soft_limit_of_descriptors_is_raised) {
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = 12;
     setrlimit(RLIMIT_NOFILE, &limit);
-    return opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
+    std::string error = opening({"perf::PAGE-FAULTS:u"});
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur != 12) error += "raised although descriptors are left";
+    return error + opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
   });
   BOOST_TEST(told == "");
 }

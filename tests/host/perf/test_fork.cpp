@@ -88,6 +88,7 @@ BOOST_AUTO_TEST_CASE(samples_are_of_the_parent) {
   sampling->stop();
   sampling->finish({});
   BOOST_TEST(sampling->report().events[0].samples >= 20U);
+  BOOST_CHECK_THROW(sampling->set_period(1, 10), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_reads_no_page_of_its_parent) {
@@ -106,6 +107,7 @@ BOOST_AUTO_TEST_CASE(a_child_reads_no_page_of_its_parent) {
   BOOST_TEST(holds(done, told), done);
   memory.touch(1, 21);
   BOOST_TEST(counter->read().value.value() >= 20U);
+  BOOST_CHECK_THROW((void)counter->read(1), Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_counts_itself_with_events_of_its_own) {

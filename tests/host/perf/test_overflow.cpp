@@ -193,10 +193,7 @@ BOOST_AUTO_TEST_CASE(a_callback_may_stop_it_and_change_the_threshold) {
     overflow.start();
     memory.touch(0, 1101);
     overflow.stop();
-    if (options.delivery == Delivery::signal)
-      BOOST_TEST(calls == 5);
-    else
-      BOOST_TEST(calls >= 5); // the thread learns of it later
+    BOOST_TEST(calls == 5);
   }
 }
 
@@ -324,6 +321,70 @@ BOOST_AUTO_TEST_CASE(a_blocked_signal_delays_calls_and_loses_none) {
   BOOST_TEST(places.size() == seen->count); // each with an address of its own
 }
 
+BOOST_AUTO_TEST_CASE(stop_makes_the_calls_of_a_blocked_signal) {
+  FreshPages memory(501);
+  const auto seen = std::make_unique<Seen>();
+  Overflow overflow({faults(10)}, seen->callback());
+  sigset_t all, before;
+  sigfillset(&all);
+  overflow.start();
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  memory.touch(0, 501);
+  overflow.stop();
+  const std::size_t calls = seen->count;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  BOOST_TEST(seen->count == calls); // none after stop()
+  BOOST_TEST(calls >= 50U);
+  BOOST_TEST(calls == overflow.counts()[0].overflows);
+  BOOST_TEST(calls == overflow.counts()[0].occurrences / 10);
+  for (std::size_t i = 0; i < calls; ++i)
+    BOOST_TEST(seen->calls[i].context);
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_that_stops_it_is_not_called_again) {
+  for (const auto& options : {OverflowOptions{}, by_thread()}) {
+    FreshPages memory(501);
+    std::atomic<int> calls = 0;
+    Overflow* self = nullptr;
+    Overflow overflow(
+        {faults(10)}, [&](const OverflowCall&) { ++calls == 3 ? self->stop() : void(); }, options);
+    self = &overflow;
+    sigset_t all, before;
+    sigfillset(&all);
+    overflow.start();
+    pthread_sigmask(SIG_SETMASK, &all, &before); // many calls are due at once
+    memory.touch(0, 501);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    overflow.stop();
+    BOOST_TEST(calls == 3);
+    overflow.start(); // and counts on
+    memory.touch(0, 1);
+    FreshPages(101).touch(0, 101);
+    overflow.stop();
+    BOOST_TEST(calls >= 10);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_thread_takes_no_signal_of_the_program) {
+  sigset_t blocked;
+  std::atomic<int> calls = 0;
+  Overflow overflow(
+      {faults(10)},
+      [&](const OverflowCall&) {
+        pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        ++calls;
+      },
+      by_thread());
+  overflow.start();
+  FreshPages(101).touch(0, 101);
+  overflow.stop();
+  BOOST_TEST_REQUIRE(calls > 0);
+  for (const int number : {SIGINT, SIGTERM, SIGALRM, SIGCHLD, SIGUSR1, SIGPROF, SIGRTMIN, SIGRTMAX})
+    BOOST_TEST(sigismember(&blocked, number) == 1);
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  BOOST_TEST(sigismember(&blocked, SIGINT) == 0); // of the calling thread
+}
+
 BOOST_AUTO_TEST_CASE(threads_have_their_own) {
   std::atomic<int> wrong = 0, right = 0;
   const auto body = [&] {
@@ -347,6 +408,8 @@ BOOST_AUTO_TEST_CASE(wrong_use_is_told) {
   const auto nothing = [](const OverflowCall&) {};
   BOOST_TEST(holds(message([&] { Overflow({}, nothing); }), "needs at least one event"));
   BOOST_TEST(holds(message([&] { Overflow({faults(0)}, nothing); }), "threshold of 0"));
+  BOOST_TEST(holds(message([&] { Overflow({faults(1)}, {}); }), "callback"));
+  BOOST_CHECK_THROW(Overflow({faults(1)}, nothing).set_threshold(1, 1), Error);
   OverflowOptions options;
   options.pid = 1;
   BOOST_TEST(holds(message([&] { Overflow({faults(1)}, nothing, options); }), "Delivery::thread"));

@@ -1,10 +1,14 @@
 // Regions over calls and threads, with page faults as the known count.
 #include "helpers.hpp"
 
+#include <recount/group.hpp>
 #include <recount/region.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <iostream>
+#include <pthread.h>
 #include <thread>
 #include <vector>
 
@@ -75,6 +79,91 @@ BOOST_AUTO_TEST_CASE(a_child_counts_nothing) {
                return std::string(total_of("forked").calls == 0 ? "nothing" : "something");
              }) == "nothing");
   BOOST_TEST(total_of("forked").calls == before);
+}
+
+namespace {
+
+/// What a child writes to stderr in `body` and at exit(3), "hung" if it does not end.
+std::string stderr_of_child(const std::function<void()>& body) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  std::cout.flush();
+  std::fflush(nullptr); // exit(3) would write it again
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    dup2(ends[1], STDERR_FILENO);
+    unsetenv("RECOUNT_REGIONS");
+    body();
+    std::exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? "hung" : "[" + text + "]";
+}
+
+} // namespace
+
+// Children of a process that opens events and takes totals at that moment, so that its locks are held.
+BOOST_AUTO_TEST_CASE(forked_children_end_and_print_nothing) {
+  std::atomic<bool> done = false;
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 2; ++i)
+    busy.emplace_back([&done] {
+      while (!done) {
+        std::thread([] { const Region region("short-lived"); }).join();
+        (void)region_totals();
+      }
+    });
+  const auto begin_and_total = [] {
+    { const Region known("one"), fresh("child"); }
+    std::thread([] { const Region region("thread of a child"); }).join();
+    for (const RegionTotal& total : region_totals())
+      std::fputs(total.name.c_str(), stderr);
+  };
+  for (int i = 0; i < 20; ++i) {
+    BOOST_TEST(stderr_of_child([] {}) == "[]");
+    BOOST_TEST(stderr_of_child(begin_and_total) == "[]");
+  }
+  done = true;
+  for (std::thread& one : busy)
+    one.join();
+  BOOST_TEST(holds(message([] { // in the parent it is too late, in a child not its own
+                     const std::string told = in_child([] { return message([] { region_events({}); }); });
+                     if (holds(told, "fork(2)")) region_events({});
+                   }),
+                   "has begun already"));
+}
+
+// A thread that is cancelled meanwhile must not unwind there: the process would end.
+BOOST_AUTO_TEST_CASE(cancellation_waits_for_regions_and_destructors) {
+  const auto first_region = [](void*) -> void* {
+    pthread_cancel(pthread_self());
+    { const Region region("cancelled"); }
+    { const Region region("cancelled"); }
+    pthread_testcancel();
+    return nullptr;
+  };
+  const auto destructor = [](void*) -> void* {
+    const Group group({"perf::PAGE-FAULTS:u"});
+    pthread_cancel(pthread_self());
+    return nullptr; // closes
+  };
+  for (const auto body : {+first_region, +destructor}) {
+    pthread_t thread{};
+    BOOST_TEST_REQUIRE(pthread_create(&thread, nullptr, body, nullptr) == 0);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    BOOST_TEST((result == (body == +first_region ? PTHREAD_CANCELED : nullptr)));
+  }
+  BOOST_TEST(total_of("cancelled").calls == 2U);
+  BOOST_TEST(total_of("cancelled").events[0].uncounted == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_table_names_what_is_missing) {

@@ -1,7 +1,6 @@
 // Groups that do not fit are told from groups that count, here before a kernel that plays tricks.
 #include "helpers.hpp"
 #include "perf/open_group.hpp"
-#include "perf/split.hpp"
 
 #include <recount/user_read.hpp>
 

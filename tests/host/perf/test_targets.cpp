@@ -182,6 +182,27 @@ BOOST_AUTO_TEST_CASE(a_cpu_counts_whoever_runs_there) {
   BOOST_TEST(group.read()[0].running_ns == group.read()[0].enabled_ns);
 }
 
+// What GroupOptions::pid says: a process id is that of one thread.
+BOOST_AUTO_TEST_CASE(a_process_id_is_that_of_its_first_thread) {
+  Target target([] {
+    FreshPages(300).touch(0, 300);
+    std::thread([] { FreshPages(3000).touch(0, 3000); }).join();
+  });
+  GroupOptions options;
+  options.pid = target.pid();
+  Group group({"perf::PAGE-FAULTS"}, Domain::all, options);
+  Counters counters({"perf::PAGE-FAULTS"}, Domain::all, options);
+  group.start();
+  counters.start();
+  target.go();
+  target.join();
+  for (const Count& count : {group.read()[0], counters.read()[0]}) {
+    BOOST_TEST(count.value.value() >= 300U);
+    BOOST_TEST(count.value.value() < 3000U);
+  }
+  BOOST_CHECK_THROW((void)group.fd(1), Error);
+}
+
 BOOST_AUTO_TEST_CASE(another_thread_of_this_process) {
   FreshPages memory(pages + 1);
   std::atomic<pid_t> id{0};

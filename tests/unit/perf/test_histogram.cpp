@@ -95,6 +95,17 @@ BOOST_AUTO_TEST_CASE(bits_of_buckets) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_does_not_exist_is_an_error) {
+  constexpr auto most = std::numeric_limits<std::size_t>::max();
+  BOOST_CHECK_THROW(Histogram({{0, most, 131072}, {1, 2, 131072}}), Error); // the sum would be 1
+  BOOST_CHECK_THROW(Histogram({{0, most / 2 + 1, 131072}}), Error);
+  const auto h = one(0, 4, 131072);
+  BOOST_CHECK_THROW((void)h.value(1, 0), Error);
+  BOOST_CHECK_THROW((void)h.value(0, 4), Error);
+  BOOST_CHECK_THROW((void)h.addresses(1, 0), Error);
+  BOOST_CHECK_THROW((void)h.buckets<std::uint16_t>(1), Error);
+}
+
 BOOST_AUTO_TEST_CASE(weights) {
   HistogramOptions options;
   options.weighted = true;

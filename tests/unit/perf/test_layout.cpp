@@ -1,4 +1,4 @@
-#include "perf/layout.hpp"
+#include "perf/open_group.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "perf/overflow_calls.hpp"
+#include "perf/overflow_engine.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(the_same_event_again_is_another_call) {
   heard.calls.flush();
   BOOST_TEST((heard.events == Numbers{1, 3, 2, 1}));
   BOOST_TEST((heard.addresses == Numbers{100, 100, 200, 200}));
-  BOOST_TEST(heard.calls.told()[0] == 3U);
-  BOOST_TEST(heard.calls.told()[1] == 2U);
+  BOOST_TEST(heard.calls.reported()[0] == 3U);
+  BOOST_TEST(heard.calls.reported()[1] == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(emulated_events_of_one_look_are_one_call) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(emulated_events_of_one_look_are_one_call) {
   heard.calls.flush();
   BOOST_TEST((heard.events == Numbers{1, 6, 1}));
   BOOST_TEST((heard.times[1] == Numbers{7, 2}));
-  BOOST_TEST(heard.calls.told()[1] == 7U);
+  BOOST_TEST(heard.calls.reported()[1] == 7U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
