@@ -30,7 +30,10 @@ std::string usage() {
       "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
       "results.\n\ncommands:\n";
   for (const auto& command : cli::commands()) {
-    if (!command.hidden) text += fmt::format("  {:<11} {}\n", command.name, command.prose);
+    if (!command.hidden)
+      text += fmt::format(
+          "  {:<11} {}\n", command.name,
+          command::wrap(command.prose, std::min(command::line_width(), command::most_of_prose), 14));
   }
   return text +
          "\n`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them;\n"
@@ -43,16 +46,16 @@ bool transparent = false;
 int dispatch(std::vector<std::string> words) {
   if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty()) {
-    command::print(stderr, "{}", usage());
+    command::note("{}", usage());
     return 2;
   }
   const std::string& name = words[0];
   if (name == "--help" || name == "-h" || name == "help") {
-    command::print("{}", usage());
+    command::print("{}", command::fit_lines(usage(), command::line_width()));
     return 0;
   }
   if (name == "--version") {
-    command::print("{}", cli::version_text());
+    command::print("{}", command::fit_lines(cli::version_text(), command::line_width()));
     return 0;
   }
   std::vector<std::string> names;
@@ -86,7 +89,7 @@ int status_of(const Error& error) {
 /// error.
 void complain(const std::string& text) {
   try {
-    command::print(stderr, "{}", text);
+    command::note("{}", text);
   } catch (const std::system_error&) {
   }
 }

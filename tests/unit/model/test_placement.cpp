@@ -60,15 +60,15 @@ BOOST_AUTO_TEST_CASE(words_for_placements) {
   BOOST_TEST(!of("any", 1).run.has_value());
   BOOST_TEST(of("512", 1).run.value() == 9u);
   BOOST_TEST((of("mixed", 1).mixed && !of("mixed", 1).run.has_value()));
-  BOOST_TEST(machine("i7-9700~pages=mixed").placement->huge_page == 2 << 20);
-  BOOST_TEST(!with_huge_pages(machine("i7-9700~pages=mixed")).placement->mixed);
+  BOOST_TEST(machine("i7-9700~placement=mixed").placement->huge_page == 2 << 20);
+  BOOST_TEST(!with_huge_pages(machine("i7-9700~placement=mixed")).placement->mixed);
   for (const char* wrong : {"", "0", "3", "1024", "4K", "4 ", "Random"})
     BOOST_TEST(!parse_placement(wrong).has_value(), wrong);
-  BOOST_CHECK_THROW((void)machine("i7-9700~pages=3"), recount::Error);
+  BOOST_CHECK_THROW((void)machine("i7-9700~placement=3"), recount::Error);
   BOOST_CHECK_THROW((void)machine("i7-9700~l1=8K:64K/8~sample"), recount::Error);
   BOOST_TEST(machine("i7-9700~sample").sampled);
-  BOOST_TEST(machine("i7-9700~sample~pages=any").placement.has_value());
-  BOOST_TEST(without_modes("model:i7-9700~pages=any~no-tlb~sample") == "model:i7-9700~no-tlb");
+  BOOST_TEST(machine("i7-9700~sample~placement=any").placement.has_value());
+  BOOST_TEST(without_modes("model:i7-9700~placement=any~no-tlb~sample") == "model:i7-9700~no-tlb");
   BOOST_TEST(without_modes("model") == "model");
 }
 
