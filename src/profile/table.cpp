@@ -202,8 +202,9 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
   const auto shown = shown_events(p);
   for (const std::size_t e : shown) {
     const auto& event = p.recording.events[e];
-    columns.push_back(
-        {p.recording.events.size() > 1 ? event.event.name : "share", command::Table::Align::right});
+    const std::string& name = event.event.name;
+    columns.push_back({p.recording.events.size() > 1 ? name : "share", command::Table::Align::right, 0,
+                       p.recording.events.size() > 1 ? name.substr(name.rfind(':') + 1) : ""});
     columns.push_back(
         {modelled_event(event.event.name) ? "count" : "samples", command::Table::Align::right, 4});
   }
