@@ -25,19 +25,22 @@ namespace {
 using namespace recount;
 
 std::string usage() {
+  const std::size_t columns = std::min(command::line_width(), command::most_of_prose);
+  const auto paragraph = [columns](const std::string& text) {
+    return command::wrap(text, columns, 0) + "\n";
+  };
   std::string text =
-      "usage: recount COMMAND [options]\n"
-      "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
-      "results.\n\ncommands:\n";
-  for (const auto& command : cli::commands()) {
+      "usage: recount COMMAND [options]\n" +
+      paragraph("Counts hardware events by perf_event and by PAPI, compares both with a model, and "
+                "plots the results.") +
+      "\ncommands:\n";
+  for (const auto& command : cli::commands())
     if (!command.hidden)
-      text += fmt::format(
-          "  {:<11} {}\n", command.name,
-          command::wrap(command.prose, std::min(command::line_width(), command::most_of_prose), 14));
-  }
-  return text +
-         "\n`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them;\n"
-         "`recount --version` prints versions. Start with `recount doctor`.\n";
+      text += fmt::format("  {:<11} {}\n", command.name, command::wrap(command.prose, columns, 14));
+  return text + "\n" +
+         paragraph(
+             "`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them; "
+             "`recount --version` prints versions. Start with `recount doctor`.");
 }
 
 /// Whether the exit status of the command is that of a program that it runs.
@@ -51,7 +54,7 @@ int dispatch(std::vector<std::string> words) {
   }
   const std::string& name = words[0];
   if (name == "--help" || name == "-h" || name == "help") {
-    command::print("{}", command::fit_lines(usage(), command::line_width()));
+    command::print("{}", usage());
     return 0;
   }
   if (name == "--version") {

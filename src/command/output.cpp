@@ -341,7 +341,7 @@ std::string fit_lines(const std::string& text, std::size_t columns) {
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::string line = text.substr(from, end - from);
-    out += fit(line, columns, std::min(line.find_first_not_of(' '), line.size()) + 4);
+    out += fit(line, columns, std::min(line.find_first_not_of(' '), line.size()) + 2);
     if (end < text.size()) out += '\n';
     from = end + 1;
   }

@@ -112,7 +112,7 @@ private:
 inline constexpr std::size_t most_of_prose = 100;
 
 /// Each line of the text as it is where it has at most `columns`, and at most most_of_prose; else wrapped,
-/// its further lines indented by 4 more than it is.
+/// its further lines indented by 2 more than it is.
 [[nodiscard]] std::string fit_lines(const std::string& text, std::size_t columns);
 
 /// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the first

@@ -70,7 +70,7 @@ std::vector<LabProducts> labs(const Products& group) {
 
 /// The same loops in the vectorised build.
 std::vector<document::Block> vectorised_table(const Products& group, const LabProducts& lab) {
-  const Measure rate{"speed-up of the vectorised over the plain build, by time",
+  const Measure rate{"speed-up over the plain build by time",
                      [&group](const Product& p) -> std::optional<Quantity> {
                        Product plain = p;
                        plain.build.clear();

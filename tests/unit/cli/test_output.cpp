@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words
   const std::string lines = command::fit_lines("  fix: " + words + "\nshort\n", 40);
   BOOST_TEST(widest(lines) <= 40U);
   BOOST_TEST(lines.starts_with("  fix: word0 word1 "));
-  BOOST_TEST(lines.find("\n      word") != std::string::npos);
+  BOOST_TEST(lines.find("\n    word") != std::string::npos);
   BOOST_TEST(lines.ends_with("\nshort\n"));
 }
 
