@@ -74,6 +74,7 @@ std::size_t line_width(std::FILE* stream) {
 namespace {
 constexpr std::size_t gap = 2;            ///< blanks between columns
 constexpr std::size_t least_of_text = 16; ///< columns of wrapped text: less is hard to read
+constexpr std::size_t least_for_lines = 50, least_of_text_below = 10; ///< on narrower terminals
 
 std::size_t longest_word(const std::string& text) {
   std::istringstream words(text);
@@ -133,6 +134,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 /// Widths for at most `most` columns in all: the widest column of text gives way first, none below its
 /// longest word or, where words may be `cut`, below what is readable.
 std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut) const {
+  const std::size_t readable = most < least_for_lines ? least_of_text_below : least_of_text;
   std::vector<std::size_t> wanted, floors;
   std::size_t all = gap * (columns_.size() - 1);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -143,7 +145,7 @@ std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut
     }
     wanted.push_back(widest);
     floors.push_back(columns_[i].align == Align::left
-                         ? std::min(widest, cut ? least_of_text : std::max(word, least_of_text))
+                         ? std::min(widest, cut ? readable : std::max(word, readable))
                          : widest);
     all += widest;
   }
@@ -159,7 +161,6 @@ std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut
 }
 
 std::string Table::text(std::FILE* stream, std::size_t most) const {
-  constexpr std::size_t least_for_lines = 50;
   std::vector<std::size_t> used;
   for (std::size_t i = 0; i < columns_.size(); ++i)
     if (!columns_[i].head.empty() ||
