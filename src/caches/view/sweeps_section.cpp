@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -209,7 +210,8 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-/// Each value once, with all that show it; none of a level that recount caches has found.
+/// One line for all kernels, so that each value is there once; none by times of a level that recount caches
+/// has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
   const auto found = timed_findings(part);
   const auto is_found = [&](const std::string& name) {
@@ -218,22 +220,27 @@ std::vector<std::string> readings_summary(const document::Part& part) {
           one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
     });
   };
-  std::vector<std::pair<std::string, ClassicReading>> sources; // "the times of the kernel chase"
   std::vector<std::string> lines;
+  std::map<std::pair<std::string, bool>, std::vector<std::pair<std::string, ClassicReading>>> all;
   for (const char* kernel : kernels)
     for (ClassicReading& reading : readings_of(points_of(part, kernel), found))
       if (reading.misses || !is_found(reading.level))
-        sources.emplace_back(
-            fmt::format("the {} of the kernel {}", reading.misses ? "misses" : "times", kernel),
-            std::move(reading));
-  std::set<std::string> written;
-  for (const auto& [source, reading] : sources) {
-    const std::string values = classic_values_text(reading);
-    if (!written.insert(reading.level + values).second) continue;
-    std::vector<std::string> all;
-    for (const auto& [other, same] : sources)
-      if (same.level == reading.level && classic_values_text(same) == values) all.push_back(other);
-    lines.push_back(fmt::format("{} from {}: {}.", reading.level, fmt::join(all, " and "), values));
+        all[{reading.level, reading.misses}].emplace_back(kernel, std::move(reading));
+  for (const auto& [level, readings] : all) {
+    std::set<std::string> names;
+    std::array<std::set<std::string>, 3> values; // a kernel may show what another does not
+    for (const auto& [kernel, reading] : readings) {
+      names.insert(kernel);
+      if (reading.capacity.value) values[0].insert(classic_capacity_text(reading));
+      if (reading.line.value) values[1].insert(classic_line_text(reading));
+      if (reading.ways.value) values[2].insert(classic_ways_text(reading));
+    }
+    const auto text = [&](std::size_t i) {
+      return values[i].empty() ? std::string("unknown") : fmt::format("{}", fmt::join(values[i], " or "));
+    };
+    lines.push_back(fmt::format("{} from the {} of the {} {}: capacity {}, line {}, ways {}.", level.first,
+                                level.second ? "misses" : "times", names.size() > 1 ? "kernels" : "kernel",
+                                fmt::join(names, " and "), text(0), text(1), text(2)));
   }
   return lines;
 }
