@@ -87,8 +87,8 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
     plot_check(path("agreement.svg"), checked, ended.results);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
-    command::print(stderr, "recount check: warning: no figure: {}: {}\n", error.problem().subject,
-                   error.problem().cause);
+    command::note("recount check: warning: no figure: {}: {}\n", error.problem().subject,
+                  error.problem().cause);
   }
 }
 

@@ -65,11 +65,9 @@ void keep_runs(sweep::Batch& batch, const CheckArguments& a) {
   sweep::keep_shard(batch.jobs, shard);
   sweep::state_shard(batch.header, shard);
   if (!a.quiet)
-    command::print(stderr, "{}\n",
-                   command::wrap(fmt::format("recount check: shard {}: {} of {}; join the files of all "
-                                             "shards with cat, and conclude with --resume without --shard",
-                                             shard.text(), batch.jobs.size(), base::format_count(all, "run")),
-                                 command::line_width(stderr), 2));
+    command::note("{}\n", fmt::format("recount check: shard {}: {} of {}; join the files of all "
+                                      "shards with cat, and conclude with --resume without --shard",
+                                      shard.text(), batch.jobs.size(), base::format_count(all, "run")));
 }
 
 sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
@@ -86,8 +84,8 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
   batch.file = a.output;
   batch.resume = a.resume;
   if (!a.quiet)
-    command::print(stderr, "recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
-                   batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
+    command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
+                  batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
   command::catch_stop_signals();
   sweep::ProgressLine line(a.quiet, "check");
   sweep::Listener listener;
@@ -118,8 +116,8 @@ void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked
   try {
     verdict::keep(verdict::this_machine(), entries);
   } catch (const Error& error) {
-    command::print(stderr, "recount check: warning: the verdicts are not kept: {}: {}\n",
-                   error.problem().subject, error.problem().cause);
+    command::note("recount check: warning: the verdicts are not kept: {}: {}\n", error.problem().subject,
+                  error.problem().cause);
   }
 }
 
@@ -128,7 +126,7 @@ int status_of(const Checked& checked) {
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
   const bool any = std::ranges::any_of(all, [](const auto& v) { return v.verdict != Verdict::not_counted; });
   if (any) return 0;
-  command::print(stderr, "recount check: nothing could be checked: see recount doctor\n");
+  command::note("recount check: nothing could be checked: see recount doctor\n");
   return 3;
 }
 
@@ -206,7 +204,7 @@ int execute_check(const CheckArguments& given) {
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
   if (ended.outcome.stopped) {
-    command::print(stderr, "recount check: stopped\n");
+    command::note("recount check: stopped\n");
     return 128 + command::stop_signal();
   }
   const Checked checked = check::conclude(plan, context, options, ended.results);

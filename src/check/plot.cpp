@@ -15,7 +15,7 @@ void plot_check(const std::string& path, const Checked& checked, const result::R
   if (path.empty()) return;
   if (std::ranges::all_of(checked.verdicts,
                           [](const auto& v) { return v.verdict == Verdict::not_counted; })) {
-    command::print(stderr, "recount check: no figure: nothing was counted\n");
+    command::note("recount check: no figure: nothing was counted\n");
     return;
   }
   if (path == "-") {

@@ -108,7 +108,7 @@ std::vector<model::Hierarchy> placements(const std::string& name) {
   std::vector<model::Hierarchy> all;
   all.emplace_back(machine);
   if (!model::depends_on_placement(machine)) return all;
-  model::MachineDescription drawn = machine.placement ? machine : model::altered(machine, "pages=any");
+  model::MachineDescription drawn = machine.placement ? machine : model::altered(machine, "placement=any");
   for (std::uint64_t draw = 1; draw <= draws; ++draw) {
     drawn.placement->draw = draw;
     all.emplace_back(drawn);

@@ -220,10 +220,10 @@ std::vector<command::Table> check_tables(const Checked& checked) {
                         {"preset"},
                         {"perf", Align::right},
                         {"PAPI", Align::right},
-                        {"expected", Align::right},
-                        {"ratio", Align::right},
-                        {"empty", Align::right},
-                        {"kernel"}},
+                        {"expected", Align::right, 1},
+                        {"ratio", Align::right, 3},
+                        {"empty", Align::right, 4},
+                        {"kernel", Align::left, 2}},
                        "Verdicts");
   command::Table missing({{"preset"}, {"reason"}}, "Not counted");
   for (const auto& v : checked.verdicts)

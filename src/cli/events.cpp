@@ -153,10 +153,8 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
       ++at->second;
   }
   for (const auto& [reason, number] : reasons)
-    command::print(stderr, "{}\n",
-                   command::wrap(fmt::format("recount: {} not countable ({}){}", number, reason,
-                                             all ? "" : "; list them with -a"),
-                                 command::line_width(stderr), 2));
+    command::note("{}\n", fmt::format("recount: {} not countable ({}){}", number, reason,
+                                      all ? "" : "; list them with -a"));
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& asked) {

@@ -25,16 +25,22 @@ namespace {
 using namespace recount;
 
 std::string usage() {
+  const std::size_t columns = std::min(command::line_width(), command::most_of_prose);
+  const auto paragraph = [columns](const std::string& text) {
+    return command::wrap(text, columns, 0) + "\n";
+  };
   std::string text =
-      "usage: recount COMMAND [options]\n"
-      "Counts hardware events by perf_event and by PAPI, compares both with a model, and plots the\n"
-      "results.\n\ncommands:\n";
-  for (const auto& command : cli::commands()) {
-    if (!command.hidden) text += fmt::format("  {:<11} {}\n", command.name, command.prose);
-  }
-  return text +
-         "\n`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them;\n"
-         "`recount --version` prints versions. Start with `recount doctor`.\n";
+      "usage: recount COMMAND [options]\n" +
+      paragraph("Counts hardware events by perf_event and by PAPI, compares both with a model, and "
+                "plots the results.") +
+      "\ncommands:\n";
+  for (const auto& command : cli::commands())
+    if (!command.hidden)
+      text += fmt::format("  {:<11} {}\n", command.name, command::wrap(command.prose, columns, 14));
+  return text + "\n" +
+         paragraph(
+             "`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them; "
+             "`recount --version` prints versions. Start with `recount doctor`.");
 }
 
 /// Whether the exit status of the command is that of a program that it runs.
@@ -43,7 +49,7 @@ bool transparent = false;
 int dispatch(std::vector<std::string> words) {
   if (words.size() >= 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty()) {
-    command::print(stderr, "{}", usage());
+    command::note("{}", usage());
     return 2;
   }
   const std::string& name = words[0];
@@ -52,7 +58,7 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   if (name == "--version") {
-    command::print("{}", cli::version_text());
+    command::print("{}", command::fit_lines(cli::version_text(), command::line_width()));
     return 0;
   }
   std::vector<std::string> names;
@@ -86,7 +92,7 @@ int status_of(const Error& error) {
 /// error.
 void complain(const std::string& text) {
   try {
-    command::print(stderr, "{}", text);
+    command::note("{}", text);
   } catch (const std::system_error&) {
   }
 }

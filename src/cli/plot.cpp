@@ -68,7 +68,7 @@ void list_figures() {
 
 void warn(const std::vector<std::string>& warnings) {
   for (const auto& text : warnings)
-    command::print(stderr, "recount plot: warning: {}\n", text);
+    command::note("recount plot: warning: {}\n", text);
 }
 
 int execute_plot(const Settings& s) {

@@ -200,8 +200,7 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
 }
 
 int show(const PresetListing& listing, const PresetsArguments& asked) {
-  if (!listing.remark.empty())
-    command::print(stderr, "recount: {}\n", command::wrap(listing.remark, command::line_width(stderr), 9));
+  if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
   if (!asked.fits.empty()) return print_fitting(listing, names_in(asked.fits));
   if (asked.csv) {
     print_rows(listing);

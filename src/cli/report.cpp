@@ -52,7 +52,7 @@ int write_report(const ReportArguments& a) {
       report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder,
       formats);
   for (const auto& warning : published.warnings)
-    command::print(stderr, "recount report: warning: {}\n", warning);
+    command::note("recount report: warning: {}\n", warning);
   for (const auto& file : published.files)
     command::print("{}\n", file);
   return 0;

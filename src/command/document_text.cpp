@@ -8,7 +8,8 @@ namespace {
 Table printed(const document::Table& table) {
   std::vector<Table::Column> columns;
   for (const auto& column : table.columns)
-    columns.push_back({column.head, column.number ? Table::Align::right : Table::Align::left});
+    columns.push_back(
+        {column.head, column.number ? Table::Align::right : Table::Align::left, 0, {}, column.key});
   Table made(columns, table.caption);
   for (const auto& row : table.rows)
     made.add(row);

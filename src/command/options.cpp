@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 #include "command/command.hpp"
 #include "command/declared.hpp"
+#include "command/output.hpp"
 #include "command/placeholders.hpp"
 #include "command/print.hpp"
 
@@ -45,6 +46,20 @@ class Formatter : public CLI::Formatter {
 public:
   std::string make_option_name(const CLI::Option* option, bool positional) const override {
     return unmarked(CLI::Formatter::make_option_name(option, positional));
+  }
+  /// Its prose within the line; below the name where lines are short.
+  std::string make_option(const CLI::Option* option, bool positional) const override {
+    constexpr std::size_t least_for_columns = 70;
+    const std::size_t columns = std::min(line_width(), most_of_prose),
+                      indent = columns < least_for_columns ? 6 : get_column_width();
+    std::string text = "  " + make_option_name(option, positional) + make_option_opts(option);
+    const std::string prose = wrap(make_option_desc(option), columns, indent);
+    if (prose.empty()) return text + '\n';
+    if (width(text) < indent)
+      text.resize(text.size() + indent - width(text), ' ');
+    else
+      text += '\n' + std::string(indent, ' ');
+    return text + prose + '\n';
   }
 };
 
@@ -256,7 +271,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   const auto action = command.declare(options);
   if (options.topic_ && !arguments.empty()) {
     if (const auto topic = help_topic_of(arguments); !topic.empty()) {
-      command::print("{}", options.topic_(topic));
+      command::print("{}", fit_lines(options.topic_(topic), line_width()));
       return 0;
     }
   }
@@ -270,7 +285,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   try {
     parser.parse(kept);
   } catch (const CLI::CallForHelp&) {
-    command::print("{}", parser.help());
+    command::print("{}", fit_lines(parser.help(), line_width()));
     return 0;
   } catch (const CLI::ExtrasError&) {
     throw_unexpected(parser, command);

@@ -57,8 +57,8 @@ std::size_t width(const std::string& text) {
   return points;
 }
 
-std::size_t line_width(std::FILE* stream) {
-  constexpr std::size_t least = 20, unknown = 80;
+std::size_t line_width(std::FILE* stream, std::size_t unknown) {
+  constexpr std::size_t least = 20;
   const char* const text = std::getenv("COLUMNS");
   const long asked = text ? std::strtol(text, nullptr, 10) : 0;
   if (asked > 0) return std::max(least, static_cast<std::size_t>(asked));
@@ -67,9 +67,14 @@ std::size_t line_width(std::FILE* stream) {
   return known ? std::max<std::size_t>(least, window.ws_col) : unknown;
 }
 
+std::size_t line_width(std::FILE* stream) {
+  return line_width(stream, 80);
+}
+
 namespace {
 constexpr std::size_t gap = 2;            ///< blanks between columns
 constexpr std::size_t least_of_text = 16; ///< columns of wrapped text: less is hard to read
+constexpr std::size_t least_for_lines = 50, least_of_text_below = 10; ///< on narrower terminals
 
 std::size_t longest_word(const std::string& text) {
   std::istringstream words(text);
@@ -97,55 +102,136 @@ std::vector<std::string> cell_lines(const std::string& cell, std::size_t columns
   return lines;
 }
 
-/// Widths for at most `most` columns in all: the widest column of text gives way first, none below `floors`.
-std::optional<std::vector<std::size_t>> fitted(std::vector<std::size_t> widths,
-                                               const std::vector<std::size_t>& floors, std::size_t most) {
-  std::size_t all = gap * (widths.size() - 1);
-  for (const std::size_t w : widths)
-    all += w;
-  while (all > most) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i)
-      if (widths[i] > floors[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
-    if (widest == widths.size()) return {};
-    --widths[widest];
-    --all;
-  }
-  return widths;
+/// The words that are longer than `columns`, cut in the middle.
+std::string cut_words(const std::string& cell, std::size_t columns) {
+  if (longest_word(cell) <= columns) return cell;
+  std::istringstream words(cell);
+  std::string text, word;
+  while (words >> word)
+    text += (text.empty() ? "" : " ") + shortened(word, columns);
+  return text;
+}
+
+const std::string& cell_at(const std::vector<std::string>& row, std::size_t column) {
+  static const std::string none;
+  return column < row.size() ? row[column] : none;
 }
 } // namespace
 
-std::string Table::text(std::FILE* stream, std::size_t most) const {
-  if (columns_.empty()) return {};
-  std::vector<std::size_t> widths, words;
-  for (const auto& column : columns_) {
-    widths.push_back(width(column.head));
-    words.push_back(longest_word(column.head));
-  }
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
-      widths[i] = std::max(widths[i], width(row[i]));
-      words[i] = std::max(words[i], longest_word(row[i]));
-    }
-  }
-  if (std::ranges::find(widths, 0U) != widths.end()) return without_empty_columns(widths).text(stream, most);
-  std::vector<std::size_t> floors = widths;
-  for (std::size_t i = 0; i < floors.size(); ++i)
-    if (columns_[i].align == Align::left) floors[i] = std::min(widths[i], std::max(words[i], least_of_text));
-  const auto fitting = fitted(widths, floors, most);
-  return fitting ? lines(*fitting, stream) : records(stream, most);
+std::string shortened(const std::string& text, std::size_t most) {
+  if (width(text) <= most || text.find('\033') != std::string::npos) return text;
+  const auto inside = [&](std::size_t at) { // of a character of several bytes
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t head = most / 2, tail = text.size() - (most - head - 1);
+  while (inside(head))
+    --head;
+  while (inside(tail))
+    ++tail;
+  return text.substr(0, head) + "…" + text.substr(tail);
 }
 
-Table Table::without_empty_columns(const std::vector<std::size_t>& widths) const {
-  Table used({}, title_);
-  used.rows_.resize(rows_.size());
+/// Widths for at most `most` columns in all: the widest column of text gives way first, none below its
+/// longest word or, where words may be `cut`, below what is readable.
+std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut) const {
+  const std::size_t readable = most < least_for_lines ? least_of_text_below : least_of_text;
+  std::vector<std::size_t> wanted, floors;
+  std::size_t all = gap * (columns_.size() - 1);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (widths[i] == 0) continue;
-    used.columns_.push_back(columns_[i]);
-    for (std::size_t r = 0; r < rows_.size(); ++r)
-      used.rows_[r].push_back(i < rows_[r].size() ? rows_[r][i] : std::string());
+    std::size_t widest = width(columns_[i].head), word = longest_word(columns_[i].head);
+    for (const auto& row : rows_) {
+      widest = std::max(widest, width(cell_at(row, i)));
+      word = std::max(word, longest_word(cell_at(row, i)));
+    }
+    wanted.push_back(widest);
+    floors.push_back(columns_[i].align == Align::left
+                         ? std::min(widest, cut ? readable : std::max(word, readable))
+                         : widest);
+    all += widest;
   }
-  return used;
+  while (all > most) {
+    std::size_t widest = wanted.size();
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i] > floors[i] && (widest == wanted.size() || wanted[i] > wanted[widest])) widest = i;
+    if (widest == wanted.size()) return {};
+    --wanted[widest];
+    --all;
+  }
+  return wanted;
+}
+
+std::string Table::text(std::FILE* stream, std::size_t most) const {
+  std::vector<std::size_t> used;
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    if (!columns_[i].head.empty() ||
+        std::ranges::any_of(rows_, [i](const auto& row) { return !cell_at(row, i).empty(); }))
+      used.push_back(i);
+  if (used.empty()) return {};
+  if (used.size() < columns_.size()) return only(used).text(stream, most);
+  if (const auto fitting = widths(most, false)) return lines(*fitting, stream);
+  Table table = narrowed();
+  std::string left_out;
+  for (;;) {
+    if (const auto fitting = table.widths(most, false))
+      return table.lines(*fitting, stream) +
+             (left_out.empty() ? "" : "  " + wrap("no room for: " + left_out, most, 4) + "\n");
+    const auto last = std::ranges::max_element(table.columns_, {}, &Column::rank);
+    if (last->rank <= 0) break;
+    left_out = last->head + (left_out.empty() ? "" : ", ") + left_out;
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < table.columns_.size(); ++i)
+      if (&table.columns_[i] != &*last) kept.push_back(i);
+    table = table.only(kept);
+  }
+  return most < least_for_lines ? records(stream, most) : narrowed().parts(stream, most);
+}
+
+Table Table::only(const std::vector<std::size_t>& chosen) const {
+  Table made({}, title_);
+  for (const std::size_t i : chosen)
+    made.columns_.push_back(columns_[i]);
+  const auto copy = [&](const auto& from, auto& to) {
+    for (const auto& row : from) {
+      auto& cells = to.emplace_back();
+      for (const std::size_t i : chosen)
+        cells.push_back(cell_at(row, i));
+    }
+  };
+  copy(rows_, made.rows_);
+  copy(narrow_rows_, made.narrow_rows_);
+  return made;
+}
+
+Table Table::narrowed() const {
+  Table made = *this;
+  for (Column& column : made.columns_)
+    if (!column.narrow.empty()) column.head = column.narrow;
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    for (std::size_t i = 0; i < rows_[r].size(); ++i)
+      if (!cell_at(narrow_rows_[r], i).empty()) made.rows_[r][i] = narrow_rows_[r][i];
+  return made;
+}
+
+/// As many columns side by side as fit, the others below, each time behind the keys.
+std::string Table::parts(std::FILE* stream, std::size_t most) const {
+  std::vector<std::size_t> keys{0};
+  while (keys.size() < columns_.size() && columns_[keys.size()].key)
+    keys.push_back(keys.size());
+  std::string text;
+  for (std::size_t next = keys.size(); next < columns_.size();) {
+    std::vector<std::size_t> chosen = keys;
+    std::optional<std::vector<std::size_t>> fitting;
+    for (; next < columns_.size(); ++next) {
+      chosen.push_back(next);
+      auto wider = only(chosen).widths(most, true);
+      if (!wider) break;
+      fitting = std::move(wider);
+    }
+    if (!fitting) return records(stream, most);
+    if (next < columns_.size()) chosen.pop_back();
+    text += (text.empty() ? "" : "\n") + only(chosen).lines(*fitting, stream);
+  }
+  return text.empty() ? records(stream, most) : text;
 }
 
 std::string Table::lines(const std::vector<std::size_t>& widths, std::FILE* stream) const {
@@ -154,7 +240,7 @@ std::string Table::lines(const std::vector<std::size_t>& widths, std::FILE* stre
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      cells.push_back(cell_lines(cell(i), widths[i]));
+      cells.push_back(cell_lines(cut_words(cell(i), widths[i]), widths[i]));
       height = std::max(height, cells.back().size());
     }
     for (std::size_t l = 0; l < height; ++l) {
@@ -248,6 +334,19 @@ std::string fit(const std::string& line, std::size_t columns, std::size_t indent
   if (width(line) <= columns) return line;
   const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
   return std::string(blanks, ' ') + wrap(line, columns, indent);
+}
+
+std::string fit_lines(const std::string& text, std::size_t columns) {
+  std::string out;
+  columns = std::min(columns, most_of_prose);
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string line = text.substr(from, end - from);
+    out += fit(line, columns, std::min(line.find_first_not_of(' '), line.size()) + 2);
+    if (end < text.size()) out += '\n';
+    from = end + 1;
+  }
+  return out;
 }
 
 std::string brief(const std::string& reason) {

@@ -28,8 +28,10 @@ enum class Style { plain, good, bad, warning, faint, strong };
 /// The text in a style, or unchanged where colour() is false.
 [[nodiscard]] std::string paint(Style style, const std::string& text, std::FILE* stream = stdout);
 
-/// Columns of a line of `stream`: COLUMNS where it is set, else those of its terminal, else 80. At least 20.
-[[nodiscard]] std::size_t line_width(std::FILE* stream = stdout);
+/// Columns of a line of `stream`: COLUMNS where it is set, else those of its terminal, else `unknown`. At
+/// least 20.
+[[nodiscard]] std::size_t line_width(std::FILE* stream, std::size_t unknown);
+[[nodiscard]] std::size_t line_width(std::FILE* stream = stdout); ///< 80 where it is unknown
 
 /// Rows under one head, two blanks between columns. All tables of the commands are of this type: printed at
 /// the width of a terminal here, as CSV and Markdown by TableExport.
@@ -39,42 +41,58 @@ public:
   struct Column {
     std::string head;
     Align align = Align::left;
+    int rank = 0;            ///< where lines are too short, the greatest ranks are left out first; 0: never
+    std::string narrow = {}; ///< a shorter head for short lines; empty: none
+    bool key = false;        ///< repeated in each part of a table that is split between columns
   };
   /// `title` names the table where it is exported.
   explicit Table(std::vector<Column> columns, std::string title = {})
       : columns_(std::move(columns)), title_(std::move(title)) {
-    for (Column& column : columns_)
+    for (Column& column : columns_) {
       column.head = one_line(column.head);
+      column.narrow = one_line(column.narrow);
+    }
   }
-  /// A row shorter than the head is filled up with empty cells.
-  void add(std::vector<std::string> row) {
-    for (std::string& cell : row)
-      cell = one_line(cell);
+  /// A row shorter than the head is filled up with empty cells. `narrow`: shorter cells for short lines, an
+  /// empty one where there is none.
+  void add(std::vector<std::string> row, std::vector<std::string> narrow = {}) {
+    for (auto* cells : {&row, &narrow})
+      for (std::string& cell : *cells)
+        cell = one_line(cell);
     rows_.push_back(std::move(row));
+    narrow_rows_.push_back(std::move(narrow));
   }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<std::vector<std::string>>& rows() const { return rows_; }
-  /// The whole table in lines of at most line_width(stream), no blanks at line ends; the head is left out
-  /// when all heads are empty. Where a line per row is too wide, text is wrapped within its column; where
-  /// that is too narrow as well, each row becomes a record of "head: cell". Coloured if `stream` supports it.
+  /// The table in lines of at most line_width(stream), no blanks at line ends; the head is left out when all
+  /// heads are empty. Where a line per row is too wide, text is wrapped within its column; then the narrow
+  /// heads and cells are taken, and columns are left out by rank, which a last line names. Where that is too
+  /// wide as well, the table is split between columns, or below 50 columns, each row becomes a record of
+  /// "head: cell". Coloured if `stream` supports it.
   [[nodiscard]] std::string text(std::FILE* stream = stdout) const {
     return text(stream, line_width(stream));
   }
   [[nodiscard]] std::string text(std::FILE* stream, std::size_t most) const;
 
 private:
-  [[nodiscard]] Table without_empty_columns(const std::vector<std::size_t>& widths) const;
+  [[nodiscard]] Table only(const std::vector<std::size_t>& chosen) const;
+  [[nodiscard]] Table narrowed() const;
+  [[nodiscard]] std::optional<std::vector<std::size_t>> widths(std::size_t most, bool cut) const;
   [[nodiscard]] std::string lines(const std::vector<std::size_t>& widths, std::FILE* stream) const;
+  [[nodiscard]] std::string parts(std::FILE* stream, std::size_t most) const;
   [[nodiscard]] std::string records(std::FILE* stream, std::size_t most) const;
   std::vector<Column> columns_;
   std::string title_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<std::string>> rows_, narrow_rows_;
 };
 
 /// Width on a terminal: code points, since what is printed here has no wide or combining characters.
 [[nodiscard]] std::size_t width(const std::string& text);
+
+/// At most so wide, cut in the middle, since names differ at both ends.
+[[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
 
 /// "1,234,567.5": groups the digits before the point of a decimal number; any other text as it is.
 [[nodiscard]] std::string grouped(std::string number);
@@ -83,11 +101,19 @@ private:
 /// whole numbers and those from 100 whole, others with three significant digits. Grouped.
 [[nodiscard]] std::string format_number(double value, std::optional<double> deviation = {});
 
-/// The text in lines of at most `columns`, each after the first with `indent` blanks before it.
+/// The text in lines of at most `columns`, each after the first with `indent` blanks before it. No word is
+/// broken.
 [[nodiscard]] std::string wrap(const std::string& text, std::size_t columns, std::size_t indent);
 
 /// The line as it is where it fits into `columns`, else wrapped, with the blanks that it begins with.
 [[nodiscard]] std::string fit(const std::string& line, std::size_t columns, std::size_t indent);
+
+/// Columns of help, warnings and errors on wide terminals: longer lines are hard to read.
+inline constexpr std::size_t most_of_prose = 100;
+
+/// Each line of the text as it is where it has at most `columns`, and at most most_of_prose; else wrapped,
+/// its further lines indented by 2 more than it is.
+[[nodiscard]] std::string fit_lines(const std::string& text, std::size_t columns);
 
 /// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the first
 /// clause.

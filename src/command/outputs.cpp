@@ -1,8 +1,8 @@
 #include "command/outputs.hpp"
 
 #include "base/output_file.hpp"
+#include "command/output.hpp"
 #include "command/plot_file.hpp"
-#include "command/print.hpp"
 #include "kernel/command_line.hpp"
 
 #include <recount/error.hpp>
@@ -23,6 +23,22 @@ void check_standard_output(const Outputs& o) {
   if (takers.size() > 1)
     throw bad_input("standard output", fmt::format("requested by both {}", fmt::join(takers, " and ")),
                     "write all but one of them to a file");
+}
+
+/// In lines that a shell joins again.
+std::string command_lines(const std::vector<std::string>& words, std::size_t columns) {
+  std::string text = " ";
+  std::size_t used = 1;
+  for (const auto& word : words) {
+    const std::string one = kernel::quoted({word});
+    if (used + width(one) + 3 > columns && used > 1) { // a blank before, " \\" behind
+      text += " \\\n     ";
+      used = 5;
+    }
+    text += " " + one;
+    used += 1 + width(one);
+  }
+  return text;
 }
 
 } // namespace
@@ -53,8 +69,8 @@ void tell_how_to_resume(const std::string& command, const std::string& file, std
                         bool measured) {
   if (!measured || file.empty() || file == "-") return;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
-  command::print(stderr, "recount {}: the results so far are in {}; resume with\n  {}\n", command, file,
-                 kernel::quoted(words));
+  command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,
+                command_lines(words, std::min(line_width(stderr), most_of_prose)));
 }
 
 } // namespace recount::command

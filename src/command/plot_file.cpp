@@ -20,7 +20,7 @@ void check_plot(const std::string& path, Dash dash) {
 
 void tell_drawn(const std::string& figure, const plot::Drawn& drawn) {
   for (const auto& text : drawn.warnings)
-    command::print(stderr, "recount: warning: {}\n", text);
+    command::note("recount: warning: {}\n", text);
   for (const auto& file : drawn.files)
     command::print(stderr, "{}: {}\n", figure, file);
 }

@@ -1,6 +1,7 @@
 #include "command/print.hpp"
 
 #include "base/characters.hpp"
+#include "command/output.hpp"
 
 #include <random>
 
@@ -69,6 +70,10 @@ std::string one_line(std::string_view text) {
     out += text.substr(at, kept);
     text.remove_prefix(at + kept);
   }
+}
+
+void write_note(const std::string& text) {
+  command::print(stderr, "{}", fit_lines(text, line_width(stderr, most_of_prose)));
 }
 
 } // namespace recount::command

@@ -36,4 +36,13 @@ void print(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
   command::print(stdout, pattern, std::forward<Arguments>(arguments)...);
 }
 
+/// Warnings, errors and remarks: as print() to stderr, in lines as wide as the terminal, see fit_lines().
+void write_note(const std::string& text);
+template <class... Arguments>
+void note(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
+  const fmt::string_view literal(pattern);
+  write_note(
+      fmt::vformat(own_controls({literal.data(), literal.size()}), fmt::make_format_args(arguments...)));
+}
+
 } // namespace recount::command

@@ -11,8 +11,8 @@ verdict::Marks verdict_marks(const std::string& command, bool left_out) {
   try {
     return verdict::Marks::here();
   } catch (const Error& error) {
-    command::print(stderr, "recount {}: warning: {}: {}; values are not marked with verdicts\n", command,
-                   error.problem().subject, error.problem().cause);
+    command::note("recount {}: warning: {}: {}; values are not marked with verdicts\n", command,
+                  error.problem().subject, error.problem().cause);
     return {};
   }
 }

@@ -38,7 +38,7 @@ result::Results read_files(const CompareArguments& a, CompareOptions& options) {
         options.files.try_emplace(run.id, std::filesystem::path(path).filename().string());
   auto results = result::read(a.files);
   for (const std::string& warning : results.warnings)
-    command::print(stderr, "recount compare: warning: {}\n", warning);
+    command::note("recount compare: warning: {}\n", warning);
   return results;
 }
 

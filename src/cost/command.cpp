@@ -100,8 +100,9 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
 
 std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
   std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
-  for (const std::size_t size : sizes)
-    heads.push_back({base::format_count(size, "event"), command::Table::Align::right});
+  for (const std::size_t size : sizes) // the first is never left out
+    heads.push_back({base::format_count(size, "event"), command::Table::Align::right,
+                     static_cast<int>(heads.size()) - 2});
   return heads;
 }
 

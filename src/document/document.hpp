@@ -30,6 +30,7 @@ struct Table {
   struct Column {
     std::string head;
     bool number = true;
+    bool key = false; ///< names the row: repeated where a terminal splits the table
   };
   std::string caption; ///< contents, witness and unit
   std::vector<Column> columns;

@@ -42,8 +42,8 @@ std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
        most,
        {}},
       {"offset", "bytes from a page boundary to the first element", Unit::bytes, integer(0), 0, 4095, {}},
-      {"pages",
-       "page size requested from the system",
+      {"pagesize",
+       "page size of the data, requested from the system",
        Unit::choice,
        result::ParamValue{std::string("small")},
        0,
@@ -58,7 +58,7 @@ StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
   at.size = number(point, "size");
   at.stride = number(point, "stride");
   at.offset = number(point, "offset");
-  at.pages = text(point, "pages") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+  at.pages = text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
   const std::int64_t rounds = number(point, "rounds"), further = number(point, "passes");
   if (at.stride > at.size)
     throw bad_input(kernel.name() + " --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size),

@@ -20,7 +20,7 @@ struct StridedPoint {
   [[nodiscard]] std::int64_t accesses() const { return visited() * passes; }
 };
 
-/// size, stride, rounds, passes, offset, pages; `least_stride` in bytes.
+/// size, stride, rounds, passes, offset, pagesize; `least_stride` in bytes.
 [[nodiscard]] std::vector<Parameter> strided_parameters(std::int64_t least_stride);
 
 /// Completes and checks a point. Throws recount::Error (bad_input): a stride over the size, no pass at all,

@@ -17,17 +17,16 @@ struct Filled {
   std::set<std::size_t> empty; ///< places of the cells without a number
   bool intervals = false;      ///< whether any cell has one
   bool ranges = false;         ///< whether any cell has that of modelled values
-  std::set<std::string> held;  ///< reservations
+  std::set<std::string> held;  ///< reservations about what is withheld
+  std::set<std::string> weak;  ///< those about what is shown
 };
 
 /// What stands for a comparison that the values do not support.
 constexpr const char* withheld = "n.d.";
 
 std::string cell_of(const Measure& measure, const Quantity& quantity, Filled& filled) {
-  if (!quantity.clear()) {
-    filled.held.insert(reservation(quantity));
-    return withheld;
-  }
+  if (!quantity.clear()) (quantity.shown() ? filled.weak : filled.held).insert(reservation(quantity));
+  if (!quantity.shown()) return withheld;
   std::string cell = measure.show(quantity.value);
   const std::string low = measure.show(quantity.low), high = measure.show(quantity.high);
   if (low == high) return cell;
@@ -42,6 +41,7 @@ public:
     intervals_ = intervals_ || filled.intervals;
     ranges_ = ranges_ || filled.ranges;
     held_.insert(filled.held.begin(), filled.held.end());
+    weak_.insert(filled.weak.begin(), filled.weak.end());
   }
   void write(std::vector<std::string>& notes) const {
     if (intervals_)
@@ -53,11 +53,13 @@ public:
           "the error of sampling.");
     for (const auto& why : held_)
       notes.push_back(fmt::format("{}: {}.", withheld, why));
+    for (const auto& why : weak_)
+      notes.push_back(fmt::format("Comparisons: {}.", why));
   }
 
 private:
   bool intervals_ = false, ranges_ = false;
-  std::set<std::string> held_;
+  std::set<std::string> held_, weak_;
 };
 
 /// The numbers of a measure; if they are not all by one witness, each cell names its witness.
@@ -136,7 +138,7 @@ std::vector<document::Block> down(const std::string& caption, const std::vector<
   document::Table table{caption, {}, {}};
   table.rows.resize(products.size());
   for (const Lead& lead : leads) {
-    table.columns.push_back({lead.head});
+    table.columns.push_back({lead.head, true, true});
     for (std::size_t i = 0; i < products.size(); ++i)
       table.rows[i].push_back(lead.of(products[i]));
   }

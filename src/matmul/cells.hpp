@@ -14,7 +14,7 @@ namespace recount::matmul {
 /// A row of such a table: a number of each product. Rows and columns without any number are left out: what
 /// was not counted is explained once, elsewhere.
 struct Measure {
-  std::string label; ///< "L1 data-cache misses (10^6)"
+  std::string label; ///< "L1 misses (10^6)"
   std::function<std::optional<Quantity>(const Product&)> of;
   std::string (*show)(double);
   /// Why there is no number, for its cell; none: a dash, as for a comparison of which a side is missing.

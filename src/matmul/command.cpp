@@ -141,16 +141,13 @@ void write_published(const sweep::Batch& batch, const std::optional<Published>& 
 }
 
 void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
-  if (!plan.skipped.empty())
-    command::print(stderr, "{}\n",
-                   command::wrap("recount matmul: " + command::without_text(plan.skipped),
-                                 command::line_width(stderr), 2));
+  if (!plan.skipped.empty()) command::note("{}\n", "recount matmul: " + command::without_text(plan.skipped));
   const auto estimate = matmul::estimate_matmul(batch.jobs, batch.how.parallel);
-  command::print(stderr, "recount matmul: {} by {}; {}, {}, seed {}; about {}\n",
-                 base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
-                 base::format_count(batch.jobs.size(), "run"),
-                 batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
-                 batch.header.seed, sweep::show_time(estimate));
+  command::note("recount matmul: {} by {}; {}, {}, seed {}; about {}\n",
+                base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
+                base::format_count(batch.jobs.size(), "run"),
+                batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
+                batch.header.seed, sweep::show_time(estimate));
 }
 
 void print_points(const MatmulPlan& plan) {
@@ -204,7 +201,7 @@ int status_of_matmul(const sweep::Ended& ended) {
       std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
   if (!any && !ended.results.failures.empty()) return 3; // failures_text() has the reasons
   if (!any) {
-    command::print(stderr, "recount matmul: no event was counted; see recount doctor\n");
+    command::note("recount matmul: no event was counted; see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -242,8 +239,8 @@ int execute_matmul(const MatmulArguments& a) {
     results.observations.insert(results.observations.end(), request.published->observations.begin(),
                                 request.published->observations.end());
   }
-  command::print(stderr, "{}{}", sweep::failures_text(ended.results.failures),
-                 sweep::unfinished_text(ended.outcome.unfinished));
+  command::note("{}{}", sweep::failures_text(ended.results.failures),
+                sweep::unfinished_text(ended.outcome.unfinished));
   if (a.json)
     command::print("{}", matmul_json(ended));
   else if (a.output != "-")

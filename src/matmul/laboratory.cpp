@@ -17,14 +17,14 @@ std::string times_factor(double factor) {
 
 std::vector<Measure> counts(const Products& group) {
   return {
-      metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+      metric_measure(group, "L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
       derived_measure(group, "loads + stores (10^6)", "LST", base::format_millions),
       {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, base::format_millions},
       {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
       metric_measure(group, "CPU time (s)", "cpu_seconds", base::format_seconds),
       derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
       derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
-      metric_measure(group, "L2 data-cache misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
+      metric_measure(group, "L2 misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
 }
 
 /// Against another product of the same size.
@@ -32,8 +32,8 @@ std::vector<Measure> comparison(const Products& group, const Product& other) {
   const auto part = [&group, other](std::optional<Quantity> Comparison::*which) {
     return [&group, other, which](const Product& p) { return compare(group, p, other).*which; };
   };
-  return {{"difference in L1 hit rate (points)", part(&Comparison::l1), base::format_points},
-          {"difference in L2 hit rate (points)", part(&Comparison::l2), base::format_points},
+  return {{"L1 hit rate difference (points)", part(&Comparison::l1), base::format_points},
+          {"L2 hit rate difference (points)", part(&Comparison::l2), base::format_points},
           {"speed-up by cycles", part(&Comparison::by_cycles), times_factor},
           {"speed-up by time", part(&Comparison::by_time), times_factor}};
 }
@@ -70,7 +70,7 @@ std::vector<LabProducts> labs(const Products& group) {
 
 /// The same loops in the vectorised build.
 std::vector<document::Block> vectorised_table(const Products& group, const LabProducts& lab) {
-  const Measure rate{"speed-up of the vectorised over the plain build, by time",
+  const Measure rate{"speed-up over the plain build by time",
                      [&group](const Product& p) -> std::optional<Quantity> {
                        Product plain = p;
                        plain.build.clear();
@@ -85,7 +85,7 @@ std::vector<document::Block> vectorised_table(const Products& group, const LabPr
                   lab.first.n),
       lab.vectorised,
       {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
-       metric_measure(group, "L1 data-cache misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+       metric_measure(group, "L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
        rate});
 }
 
@@ -104,7 +104,7 @@ std::vector<document::Block> against_transposed(const Products& group, const Pro
     const auto& rows = compared.rows;
     for (const auto& note : compared.notes)
       if (std::ranges::find(table.notes, note) == table.notes.end()) table.notes.push_back(note);
-    table.columns.push_back({"compared with " + loops_name(transposed)});
+    table.columns.push_back({loops_name(transposed)});
     for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
       table.rows.push_back({rows[i][0]});
       who.push_back(rows[i].back());
@@ -146,7 +146,7 @@ std::vector<document::Block> laboratory(const Products& group) {
     if (!lab.transposed.empty()) {
       auto measures = counts(group);
       for (auto& measure : comparison(group, lab.first)) {
-        measure.label += " compared with 1";
+        measure.label += " vs 1";
         measures.push_back(std::move(measure));
       }
       document::append(
@@ -156,7 +156,7 @@ std::vector<document::Block> laboratory(const Products& group) {
     if (!lab.blocked.empty()) {
       auto measures = counts(group);
       for (auto& measure : comparison(group, lab.first)) {
-        measure.label += " compared with 1";
+        measure.label += " vs 1";
         measures.push_back(std::move(measure));
       }
       document::append(blocks, across(fmt::format("3. Blocked product, {}, block size one line; n = {}",

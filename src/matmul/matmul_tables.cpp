@@ -108,8 +108,8 @@ std::vector<document::Block> block_tables(const Products& group, const DoublePro
                                  metric_measure(group, "L2 misses", "PAPI_L2_DCM", base::format_millions),
                                  derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
                                  derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
-                                 {"difference in L1 hit rate from line (points)",
-                                  against_line(&Comparison::l1), base::format_points}}));
+                                 {"L1 hit rate difference (points)", against_line(&Comparison::l1),
+                                  base::format_points}}));
   return blocks;
 }
 
@@ -189,8 +189,8 @@ std::vector<document::Block> matmul_tables(const Products& group) {
       "line compared with simple", {{"n", [](const Product& p) { return std::to_string(p.n); }}}, at_sizes,
       {{"speed-up by time", against_simple(&Comparison::by_time), factor_text},
        {"speed-up by cycles", against_simple(&Comparison::by_cycles), factor_text},
-       {"difference in L1 hit rate (points)", against_simple(&Comparison::l1), base::format_points},
-       {"difference in L2 hit rate (points)", against_simple(&Comparison::l2), base::format_points}});
+       {"L1 hit rate difference (points)", against_simple(&Comparison::l1), base::format_points},
+       {"L2 hit rate difference (points)", against_simple(&Comparison::l2), base::format_points}});
   document::append(blocks, std::move(compared));
   document::append(blocks, block_tables(group, all));
   document::append(blocks, ceilings_table(group));

@@ -67,8 +67,7 @@ std::string loops_name(const Product& product) {
   const LoopsRow* const row = row_of(product.variant);
   std::string name = row ? row->name : product.variant;
   if (product.block > 0) name += fmt::format(" {}", product.block);
-  if (product.variant == "transposed")
-    name += product.transposes ? ", with the transposition" : ", without the transposition";
+  if (product.variant == "transposed") name += product.transposes ? ", with copy" : ", without copy";
   if (!product.build.empty()) name += ", " + product.build;
   return name;
 }

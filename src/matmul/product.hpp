@@ -27,7 +27,7 @@ struct Product {
 /// The product that a kernel computes at a point; nothing when it multiplies no matrices.
 [[nodiscard]] std::optional<Product> product_of(const std::string& kernel, const result::Params& point);
 
-/// The loops without the size: "line", "block 128", "transposed, with the transposition", "line, Java". The
+/// The loops without the size: "line", "block 128", "transposed, with copy", "line, Java". The
 /// names are those of the laboratory and the report that the study follows.
 [[nodiscard]] std::string loops_name(const Product& product);
 /// The same product at another size.

@@ -43,7 +43,9 @@ std::vector<std::string> measured_row(const Repetitions& all, const std::string&
 }
 
 document::Table head_of(std::string caption) {
-  return {std::move(caption), {{"product", false}, {"n"}, {"metric", false}, {"witness", false}}, {}};
+  return {std::move(caption),
+          {{"product", false, true}, {"n", true, true}, {"metric", false, true}, {"witness", false, true}},
+          {}};
 }
 
 } // namespace

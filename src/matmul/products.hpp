@@ -48,6 +48,11 @@ struct Quantity {
   std::size_t compared = 0; ///< of a comparison: repetitions of the side with fewer
 
   [[nodiscard]] bool clear() const { return evidence == statistics::Evidence::clear; }
+  /// Whether a comparison may be shown with its range: that of two repetitions has one, though it allows no
+  /// conclusion.
+  [[nodiscard]] bool shown() const {
+    return clear() || (evidence == statistics::Evidence::few && compared > 1);
+  }
 };
 
 /// Whether two quantities differ. Modelled values and those of a published table of averages are exact: the

@@ -79,6 +79,14 @@ std::vector<const Product*> by_time(const Products& group, std::vector<const Pro
   return among;
 }
 
+/// With its range where it allows no conclusion; else why it is not stated.
+std::string speed_up(const Quantity& ratio) {
+  if (ratio.clear()) return base::format_times(ratio.value);
+  if (!ratio.shown()) return reservation(ratio);
+  return fmt::format("{} [{:.2f}, {:.2f}] ({})", base::format_times(ratio.value), ratio.low, ratio.high,
+                     reservation(ratio));
+}
+
 /// The products of doubles in plain C++ at the largest size at which `simple` ran: who is fastest, and how
 /// much.
 std::string doubles_summary(const Products& group) {
@@ -99,6 +107,8 @@ std::string doubles_summary(const Products& group) {
   const Comparison c = compare(group, best, *simple);
   if (!c.by_time) return {};
   const std::string of = fmt::format("Products of doubles, n = {}: ", simple->n);
+  if (!c.by_time->clear() && c.by_time->shown())
+    return of + fmt::format("{}: speed-up over simple by time: {}.", loops_name(best), speed_up(*c.by_time));
   if (!c.by_time->clear())
     return of + fmt::format("the times of {} and simple are {}.", loops_name(best), reservation(*c.by_time));
   std::string rank = "is the fastest of the plain loops,";
@@ -131,9 +141,7 @@ std::string laboratory_summary(const Products& group) {
       continue;
     const Comparison c = compare(group, product, *first);
     if (!c.by_time) continue;
-    std::string part =
-        fmt::format("{}: {}", loops_name(product),
-                    c.by_time->clear() ? base::format_times(c.by_time->value) : reservation(*c.by_time));
+    std::string part = fmt::format("{}: {}", loops_name(product), speed_up(*c.by_time));
     if (c.l1 && c.l1->clear())
       part += fmt::format(" (L1 hit rate {} points, {})", base::format_points(c.l1->value),
                           base::format_witness(c.l1->witness));

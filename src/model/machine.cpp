@@ -25,21 +25,23 @@ std::string slurp(const std::string& path) {
 
 MachineDescription altered(MachineDescription machine, const std::string& part) {
   machine.name += "~" + part;
-  constexpr std::string_view pages = "pages=";
+  constexpr std::string_view placement = "placement=";
   if (part.starts_with("l1=")) {
     machine = resized(std::move(machine), part.substr(3));
   } else if (part == "sample") {
     machine.sampled = true;
-  } else if (part.starts_with(pages)) {
-    machine.placement = parse_placement(std::string_view(part).substr(pages.size()));
+  } else if (part.starts_with(placement)) {
+    machine.placement = parse_placement(std::string_view(part).substr(placement.size()));
     if (!machine.placement)
       throw bad_input(machine.name, "unknown placement of pages",
-                      "one of any, contiguous, random, huge, mixed, or a power of two from 1 to 512");
+                      "one of any, contiguous, random, mixed, or a power of two from 1 to 512");
     if (machine.tlb) machine.placement->page = std::max(machine.placement->page, machine.tlb->page);
     machine.placement->huge_page = (machine.tlb ? *machine.tlb : TlbDescription{}).huge_page;
     if (machine.tlb && machine.placement->mixed && machine.tlb->huge.size() > machine.tlb->levels.size())
       throw bad_input(machine.name, "has more TLB levels for huge pages than for small ones",
                       "another placement than mixed");
+  } else if (part == "pages" || part.starts_with("pages=")) {
+    throw bad_input(machine.name, "~pages is ambiguous", page_options);
   } else if (part == "no-tlb") {
     machine.tlb.reset();
     if (machine.instructions) machine.instructions->tlb.clear();
@@ -62,7 +64,7 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
   } else {
     throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
                     base::did_you_mean_or_all(
-                        part, {"no-tlb", "full", "cores=N", "l1=SIZES/WAYS", "sample", "pages=any"}));
+                        part, {"no-tlb", "full", "cores=N", "l1=SIZES/WAYS", "sample", "placement=any"}));
   }
   if (!machine.family.empty() && (machine.sampled || machine.placement || machine.cores > 1))
     throw bad_input(machine.name,
@@ -76,7 +78,7 @@ std::string without_modes(const std::string& name) {
   for (std::size_t from = 0; from < name.size();) {
     const std::size_t next = std::min(name.find('~', from + 1), name.size());
     const std::string_view part = std::string_view(name).substr(from, next - from);
-    if (part != "~sample" && !part.starts_with("~pages=")) kept += part;
+    if (part != "~sample" && !part.starts_with("~placement=")) kept += part;
     from = next;
   }
   return kept;

@@ -117,8 +117,8 @@ struct MachineDescription {
 
 /// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
-/// sizes, see resized()), "cores=N", "sample" (in samples), "pages=PLACEMENT" (draws of placement). Throws
-/// recount::Error (bad_input) for another word.
+/// sizes, see resized()), "cores=N", "sample" (in samples), "placement=PLACEMENT" (draws of placement).
+/// Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes
@@ -128,8 +128,8 @@ struct MachineDescription {
 /// The same machine with all data in huge pages: its TLBs translate pages of TlbDescription::huge_page bytes.
 [[nodiscard]] MachineDescription with_huge_pages(MachineDescription machine);
 
-/// A name of a machine, or of a model's witness, without the parts "sample" and "pages=...", which change how
-/// the machine is simulated but not the machine.
+/// A name of a machine, or of a model's witness, without the parts "sample" and "placement=...", which change
+/// how the machine is simulated but not the machine.
 [[nodiscard]] std::string without_modes(const std::string& name);
 
 /// Whether lines of some level have sectors.

@@ -33,8 +33,8 @@ std::optional<Placement> parse_placement(std::string_view text) {
   placement.mixed = text == "mixed";
   if (text == "any" || placement.mixed) return placement;
   placement.contiguous = text == "contiguous";
-  placement.run = text == "huge" ? Placement::most_run : 0;
-  if (placement.contiguous || text == "huge" || text == "random") return placement;
+  placement.run = 0;
+  if (placement.contiguous || text == "random") return placement;
   std::uint64_t pages = 0;
   const char* const end = text.data() + text.size();
   if (std::from_chars(text.data(), end, pages).ptr != end || !std::has_single_bit(pages) ||

@@ -1,8 +1,8 @@
 // What other machines, simulated beside, would leave of the misses of the worst lines.
+#include "base/characters.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
-#include "command/printable.hpp"
 #include "model/machine.hpp"
 #include "profile/modelled.hpp"
 #include "profile/report.hpp"

@@ -1,7 +1,7 @@
+#include "base/characters.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
-#include "command/printable.hpp"
 #include "profile/function_recording.hpp"
 #include "profile/located.hpp"
 
@@ -81,12 +81,12 @@ double time_of_probes(const FunctionRecording& recording) {
 command::Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
   using enum command::Table::Align;
   command::Table table({{"per call"},
-                        {"total", right},
-                        {"mean", right},
-                        {"least", right},
+                        {"total", right, 1},
+                        {"mean", right, 3},
+                        {"least", right, 5},
                         {"median", right},
-                        {"90 %", right},
-                        {"greatest", right}},
+                        {"90 %", right, 4},
+                        {"greatest", right, 2}},
                        base::printable(f.name));
   add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, limit_of(f.cost));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)

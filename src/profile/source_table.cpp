@@ -1,7 +1,7 @@
 // Call chains and annotated source of a profile.
+#include "base/characters.hpp"
 #include "base/format.hpp"
 #include "command/output.hpp"
-#include "command/printable.hpp"
 #include "profile/report.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
+#include "base/characters.hpp"
 #include "base/format.hpp"
 #include "command/output.hpp"
-#include "command/printable.hpp"
 #include "command/verdicts.hpp"
 #include "profile/modelled.hpp"
 #include "profile/report.hpp"
@@ -15,7 +15,8 @@ using profile::ProfileRow;
 using profile::Tally;
 
 namespace {
-constexpr std::uint64_t few = 10; ///< samples; with fewer, only the interval is printed
+constexpr std::size_t most_of_narrow = 32; ///< columns of a name where lines are short
+constexpr std::uint64_t few = 10;          ///< samples; with fewer, only the interval is printed
 
 /// Digits supported by the interval.
 std::string percent(double share, double width) {
@@ -106,10 +107,7 @@ std::string event_line(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   if (!p.recording.not_counted.empty())
-    return "  " +
-           command::wrap(fmt::format("not counted: {}: {}", event.event.name, p.recording.not_counted), 110,
-                         4) +
-           "\n";
+    return fmt::format("  not counted: {}: {}", event.event.name, p.recording.not_counted);
   if (modelled_event(event.event.name))
     return fmt::format("  {}: {}, modelled{}", event.event.name,
                        base::format_count(count.occurrences, "occurrence"),
@@ -204,15 +202,21 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
   const auto shown = shown_events(p);
   for (const std::size_t e : shown) {
     const auto& event = p.recording.events[e];
+    const std::string& name = event.event.name;
+    columns.push_back({p.recording.events.size() > 1 ? name : "share", command::Table::Align::right, 0,
+                       p.recording.events.size() > 1 ? name.substr(name.rfind(':') + 1) : ""});
     columns.push_back(
-        {p.recording.events.size() > 1 ? event.event.name : "share", command::Table::Align::right});
-    columns.push_back({modelled_event(event.event.name) ? "count" : "samples", command::Table::Align::right});
+        {modelled_event(event.event.name) ? "count" : "samples", command::Table::Align::right, 4});
   }
-  for (const auto& head : heads(by))
-    columns.push_back({head});
+  for (const auto& head : heads(by)) // of the module and of objects, names are enough
+    columns.push_back({head, command::Table::Align::left,
+                       head == "module" && by != By::module       ? 3
+                       : head == "offsets" || head == "size"      ? 2
+                       : head == "function" && by != By::function ? 1
+                                                                  : 0});
   command::Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
-    std::vector<std::string> line;
+    std::vector<std::string> line, narrow;
     for (const std::size_t e : shown) {
       const Tally& tally = rows[i].tallies[e];
       line.push_back(
@@ -220,9 +224,12 @@ command::Table profile_table(const Profile& p, By by, std::size_t top) {
       const bool modelled = modelled_event(p.recording.events[e].event.name).has_value();
       line.push_back(std::to_string(modelled ? tally.weight : tally.samples));
     }
-    for (auto& cell : cells(rows[i], by))
+    narrow.resize(line.size());
+    for (auto& cell : cells(rows[i], by)) {
+      narrow.push_back(command::shortened(cell, most_of_narrow));
       line.push_back(std::move(cell));
-    table.add(std::move(line));
+    }
+    table.add(std::move(line), std::move(narrow));
   }
   return table;
 }

@@ -94,8 +94,8 @@ result::Results measure(const MeasureOptions& options, const Proposals& relative
   const auto events = countable(options.events.empty() ? events_to_count(index, relatives) : options.events);
   const sweep::Batch batch = batch_of(options, relatives.cpu, events);
   if (!options.quiet)
-    command::print(stderr, "recount propose: {}, {}\n", base::format_count(events.size(), "event"),
-                   base::format_count(batch.jobs.size(), "run"));
+    command::note("recount propose: {}, {}\n", base::format_count(events.size(), "event"),
+                  base::format_count(batch.jobs.size(), "run"));
   command::catch_stop_signals();
   sweep::ProgressLine line(options.quiet, "propose");
   sweep::Listener listener;

@@ -89,7 +89,22 @@ public:
       else
         all.emplace(name, whole(v, "params"));
     }
+    // Until November 2026 this parameter was called as that of the kernel `faults`, a number.
+    if (const auto old = all.find("pages"); old != all.end() && old->second.index() == 1) {
+      all.emplace("pagesize", old->second);
+      all.erase(old);
+    }
     return all;
+  }
+
+  /// A witness, or one with its point, under the names that recount has used since November 2026.
+  [[nodiscard]] static std::string current_name(std::string name) {
+    for (const auto& [old, now] :
+         {std::pair("~pages=huge", "~placement=512"), std::pair("~pages=", "~placement="),
+          std::pair(" pages=small", " pagesize=small"), std::pair(" pages=huge", " pagesize=huge")})
+      if (const auto at = name.find(old); at != std::string::npos)
+        name.replace(at, std::string_view(old).size(), now);
+    return name;
   }
 
   /// What observations, failures and sections share.
@@ -102,7 +117,7 @@ public:
     if (repetition < 0 || repetition > std::numeric_limits<int>::max())
       fail("\"repetition\" is out of range");
     line.repetition = static_cast<int>(repetition);
-    if constexpr (requires { line.witness; }) line.witness = text("witness");
+    if constexpr (requires { line.witness; }) line.witness = current_name(text("witness"));
   }
 
 private:

@@ -46,7 +46,7 @@ Run parse_run(const Fields& fields, const std::string& where) {
     for (const auto& [name, n] : planned->items()) {
       const auto repetitions = fields.whole(n, "planned");
       if (repetitions < 0) fields.fail("\"planned\" holds a negative number");
-      run.planned.emplace(name, repetitions);
+      run.planned.emplace(Fields::current_name(name), repetitions);
     }
   }
   run.presets = fields.table("presets");

@@ -39,6 +39,10 @@ double shown(double value, const std::string& unit) {
   return unit == "ns" ? value / 1e6 : value;
 }
 
+std::string median_text(const std::vector<double>& values, const std::string& unit) {
+  return values.empty() ? "" : command::format_number(shown(statistics::median(values), unit));
+}
+
 std::string interval_text(const std::vector<double>& values, const std::string& unit) {
   if (values.empty()) return "not counted";
   const auto s = statistics::summarise(values);
@@ -47,8 +51,20 @@ std::string interval_text(const std::vector<double>& values, const std::string& 
   return fmt::format("{} ({} to {})", number(s.value), number(s.low), number(s.high));
 }
 
+/// The least and the greatest ratio of values of two repetitions, which allow no conclusion.
+std::optional<std::pair<double, double>> range_of_two(const ComparedRow& row) {
+  if (row.evidence != statistics::Evidence::few || std::min(row.first.size(), row.second.size()) < 2)
+    return {};
+  const auto [low1, high1] = std::ranges::minmax(row.first);
+  const auto [low2, high2] = std::ranges::minmax(row.second);
+  if (!row.ratio || low1 <= 0) return {};
+  return std::pair(low2 / high1, high2 / low1);
+}
+
 std::string ratio_text(const ComparedRow& row) {
   if (row.first.empty() || row.second.empty()) return "-";
+  if (const auto range = range_of_two(row))
+    return fmt::format("{:.3f} ({:.3f} to {:.3f})", *row.ratio, range->first, range->second);
   if (row.evidence != statistics::Evidence::clear) return "n.d.";
   return row.ratio ? fmt::format("{:.3f}", *row.ratio) : "differs";
 }
@@ -113,12 +129,17 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
 
 command::Table comparison_table(const std::vector<ComparedRow>& rows) {
   using Align = command::Table::Align;
-  command::Table table(
-      {{"event"}, {"1", Align::right}, {"2", Align::right}, {"unit"}, {"2 / 1", Align::right}}, "Comparison");
+  command::Table table({{"event"},
+                        {"1: median (95 % interval)", Align::right, 0, "1: median"},
+                        {"2: median (95 % interval)", Align::right, 0, "2: median"},
+                        {"unit", Align::left, 1},
+                        {"2 / 1", Align::right}},
+                       "Comparison");
   for (const ComparedRow& row : rows)
     if (!row.first.empty() || !row.second.empty())
       table.add({row.name, interval_text(row.first, row.unit), interval_text(row.second, row.unit),
-                 row.unit == "ns" ? "ms" : row.unit, ratio_text(row)});
+                 row.unit == "ns" ? "ms" : row.unit, ratio_text(row)},
+                {{}, median_text(row.first, row.unit), median_text(row.second, row.unit)});
   return table;
 }
 
@@ -126,17 +147,24 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
                             const std::string& second, std::FILE* stream) {
   const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
   const std::size_t columns = command::line_width(stream);
-  std::string text = fmt::format("1: {}\n2: {}\n{} of each in turn\nmedian (95 % interval)\n", first, second,
-                                 base::format_count(n, "repetition"));
+  std::string text =
+      fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
   text += comparison_table(rows).text(stream);
-  bool undecided = false;
+  bool undecided = false, few = false;
   for (const ComparedRow& row : rows) {
+    few = few || range_of_two(row);
     undecided = undecided || ratio_text(row) == "n.d.";
     if (!row.reason.empty())
       text += "  " +
               command::wrap("not counted: " + row.name + ": " + command::brief(row.reason), columns, 4) +
               "\n";
   }
+  if (few)
+    text +=
+        "  " +
+        command::wrap("2 / 1 with its range: no conclusion from fewer than 3 repetitions; repeat with -r 10",
+                      columns, 4) +
+        "\n";
   if (undecided)
     text += "  " +
             command::wrap(

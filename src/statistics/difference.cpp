@@ -64,7 +64,9 @@ std::string reservation(Evidence evidence, std::size_t n) {
                        repeat);
   };
   switch (evidence) {
-  case Evidence::few: return text("fewer than 3 repetitions", 10);
+  case Evidence::few:
+    return n > 1 ? "no conclusion from fewer than 3 repetitions; repeat with --repeat 10 on a quiet machine"
+                 : text("fewer than 3 repetitions", 10);
   case Evidence::overlap: return text("intervals overlap", std::max<std::size_t>(10, 2 * n));
   default: return text("too few repetitions for so small a difference", std::max<std::size_t>(10, 2 * n));
   }

@@ -29,7 +29,8 @@ inline constexpr double comparison_level = 0.0005;
 [[nodiscard]] Evidence evidence(std::span<const double> a, std::span<const double> b);
 
 /// "not distinguishable from noise (intervals overlap); repeat with --repeat 10 on a quiet machine"; empty
-/// for a clear difference. `n`: repetitions of the side with fewer.
+/// for a clear difference. `n`: repetitions of the side with fewer. Of two, the ratio has a range and is
+/// printed with it: "no conclusion from fewer than 3 repetitions; ...".
 [[nodiscard]] std::string reservation(Evidence evidence, std::size_t n);
 
 } // namespace recount::statistics

@@ -1,4 +1,5 @@
 #include "base/nearest.hpp"
+#include "model/placement.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/range.hpp"
 
@@ -18,6 +19,7 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
     if (p.name == name) return p;
     names.push_back("--" + p.name);
   }
+  if (name == "pages") throw bad_input("--pages", "is ambiguous", model::page_options);
   throw bad_input("--" + name, "neither an option of sweep nor a parameter of kernel " + kernel.name(),
                   base::did_you_mean("--" + name, names,
                                      fmt::format("its parameters are {}; see recount sweep --help {}",

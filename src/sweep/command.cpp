@@ -74,8 +74,7 @@ void report(const sweep::Session& session, const sweep::Ended& ended, const Swee
     if (kept_in_file(session)) command::print(stderr, "; {}", session.file);
     command::print(stderr, "\n");
   }
-  command::print(stderr, "{}{}", failures_text(ended.results.failures),
-                 unfinished_text(ended.outcome.unfinished));
+  command::note("{}{}", failures_text(ended.results.failures), unfinished_text(ended.outcome.unfinished));
   if (o.json)
     command::print("{}", sweep_json(session, ended));
   else if (o.output.empty())
@@ -89,7 +88,7 @@ int status_of(const sweep::Ended& ended) {
   const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
   if (!any && !ended.results.failures.empty()) return 3; // failures_text() has printed the reasons
   if (!any) {
-    command::print(stderr, "recount sweep: nothing was counted: see recount doctor\n");
+    command::note("recount sweep: nothing was counted: see recount doctor\n");
     return 3;
   }
   return ended.results.failures.empty() ? 0 : 1;
@@ -142,7 +141,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   check_names(session.kernel, command::declared(sweep_command(figures)));
   if (session.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
-    command::print(stderr, "{}", skipped_text(session.grid));
+    command::note("{}", skipped_text(session.grid));
     announce(session);
   }
   if (o.dry_run) return 0;

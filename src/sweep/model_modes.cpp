@@ -50,7 +50,7 @@ std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   const bool drawn = modes.draws > 0 && model::depends_on_placement(machine) &&
                      kernel::find_configured(job.kernel, job.point).unsimulated().empty();
   Job one = job;
-  if (drawn && !machine.placement) one.witness = "model:" + name + "~pages=any";
+  if (drawn && !machine.placement) one.witness = "model:" + name + "~placement=any";
   if (!machine.sampled && wants_samples(one, modes))
     one.witness = "model:" + witness::modelled_machine(one.witness) + "~sample";
   std::vector<Job> all(drawn ? static_cast<std::size_t>(modes.draws) : 1, one);

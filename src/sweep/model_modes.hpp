@@ -18,9 +18,9 @@ inline constexpr const char* draws_help =
 /// Throws recount::Error (bad_input) for another word. Empty: auto.
 [[nodiscard]] ModelModes parse_modes(const std::string& sample, long draws);
 
-/// The runs that answer a job of the model: one, or one per draw; the parts "~sample" and "~pages=any" are
-/// added to the name of its witness. One draw where no draw can change a count. A witness without either part
-/// and a native one stay as they are.
+/// The runs that answer a job of the model: one, or one per draw; the parts "~sample" and "~placement=any"
+/// are added to the name of its witness. One draw where no draw can change a count. A witness without either
+/// part and a native one stay as they are.
 [[nodiscard]] std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes);
 
 /// Adds the options that are not default to the settings of a run.

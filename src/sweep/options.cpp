@@ -81,8 +81,8 @@ void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool 
   if (native.size() == plan.witnesses.size())
     throw unavailable("kernel " + kernel.name(), why, {}, "install what is missing, or use --witness model");
   if (!quiet)
-    command::print(stderr, "recount sweep: warning: {} cannot execute kernel {}: {}\n",
-                   fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
+    command::note("recount sweep: warning: {} cannot execute kernel {}: {}\n",
+                  fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
 }
 
 void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
@@ -97,17 +97,14 @@ void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const Swe
     if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
-      command::print(stderr, "recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
-                     why);
+      command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);
   }
   if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
   std::map<std::string, std::string> left_out;
   for (const auto& witness : witness::all())
     if (usable(plan, witness, kernel, left_out)) plan.witnesses.push_back(witness.name);
   if (!left_out.empty() && !o.quiet)
-    command::print(
-        stderr, "{}\n",
-        command::wrap("recount sweep: " + command::without_text(left_out), command::line_width(stderr), 2));
+    command::note("{}\n", "recount sweep: " + command::without_text(left_out));
   if (plan.witnesses.empty())
     throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
                       "no witness can measure these metrics here", {}, "recount doctor");
@@ -161,7 +158,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
   check_memory(session, o.memory);
   session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
   state_shard(session.header, shard);
-  if (session.grid.points.empty()) command::print(stderr, "{}", empty_shard_text("sweep", shard, points));
+  if (session.grid.points.empty()) command::note("{}", empty_shard_text("sweep", shard, points));
   session.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return session;
 }

@@ -43,7 +43,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
   if (quiet_ || Clock::now() < next_) return;
   std::string text = show_progress(progress);
   if (!terminal_) {
-    command::print(stderr, "recount {}: {}\n", command_, text);
+    command::note("recount {}: {}\n", command_, text);
     next_ = Clock::now() + std::chrono::minutes(1);
     return;
   }

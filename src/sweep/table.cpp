@@ -97,7 +97,7 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
   for (const auto& name : names)
-    columns.push_back({name, Align::right});
+    columns.push_back({name, Align::right, 0, {}, true});
   for (const char* head : {"metric", "witness"})
     columns.push_back({head, Align::left});
   const statistics::Statistic statistic = ended.results.statistic;
@@ -106,14 +106,14 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
                          !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
                              return show_interval(*group.summary) == "-";
                            }));
-  if (!few) columns.push_back({"n", Align::right});
+  if (!few) columns.push_back({"n", Align::right, 3});
   columns.push_back({statistics::name_of(statistic), Align::right});
-  if (intervals) columns.push_back({"95 % interval", Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right, 2});
   if (few) columns.push_back({"of first point", Align::right});
-  if (!few) columns.push_back({"per access", Align::right});
-  const bool disturbed =
-      !few || std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
-  if (disturbed) columns.push_back({"disturbed", Align::right});
+  if (!few) columns.push_back({"per access", Align::right, 1});
+  const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
+  const bool disturbed = !few || flagged;
+  if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
   const bool marked =
       std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
   if (marked) columns.push_back({"verdict", Align::left});

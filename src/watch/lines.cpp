@@ -1,7 +1,8 @@
 #include "watch/lines.hpp"
 
+#include "base/characters.hpp"
 #include "base/format.hpp"
-#include "command/printable.hpp"
+#include "command/output.hpp"
 #include "command/verdicts.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "watch/screen.hpp"
 
+#include "base/characters.hpp"
 #include "base/format.hpp"
-#include "command/printable.hpp"
+#include "command/output.hpp"
 #include "plot/live.hpp"
 
 #include <recount/error.hpp>

@@ -71,7 +71,7 @@ public:
         progress_(task.progress) {
     try {
       machine_ = model::machine(modelled_machine(task.witness));
-      if (const auto pages = task.point.find("pages");
+      if (const auto pages = task.point.find("pagesize");
           pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
         machine_ = model::with_huge_pages(*std::move(machine_));
       if (machine_->placement) machine_->placement->draw = static_cast<std::uint64_t>(task.repetition);

@@ -52,7 +52,7 @@ void fill(Row& row) {
   row.bare =
       static_cast<double>(simulated(model::machine("i7-9700~no-tlb~sample"), row.point).at("PAPI_L1_DCM"));
   for (unsigned draw = 0; draw < draws; ++draw) {
-    auto machine = model::machine("i7-9700-prefetch~pages=random~sample");
+    auto machine = model::machine("i7-9700-prefetch~placement=random~sample");
     machine.placement->draw = draw;
     const auto counts = simulated(machine, row.point);
     row.drawn.push_back(static_cast<double>(counts.at("PAPI_L1_DCM")));

@@ -5,7 +5,7 @@ options    one option has one meaning: the same short name, the same kind of val
 values     an option refuses what is not of its kind
 json       --json prints objects with a "schema"
 export     --export writes the tables as CSV and as Markdown
-width      lines are no wider than COLUMNS asks for
+width      lines are no wider than COLUMNS asks for, those of help and errors no wider than 100 columns
 """
 import csv
 import json
@@ -136,6 +136,10 @@ def main(program):
     names = re.findall(r'^  (\w+) {2,}\S', run(program, ['--help'], '.').stdout.split('commands:')[1], re.M)
     options = {name: options_of(run(program, [name, '--help'], '.').stdout) for name in names}
     check_options(options)
+    for command in names:
+        for columns in (40, 80, 200):
+            for words in ['--help'], ['--no-such-option', 'x']:
+                check_width(command, words, run(program, [command, *words], '.', columns), min(columns, 100))
     printing = [name for name in names if '--json' in options[name]]
     if sorted(printing) != sorted(RUNS):
         faults.append(f'--json: {sorted(set(printing) ^ set(RUNS))} have it or a run here, not both')

@@ -8,7 +8,7 @@ namespace recount::test {
 namespace {
 const std::set<std::string> known{"run",   "exit",      "stdout", "stdout-not", "stderr", "stderr-not",
                                   "env",   "needs",     "as",     "first",      "file",   "creates",
-                                  "lacks", "stdout-to", "path",   "leaves",     "within"};
+                                  "lacks", "stdout-to", "path",   "leaves",     "within", "widest"};
 
 [[noreturn]] void fail(const std::string& file, int line, const std::string& why) {
   throw std::runtime_error(file + ":" + std::to_string(line) + ": " + why);

@@ -6,6 +6,7 @@
 #include "process/fd.hpp"
 #include "skip.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <fcntl.h>
@@ -105,14 +106,36 @@ process::Captured run(const Scene& scene) {
   return process::capture(spawn, {}, limit);
 }
 
+/// Continued lines begin with blanks; a pattern need not know where a sentence is wrapped.
+std::string unwrapped(const std::string& text) {
+  return std::regex_replace(text, std::regex("\n +"), " ");
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max(widest, static_cast<std::size_t>(std::ranges::count_if(line, [](char c) {
+                        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+                      })));
+  return widest;
+}
+
 void check_text(const Row& row, const std::string& stream, const std::string& text) {
   for (const auto& pattern : row.all(stream)) {
-    const bool found = pattern == "(empty)" ? text.empty() : std::regex_search(text, std::regex(pattern));
+    const std::regex wanted(pattern == "(empty)" ? "" : pattern);
+    const bool found = pattern == "(empty)"
+                           ? text.empty()
+                           : std::regex_search(text, wanted) || std::regex_search(unwrapped(text), wanted);
     BOOST_CHECK_MESSAGE(found, stream << " lacks /" << pattern << "/:\n" << text);
   }
   for (const auto& pattern : row.all(stream + "-not"))
     BOOST_CHECK_MESSAGE(!std::regex_search(text, std::regex(pattern)), stream << " has /" << pattern << "/:\n"
                                                                               << text);
+  if (const std::string most = row.get("widest"); !most.empty())
+    BOOST_CHECK_MESSAGE(widest_line(text) <= std::stoul(most), stream << " is wider than " << most
+                                                                      << " columns:\n"
+                                                                      << text);
 }
 
 void check_exit(const Row& row, const process::Captured& got) {

@@ -40,6 +40,9 @@ def main(root, program):
         for word in words:
             if word.startswith('-') and word != '-' and not re.search(rf'(?<![\w-]){re.escape(word.split("=")[0])}(?![\w-])', text):
                 faults.append(f'recount {command} has no {word}')
+    # Comparisons need three repetitions.
+    faults += [f'scripts/demo: --repeat {n} is too few for a comparison' for n in
+               re.findall(r'--repeat (\d+)', (root / 'scripts/demo').read_text()) if int(n) < 3]
     # The table of questions has every command.
     faults += [f'README.md does not name recount {name}' for name in names if name not in seen]
     for fault in faults:

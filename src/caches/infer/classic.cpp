@@ -261,15 +261,19 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
 
 std::string classic_capacity_text(const ClassicReading& reading) {
   if (!reading.capacity.value) return "unknown";
-  return fmt::format("{} (less than {})", base::format_bytes(*reading.capacity.value),
-                     base::format_bytes(reading.capacity.below));
+  const std::string least = base::format_bytes(*reading.capacity.value),
+                    most = base::format_bytes(reading.capacity.below);
+  const auto unit = least.find(' '); // "between 32 and 64 KiB"
+  const bool same = unit != least.npos && most.ends_with(least.substr(unit));
+  return fmt::format("between {} and {}", same ? least.substr(0, unit) : least, most);
 }
 std::string classic_line_text(const ClassicReading& reading) {
   return reading.line.value ? fmt::format("{} B", *reading.line.value) : "unknown";
 }
 std::string classic_ways_text(const ClassicReading& reading) {
   if (!reading.ways.value) return "unknown";
-  return fmt::format("{} (fewer than {})", *reading.ways.value, reading.ways.below);
+  if (reading.ways.below == *reading.ways.value + 1) return std::to_string(*reading.ways.value);
+  return fmt::format("{} to {}", *reading.ways.value, reading.ways.below - 1);
 }
 std::string classic_values_text(const ClassicReading& reading) {
   return fmt::format("capacity {}, line {}, ways {}", classic_capacity_text(reading),

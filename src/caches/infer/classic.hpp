@@ -46,11 +46,11 @@ struct ClassicReading {
 /// that was timed. Pure; never throws for want of rows.
 [[nodiscard]] std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows);
 
-/// "32 KiB (less than 64 KiB)", "64 B", "8 (fewer than 16)", "unknown".
+/// "between 32 and 64 KiB", "64 B", "8 to 15", "unknown".
 [[nodiscard]] std::string classic_capacity_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
 [[nodiscard]] std::string classic_line_text(const ClassicReading& reading);
-/// "capacity 32 KiB (less than 64 KiB), line 64 B, ways unknown".
+/// "capacity between 32 and 64 KiB, line 64 B, ways unknown".
 [[nodiscard]] std::string classic_values_text(const ClassicReading& reading);
 /// The argument, and why the rest is unknown.
 [[nodiscard]] std::string classic_text(const ClassicReading& reading);

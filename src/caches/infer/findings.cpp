@@ -66,9 +66,23 @@ CachesFindings findings_on_record(const result::Results& results, const result::
   compare(all.found, all.stated);
   all.rows = grid_rows(results, run);
   all.classic = classic_readings(all.rows);
+  std::erase_if(all.classic, [&](const ClassicReading& reading) { return contradicts(reading, all.found); });
   all.cpu_model = run.cpu;
   if (const std::string cpu = note_of(run, "cpu"); !cpu.empty()) all.cpu = whole(cpu, 0);
   return all;
+}
+
+bool contradicts(const ClassicReading& reading, const Caches& found) {
+  const auto outside = [](const ClassicValue& bounds, const Property& property) {
+    return bounds.value && property.value &&
+           (*property.value < static_cast<double>(*bounds.value) ||
+            (bounds.below > 0 && *property.value >= static_cast<double>(bounds.below)));
+  };
+  if (reading.misses) return false;
+  return std::ranges::any_of(found.levels, [&](const LevelFinding& level) {
+    return level.name == reading.level &&
+           (outside(reading.capacity, level.capacity) || outside(reading.ways, level.ways));
+  });
 }
 
 std::vector<Paragraph> justification(const CachesFindings& findings) {

@@ -38,6 +38,11 @@ void note_stated(result::Run& run, const StatedNotes& notes);
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 
+/// Whether the grid says otherwise than the inference, which measures at more sizes: a capacity or a number
+/// of ways that was found is not within the bounds of the reading. Modelled and counted misses are of another
+/// source and stay.
+[[nodiscard]] bool contradicts(const ClassicReading& reading, const Caches& found);
+
 /// The full argument: properties, then values from the grid.
 [[nodiscard]] std::vector<Paragraph> justification(const CachesFindings& findings);
 

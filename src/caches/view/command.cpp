@@ -132,7 +132,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
   const auto results = result::read(a.from);
   for (const auto& warning : results.warnings)
-    command::print(stderr, "recount caches: warning: {}\n", warning);
+    command::note("recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
     if (result::is_inference(run)) all.push_back({caches::findings_on_record(results, run, a.machine), 0});
@@ -226,7 +226,7 @@ int run(const CachesArguments& a) {
       return level.capacity.value || level.line.value || level.ways.value;
     });
   });
-  if (!any) command::print(stderr, "recount caches: no cache property could be determined\n");
+  if (!any) command::note("recount caches: no cache property could be determined\n");
   return any ? 0 : 3;
 }
 

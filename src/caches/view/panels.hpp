@@ -40,8 +40,8 @@ namespace recount::caches {
 [[nodiscard]] plot::Panel misses_panel(const CachesFindings& findings, std::size_t level);
 /// Levels whose ways the curves of ways_panel() do not show, and why.
 [[nodiscard]] std::vector<std::string> hidden_ways(const CachesFindings& findings);
-/// The values from the grid of misses, or of times: "L1d: 32 KiB (less than 64 KiB), line 64 B, 8 ways
-/// ...".
+/// The values from the grid of misses, or of times: "L1d: between 32 and 64 KiB, line 64 B, 8 to 15
+/// ways ...".
 [[nodiscard]] std::vector<std::string> classic_lines(const CachesFindings& findings, bool misses);
 
 } // namespace recount::caches

@@ -8,8 +8,10 @@
 #include "sweep/groups.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -90,11 +92,24 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
   }
 }
 
-std::vector<ClassicReading> readings_of(const document::Part& sweep) {
+/// What recount caches found by times on this machine.
+std::vector<Caches> timed_findings(const document::Part& part) {
+  std::vector<Caches> all;
+  for (const auto& run : part.results->runs) {
+    const auto witness = run.plan.find("witness");
+    if (result::is_inference(run) && witness != run.plan.end() && !witness->second.starts_with("model"))
+      all.push_back(findings_on_record(*part.results, run).found);
+  }
+  return all;
+}
+
+/// Without those that contradict a better finding.
+std::vector<ClassicReading> readings_of(const document::Part& sweep, const std::vector<Caches>& found) {
   std::vector<ClassicReading> all;
   for (const auto& run : sweep.results->runs)
     for (auto& reading : classic_readings(grid_rows(*sweep.results, run)))
-      all.push_back(std::move(reading));
+      if (std::ranges::none_of(found, [&](const Caches& one) { return contradicts(reading, one); }))
+        all.push_back(std::move(reading));
   return all;
 }
 
@@ -136,12 +151,12 @@ void add_figure(std::vector<document::Block>& blocks, const document::Material& 
 
 /// Time and cycles per access, then misses.
 std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
-                                          const std::string& kernel) {
+                                          const std::string& kernel, const std::vector<Caches>& found) {
   std::set<std::int64_t> strides;
   for (const auto& o : sweep.results->observations)
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
   const bool by_size = strides.size() < 3;
-  const auto readings = readings_of(sweep);
+  const auto readings = readings_of(sweep, found);
   const auto groups = sweep::sweep_groups(*sweep.results);
   std::vector<document::Block> times, misses;
   add_tables(times, sweep, groups, kernel, {"Mean access time in ns", "seconds", 1e-9});
@@ -170,8 +185,9 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
     std::vector<document::Block> of_part;
+    const auto found = timed_findings(part);
     for (const char* kernel : kernels)
-      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel));
+      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
     if (of_part.empty()) continue;
     if (part.published) {
       const auto source = part.results->runs.front().versions.find("source");
@@ -194,12 +210,38 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
+/// One line for all kernels, so that each value is there once; none by times of a level that recount caches
+/// has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
+  const auto found = timed_findings(part);
+  const auto is_found = [&](const std::string& name) {
+    return std::ranges::any_of(found, [&](const Caches& one) {
+      return std::ranges::any_of(
+          one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
+    });
+  };
   std::vector<std::string> lines;
+  std::map<std::pair<std::string, bool>, std::vector<std::pair<std::string, ClassicReading>>> all;
   for (const char* kernel : kernels)
-    for (const ClassicReading& reading : readings_of(points_of(part, kernel)))
-      lines.push_back(fmt::format("{} from the {} of the kernel {}: {}.", reading.level,
-                                  reading.misses ? "misses" : "times", kernel, classic_values_text(reading)));
+    for (ClassicReading& reading : readings_of(points_of(part, kernel), found))
+      if (reading.misses || !is_found(reading.level))
+        all[{reading.level, reading.misses}].emplace_back(kernel, std::move(reading));
+  for (const auto& [level, readings] : all) {
+    std::set<std::string> names;
+    std::array<std::set<std::string>, 3> values; // a kernel may show what another does not
+    for (const auto& [kernel, reading] : readings) {
+      names.insert(kernel);
+      if (reading.capacity.value) values[0].insert(classic_capacity_text(reading));
+      if (reading.line.value) values[1].insert(classic_line_text(reading));
+      if (reading.ways.value) values[2].insert(classic_ways_text(reading));
+    }
+    const auto text = [&](std::size_t i) {
+      return values[i].empty() ? std::string("unknown") : fmt::format("{}", fmt::join(values[i], " or "));
+    };
+    lines.push_back(fmt::format("{} from the {} of the {} {}: capacity {}, line {}, ways {}.", level.first,
+                                level.second ? "misses" : "times", names.size() > 1 ? "kernels" : "kernel",
+                                fmt::join(names, " and "), text(0), text(1), text(2)));
+  }
   return lines;
 }
 

@@ -90,7 +90,7 @@ public:
     if (!machine.instructions)
       throw unavailable("code", machine.name + " describes no caches of instructions (instructions)");
     if (machine.placement && machine.placement->mixed)
-      throw unavailable("code", "its code is in small pages, not in those of ~pages=mixed");
+      throw unavailable("code", "its code is in small pages, not in those of ~placement=mixed");
     fetch_code(at, caches);
     return at.accesses();
   }

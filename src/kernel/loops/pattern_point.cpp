@@ -32,7 +32,7 @@ PatternPoint to_point(const Pattern& p, std::int64_t passes) {
   result::Params params{{"stride", p.stride},
                         {"passes", passes},
                         {"offset", p.offset},
-                        {"pages", std::string(p.huge ? "huge" : "small")},
+                        {"pagesize", std::string(p.huge ? "huge" : "small")},
                         {"seed", p.seed}};
   if (is_dense(p)) {
     params["size"] = p.count * p.stride;
@@ -59,7 +59,7 @@ Pattern to_pattern(const std::string& name, const result::Params& given) {
   const result::Params point = complete(find(name), params);
   p.stride = number(point, "stride");
   p.offset = number(point, "offset");
-  p.huge = text(point, "pages") == "huge";
+  p.huge = text(point, "pagesize") == "huge";
   p.seed = number(point, "seed");
   if (name == "chase") {
     p.count = number(point, "size") / p.stride;

@@ -79,7 +79,7 @@ std::vector<Parameter> visit_parameters() {
           choice("first", "place of a pair visited first", {"near", "far"}),
           count("passes", "passes through all elements", 1000, 1),
           offset,
-          choice("pages", "page size requested from the system", {"small", "huge"}),
+          choice("pagesize", "page size of the data, requested from the system", {"small", "huge"}),
           count("seed", "seed of the random order", 1, 0)};
 }
 

@@ -64,7 +64,7 @@ std::vector<Parameter> matmul_parameters() {
       count("offset",
             "bytes from a page boundary to the first element of each matrix, a multiple of the element", 16,
             0, page - 1, Parameter::Unit::bytes),
-      choice("pages", "page size requested from the system", "small", {"small", "huge"}),
+      choice("pagesize", "page size of the data, requested from the system", "small", {"small", "huge"}),
   };
 }
 
@@ -78,7 +78,7 @@ MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given) {
   at.block = std::min(number(point, "block"), at.n);
   at.offset = number(point, "offset");
   at.transposes = text(point, "transpose") == "included";
-  at.pages = text(point, "pages") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+  at.pages = text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
   if (at.offset % at.element != 0)
     throw bad_input(kernel.name() + " --offset",
                     fmt::format("{} is not a multiple of the element size, {} bytes", at.offset, at.element));

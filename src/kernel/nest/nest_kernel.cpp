@@ -49,7 +49,7 @@ std::vector<Parameter> NestKernel::common_parameters(const std::string& file, co
           number_parameter("offset",
                            "bytes from a page boundary to the first element of each array, a multiple of it",
                            16, 0, 4095, Parameter::Unit::bytes),
-          choice_parameter("pages", "page size requested from the system", {"small", "huge"}),
+          choice_parameter("pagesize", "page size of the data, requested from the system", {"small", "huge"}),
           number_parameter("tile", "turns per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
           number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
 }
@@ -153,7 +153,7 @@ std::int64_t NestKernel::bytes(const result::Params& point) const {
 }
 
 std::unique_ptr<Instance> NestKernel::prepare(const result::Params& point) const {
-  return nest_instance(at(point), text(complete(*this, point), "pages") == "huge");
+  return nest_instance(at(point), text(complete(*this, point), "pagesize") == "huge");
 }
 
 std::string NestKernel::unprepared() const {

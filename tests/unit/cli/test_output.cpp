@@ -98,6 +98,28 @@ command::Table wide() {
   return t;
 }
 
+command::Table ranked() {
+  using enum command::Table::Align;
+  command::Table t({{"event"},
+                    {"1: median (95 %)", right, 0, "1: median"},
+                    {"2 / 1", right},
+                    {"empty", right, 2},
+                    {"kernel", left, 1}});
+  t.add({"perf::PAGE-FAULTS", "1.25 (1.20 to 1.30)", "1.500", "0,0", "faults"}, {"", "1.25"});
+  return t;
+}
+
+command::Table numbers() {
+  using enum command::Table::Align;
+  command::Table t({{"n", left, 0, {}, true},
+                    {"block", right, 0, {}, true},
+                    {"a column", right},
+                    {"another", right},
+                    {"a third", right}});
+  t.add({"1000", "64", "1 [0.9, 1.1]", "22 [21.0, 23.0]", "333 [331.0, 335.0]"});
+  return t;
+}
+
 std::size_t widest(const std::string& text) {
   std::istringstream lines(text);
   std::size_t most = 0;
@@ -126,8 +148,55 @@ BOOST_AUTO_TEST_CASE(a_row_is_a_record_where_columns_are_too_narrow) {
 }
 
 BOOST_AUTO_TEST_CASE(no_line_is_wider_than_asked_for) {
-  for (std::size_t most = 21; most < 100; ++most)
-    BOOST_TEST(widest(wide().text(stdout, most)) <= most);
+  for (std::size_t most = 21; most < 120; ++most)
+    for (const auto& table : {wide(), ranked(), numbers()})
+      BOOST_TEST(widest(table.text(stdout, most)) <= most, most);
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_shortened_and_then_left_out_by_rank) {
+  const std::string whole = ranked().text(stdout, 70);
+  BOOST_TEST(whole.starts_with("event                 1: median (95 %)  2 / 1  empty  kernel"), whole);
+  const std::string narrow = ranked().text(stdout, 56);
+  BOOST_TEST(narrow.starts_with("event              1: median  2 / 1  empty  kernel\n"
+                                "perf::PAGE-FAULTS       1.25  1.500    0,0  faults"),
+             narrow);
+  const std::string shorter = ranked().text(stdout, 46);
+  BOOST_TEST(shorter == "event              1: median  2 / 1  kernel\n"
+                        "perf::PAGE-FAULTS       1.25  1.500  faults\n"
+                        "  no room for: empty\n");
+  BOOST_TEST(ranked().text(stdout, 36) == "event              1: median  2 / 1\n"
+                                          "perf::PAGE-FAULTS       1.25  1.500\n"
+                                          "  no room for: kernel, empty\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_table_of_numbers_is_split_behind_its_keys) {
+  const std::string split = numbers().text(stdout, 50);
+  BOOST_TEST(split == "n     block      a column          another\n"
+                      "1000     64  1 [0.9, 1.1]  22 [21.0, 23.0]\n"
+                      "\n"
+                      "n     block             a third\n"
+                      "1000     64  333 [331.0, 335.0]\n",
+             split);
+  BOOST_TEST(numbers().text(stdout, 49).starts_with("1000\n    block: 64; a column: 1 [0.9, 1.1]; another:"));
+}
+
+BOOST_AUTO_TEST_CASE(a_word_is_cut_where_a_table_would_not_fit) {
+  command::Table t({{"share", command::Table::Align::right}, {"function"}});
+  t.add({"45 %", "a_function_with_a_name_that_is_longer_than_any_line_of_the_terminal_it_is_shown_on"});
+  BOOST_TEST(widest(t.text(stdout, 60)) <= 60U);
+  BOOST_TEST(t.text(stdout, 60).find("…") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words) {
+  std::string words;
+  for (int i = 0; i < 60; ++i)
+    words += "word" + std::to_string(i) + " ";
+  BOOST_TEST(widest(command::fit_lines(words, 200)) <= command::most_of_prose);
+  const std::string lines = command::fit_lines("  fix: " + words + "\nshort\n", 40);
+  BOOST_TEST(widest(lines) <= 40U);
+  BOOST_TEST(lines.starts_with("  fix: word0 word1 "));
+  BOOST_TEST(lines.find("\n    word") != std::string::npos);
+  BOOST_TEST(lines.ends_with("\nshort\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_style_goes_with_each_line_of_a_cell) {

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(code_on_many_pages_misses_in_the_instruction_tlb) {
 BOOST_AUTO_TEST_CASE(code_needs_a_machine_with_instructions) {
   model::MachineDescription machine = model::machine("i7-9700");
   machine.instructions.reset();
-  model::Hierarchy without(machine), mixed(model::machine("i7-9700~pages=mixed"));
+  model::Hierarchy without(machine), mixed(model::machine("i7-9700~placement=mixed"));
   BOOST_CHECK_THROW(kernel::find("code").simulate({}, without), Error);
   BOOST_CHECK_THROW(kernel::find("code").simulate({}, mixed), Error);
 }

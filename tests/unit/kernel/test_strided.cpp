@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(offsets_and_huge_pages_place_the_data) {
   for (const char* pages : {"small", "huge"}) {
     Params p = point(100000, 64);
     p["offset"] = std::int64_t{24};
-    p["pages"] = std::string(pages);
+    p["pagesize"] = std::string(pages);
     const auto instance = kernel::find("stride").prepare(p);
     const kernel::Placement where = instance->placement();
     BOOST_TEST(where.offset == 24);

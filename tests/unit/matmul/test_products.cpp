@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(products_are_known_by_kernel_and_point) {
   BOOST_TEST(matmul::product_of("matmul", point("blocked", 100))->block ==
              100); // a larger block is the matrix
   BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("transposed", 600))) ==
-             "transposed, with the transposition");
+             "transposed, with copy");
   BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul-vectorised", point("ikj", 600))) ==
              "line, vectorised");
   BOOST_TEST(matmul::loops_name(*matmul::product_of("external", {{"variant", std::string("ikj")},
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
 
 BOOST_AUTO_TEST_CASE(modelled_ranges_that_overlap_are_no_difference) {
   const auto modelled = [](double low, double value, double high) {
-    return matmul::Quantity{value, "model:i7-9700~pages=any~sample", low, high};
+    return matmul::Quantity{value, "model:i7-9700~placement=any~sample", low, high};
   };
   const matmul::Quantity a = modelled(9, 10, 12), b = modelled(11, 13, 14), c = modelled(13, 15, 16);
   BOOST_TEST((matmul::evidence(a, b) == statistics::Evidence::overlap));

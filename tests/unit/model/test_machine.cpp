@@ -523,11 +523,11 @@ BOOST_AUTO_TEST_CASE(the_second_level_of_an_a64fx_is_hashed) {
 
 // A page of the TLB is contiguous in physical memory, also if it has more than 4 KiB.
 BOOST_AUTO_TEST_CASE(drawn_pages_are_those_of_the_tlb) {
-  PhysicalPages pages(machine("a64fx~pages=random").placement.value());
+  PhysicalPages pages(machine("a64fx~placement=random").placement.value());
   for (std::uint64_t at = 0; at < 64 * K; at += 4 * K)
     BOOST_TEST(pages(5 * M + at) == pages(5 * M) + at);
   BOOST_TEST(pages(5 * M) % (64 * K) == 0);
-  BOOST_TEST(machine("i7-9700~pages=random").placement->page == 4096);
+  BOOST_TEST(machine("i7-9700~placement=random").placement->page == 4096);
 }
 
 // Of small and huge pages, with stated and unstated TLBs.

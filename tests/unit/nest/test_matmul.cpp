@@ -26,9 +26,9 @@ const kernel::NestKernel shipped(const std::string& name) {
 
 const std::vector<std::string> variants = {"ijk", "ijk-mem", "ikj", "transposed", "blocked"};
 const std::vector<std::string> elements = {"f64", "i16"};
-const std::vector<std::string> machines = {"i7-9700",          "i7-9700~no-tlb",      "i7-9700-l3",
-                                           "i7-9700-prefetch", "ryzen-3700x",         "cortex-a57",
-                                           "xeon-8180",        "i7-9700~pages=random"};
+const std::vector<std::string> machines = {
+    "i7-9700",     "i7-9700~no-tlb", "i7-9700-l3", "i7-9700-prefetch",
+    "ryzen-3700x", "cortex-a57",     "xeon-8180",  "i7-9700~placement=random"};
 const std::vector<std::int64_t> sizes =
     RECOUNT_PROPERTY_CASES < 1000 ? std::vector<std::int64_t>{13, 64} : std::vector<std::int64_t>{13, 64, 90};
 

@@ -38,6 +38,21 @@ std::string complaint(const std::string& text) {
 }
 } // namespace
 
+BOOST_AUTO_TEST_CASE(former_names_of_page_options_are_read_as_the_present_ones) {
+  const auto read = [](const char* witness, const char* pages) {
+    return std::get<recount::result::Observation>(recount::result::parse_line(
+        std::string(R"({"type":"observation","run":"R","kernel":"k","params":{"pages":)") + pages +
+            R"(},"repetition":0,"witness":")" + witness + R"(","metric":"m","value":1})",
+        "f:1"));
+  };
+  const auto huge = read("model:i7-9700~pages=huge~sample", "\"huge\"");
+  BOOST_TEST(huge.witness == "model:i7-9700~placement=512~sample");
+  BOOST_TEST(recount::result::describe(huge.params) == "pagesize=huge");
+  const auto faults = read("model:i7-9700~pages=any", "5"); // a number of pages
+  BOOST_TEST(faults.witness == "model:i7-9700~placement=any");
+  BOOST_TEST(recount::result::describe(faults.params) == "pages=5");
+}
+
 BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
   BOOST_TEST(recount::result::to_line(sample()) ==
              R"({"type":"observation","run":"R","kernel":"stride","params":{"size":32768,"stride":64,)"

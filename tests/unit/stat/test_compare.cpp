@@ -67,9 +67,13 @@ BOOST_AUTO_TEST_CASE(only_what_differs_has_a_ratio) {
   BOOST_TEST(table.rows()[2].back() == "1.500");
 }
 
-BOOST_AUTO_TEST_CASE(two_repetitions_allow_no_conclusion) {
+BOOST_AUTO_TEST_CASE(two_repetitions_give_a_range_and_no_conclusion) {
   auto first = results(1), second = results(100);
   first.repetitions.resize(2);
+  const auto rows = compare_rows(plan(), {first, second});
+  BOOST_TEST((rows[2].evidence == statistics::Evidence::few));
+  BOOST_TEST(comparison_table(rows).rows()[2].back() == "100.498 (99.010 to 102.000)");
+  first.repetitions.resize(1);
   BOOST_TEST(comparison_table(compare_rows(plan(), {first, second})).rows()[2].back() == "n.d.");
 }
 

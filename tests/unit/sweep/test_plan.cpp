@@ -205,9 +205,9 @@ BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
   BOOST_TEST(made(large, "", 0) == "0 model:i7-9700~sample, "); // completely: far more than a minute
   BOOST_TEST(made(large, "never", 0) == "0 model:i7-9700, ");
   BOOST_TEST(made(small, "always", 2) ==
-             "0 model:i7-9700~pages=any~sample, 1 model:i7-9700~pages=any~sample, ");
-  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~pages=4"), "", 2) ==
-             "0 model:i7-9700~pages=4, 1 model:i7-9700~pages=4, ");
+             "0 model:i7-9700~placement=any~sample, 1 model:i7-9700~placement=any~sample, ");
+  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~placement=4"), "", 2) ==
+             "0 model:i7-9700~placement=4, 1 model:i7-9700~placement=4, ");
   BOOST_TEST(made(job("stride", 0, "model:i7-9700"), "always", 0) == "0 model:i7-9700, "); // no loop nest
   BOOST_TEST(made(job("matmul", 64, "clock"), "always", 9) == "0 clock, ");
   // The first level of 4 KiB per way and no TLB: no draw can differ from another.
