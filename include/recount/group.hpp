@@ -1,4 +1,6 @@
 // Counting: groups of events that are on the PMU together, and any number of events over several groups.
+// Where an event needs more descriptors than the soft limit RLIMIT_NOFILE of the process allows, opening it
+// raises that limit to the hard one; programs that the process executes later inherit the raised limit.
 #pragma once
 
 #include <recount/count.hpp>
