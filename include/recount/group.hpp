@@ -2,15 +2,13 @@
 //
 // For all classes of the library that open events:
 //  - fork(2): a child does not count with its parent's objects. start() throws, stop() and reset() do
-//  nothing,
-//    reads have no value and give the reason; destroying its copies leaves the parent's events alone. The
+//    nothing, reads have no value and give the reason; destroying its copies leaves the parent's events alone. The
 //    child may open its own; if its parent had several threads, only after execve(2) (signal-safety(7)).
 //  - pthread_cancel(3), deferred: a thread may be cancelled while it reads or opens, and is then unwound.
 //    Destructors, Region and the C interface postpone the cancellation.
 //  - Signals: no function is async-signal-safe unless it says so.
 //  - Descriptors: one per event, thread and CPU. Where they run out (EMFILE) the soft limit RLIMIT_NOFILE of
-//  the
-//    process is raised to the hard limit and remains there, also for programs that it starts later. A program
+//    the process is raised to the hard limit and remains there. A program
 //    that must not exceed its soft limit (select(2) takes no descriptor over 1023) sets the hard limit to it.
 #pragma once
 

@@ -26,8 +26,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <recount/error.hpp>
+#include <tuple>
 
 namespace recount::check {
 namespace {
@@ -121,6 +123,22 @@ void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked
   }
 }
 
+/// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
+void refuse_unfinished(CheckPlan& plan, const result::Results& results) {
+  std::map<std::tuple<std::string, result::Params, std::string, std::string>, int> done;
+  for (const sweep::Job& job : plan.jobs)
+    for (const std::string& metric : job.metrics)
+      ++done[{job.kernel, job.point, job.witness, metric}];
+  for (const sweep::Job& job : sweep::remaining(plan.jobs, results))
+    for (const std::string& metric : job.metrics)
+      --done[{job.kernel, job.point, job.witness, metric}];
+  for (const auto& [place, runs] : done)
+    for (Subject& subject : plan.subjects)
+      if (runs == 0 && subject.reason.empty() &&
+          (std::get<3>(place) == subject.name || std::get<3>(place) == subject.as))
+        subject.reason = "interrupted before every kernel had counted it";
+}
+
 int status_of(const Checked& checked) {
   const auto& all = checked.verdicts;
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
@@ -199,13 +217,16 @@ int execute_check(const CheckArguments& given) {
   const CheckOptions options = options_of(a);
   if (!a.bundle.empty()) make_bundle_folder(a.bundle);
   use_table(a);
-  const CheckContext context = check::check_context();
-  const CheckPlan plan = check::plan_check(context, options);
+  CheckContext context = check::check_context();
+  CheckPlan plan = check::plan_check(context, options);
   sweep::Ended ended;
   if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
-  if (ended.outcome.stopped) {
-    command::note("recount check: stopped\n");
-    return 128 + command::stop_signal();
+  const bool interrupted = ended.outcome.stopped;
+  if (interrupted) {
+    const std::size_t left = sweep::remaining(plan.jobs, ended.results).size();
+    context.notes.push_back(fmt::format("Interrupted: {} of {} completed.", plan.jobs.size() - left,
+                                        base::format_count(plan.jobs.size(), "run")));
+    refuse_unfinished(plan, ended.results);
   }
   const Checked checked = check::conclude(plan, context, options, ended.results);
   if (a.json)
@@ -213,8 +234,9 @@ int execute_check(const CheckArguments& given) {
   else if (a.output != "-")
     command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
   command::flush(stdout);
-  keep_verdicts(a, plan, checked);
   tables.write("recount check", check_tables(checked));
+  if (interrupted) return 128 + command::stop_signal();
+  keep_verdicts(a, plan, checked);
   if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   // Its own points may verify nothing; the conclusion is that of all shards.

@@ -98,6 +98,7 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
   object["table"] = context.table.empty() ? Json(nullptr) : Json(context.table);
   object["notes"] = context.notes;
   object["runs"] = ended.outcome.runs;
+  object["interrupted"] = ended.outcome.stopped;
   object["failures"] = Json::array();
   for (const auto& failure : ended.results.failures)
     object["failures"].push_back({{"kernel", failure.kernel},

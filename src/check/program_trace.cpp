@@ -131,6 +131,7 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
   spawn.out = nowhere.get();
+  spawn.inherits = true;
   process::Child child(spawn);
   const process::Exit exit = child.wait();
   session.finish();
@@ -228,6 +229,8 @@ ExpectedProgram trace_program(const ProgramRequest& request) {
   if (!totals.entered)
     throw unavailable(request.command.front(),
                       "never reached its entry point under Valgrind: " + process::describe(exit));
+  if (exit.how == process::Exit::How::signalled)
+    throw unavailable(request.command.front(), "not executed to its end: " + process::describe(exit));
   if (!exit.ok()) expected.notes.push_back("The command failed: " + process::describe(exit) + ".");
   if (!incomplete.empty()) expected.notes.push_back("Not complete: " + incomplete + ".");
   state_instructions(totals, expected.presets);

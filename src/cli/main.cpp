@@ -108,11 +108,9 @@ int failure_of_output(const std::error_code& code) {
 } // namespace
 
 int main(int argc, char** argv) {
+  process::record_inherited();
   occupy_standard_descriptors();
-  std::signal(SIGPIPE,
-              SIG_IGN); // a gnuplot that exits early must be reported as an error, not end this process
-  std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes must be an error of write(2)
-  event::pfm::allow_restart();   // recount calls PAPI from one thread
+  event::pfm::allow_restart(); // recount calls PAPI from one thread
   try {
     const int status = dispatch({argv + 1, argv + argc});
     const int error = command::failed_output();

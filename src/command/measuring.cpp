@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "host/cpu.hpp"
+#include "process/signals.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -80,7 +81,8 @@ void catch_stop_signals() {
   action.sa_handler = [](int number) { stopped_by = number; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    ::sigaction(number, &action, nullptr);
+    if (number != SIGHUP || !process::is_ignored(SIGHUP)) // by nohup(1)
+      ::sigaction(number, &action, nullptr);
 }
 
 int stop_signal() {

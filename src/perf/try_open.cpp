@@ -1,4 +1,5 @@
 #include "perf/try_open.hpp"
+#include "process/child.hpp"
 
 #include "host/event_class.hpp"
 
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -29,14 +29,6 @@ bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
   return std::all_of(tail.begin(), tail.end(), [](std::byte byte) { return byte == std::byte{}; });
 }
 
-/// Every event needs a descriptor on each thread and CPU: raises the soft limit to the hard one.
-bool more_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 } // namespace
 
 int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
@@ -54,7 +46,7 @@ Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
     attempt.attr = attr;
     attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));
     attempt.error = attempt.fd ? 0 : errno;
-    if (attempt.error == EMFILE && more_descriptors()) continue;
+    if (attempt.error == EMFILE && process::raise_open_files()) continue;
     if (attempt.error != E2BIG) break;
     const auto known = std::min<std::size_t>(attempt.attr.size, sizeof attr);
     if (known == attr.size || !nothing_beyond(attr, known)) break;

@@ -33,7 +33,7 @@ struct Attempt {
 
 /// Refuses events of a dead class. Opens with the size that the kernel knows: after E2BIG once more with the
 /// size that it wrote back, unless that would drop a requested field. Where descriptors have run out it
-/// raises the soft limit (RLIMIT_NOFILE) to the hard limit.
+/// raises the soft limit (RLIMIT_NOFILE) to the hard limit, see process::raise_open_files().
 [[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
 /// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both

@@ -18,6 +18,17 @@
 
 namespace recount::process {
 
+/// Once, first in main(): records what this process inherited for the user's commands (Spawn::inherits), its
+/// open descriptors, ignored signals and signal mask. Then sets what recount needs: SIGCHLD at its default,
+/// as the kernel reaps children otherwise and wait4(2) fails; SIGPIPE and SIGXFSZ ignored, as errors of
+/// write(2).
+void record_inherited();
+/// The smallest descriptor from 3 on that the user's commands do not inherit.
+[[nodiscard]] int free_descriptor();
+/// Raises the soft limit of open files to the hard one; false: it is there already. Every child that is
+/// started afterwards has the previous limit. Thread-safe.
+bool raise_open_files();
+
 /// How to start a child. Descriptors are duplicated onto the child's; every other one is closed on exec.
 struct Spawn {
   std::vector<std::string> argv; ///< argv[0] is looked up in PATH when it holds no slash
@@ -26,7 +37,8 @@ struct Spawn {
   int out = -1;                                                      ///< becomes stdout; -1: inherited
   int err = -1;                                                      ///< becomes stderr; -1: inherited
   std::vector<std::pair<int, int>> descriptors = {};                 ///< further ones: {ours, theirs}
-  bool own_group = true;        ///< own process group: a terminal's Ctrl-C does not reach it
+  bool inherits = false; ///< a command of the user: has what record_inherited() found, besides the above
+  bool own_group = true; ///< own process group: a terminal's Ctrl-C does not reach it
   bool die_with_parent = true;  ///< PR_SET_PDEATHSIG SIGKILL; fires when the *thread* that started it ends
   bool fixed_addresses = false; ///< no address randomisation, where allowed
   bool core_dump = true;        ///< false: RLIMIT_CORE 0, for children that are expected to crash

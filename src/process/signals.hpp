@@ -35,14 +35,17 @@ private:
   sigset_t before_{};
 };
 
+[[nodiscard]] inline bool is_ignored(int number) noexcept {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_IGN;
+}
+
 /// In a forked child: every handler back to the default (an ignored signal stays ignored, as over exec, but
 /// for SIGPIPE and SIGXFSZ, which recount itself ignores), and nothing blocked. Async-signal-safe.
 inline void forget_signal_handlers() noexcept {
   for (int number = 1; number < NSIG; ++number) {
-    struct sigaction now {};
-    if (::sigaction(number, nullptr, &now) != 0) continue;
-    const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
-    if (ignored && number != SIGPIPE && number != SIGXFSZ) continue;
+    if (is_ignored(number) && number != SIGPIPE && number != SIGXFSZ) continue;
     struct sigaction plain {};
     plain.sa_handler = SIG_DFL;
     ::sigaction(number, &plain, nullptr);

@@ -8,11 +8,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <grp.h>
+#include <limits>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/personality.h>
@@ -29,6 +34,17 @@ Child adopt(pid_t pid, bool own_group);
 
 namespace {
 
+/// What the user gave to recount.
+struct Inherited {
+  std::vector<int> descriptors; ///< from 3 on
+  std::vector<int> ignored;     ///< of the signals that record_inherited() sets
+  sigset_t blocked{};
+};
+Inherited inherited; // written before there are threads
+
+constexpr rlim_t not_raised = RLIM_INFINITY;
+std::atomic<rlim_t> files_before{not_raised}; ///< the soft limit that raise_open_files() replaced
+
 /// Which step failed in the child, as sent through the pipe.
 enum class Step : int { descriptors, cpu, memory, user, trace, held, hold, exec };
 struct Report {
@@ -43,6 +59,8 @@ struct Prepared {
   std::string path;
   std::vector<char*> argv, environment;
   std::vector<std::string> variables;
+  char* listen_pid = nullptr;             ///< where its own process ID belongs, see sd_listen_fds(3)
+  std::vector<int> kept;                  ///< descriptors that the user gave
   std::vector<std::pair<int, int>> moves; ///< {ours, theirs}; ours is replaced by a high duplicate
   int first_free = 3;                     ///< above every descriptor the child wants
 };
@@ -58,16 +76,24 @@ Prepared prepare(const Spawn& spawn, int null) {
   p.argv.push_back(nullptr);
   for (const auto& [name, value] : spawn.environment)
     p.variables.push_back(name + "=" + value);
+  const std::string listen = "LISTEN_PID=", ours = listen + std::to_string(::getpid());
   for (char** v = environ; v && *v; ++v) {
     const std::string_view variable = *v;
+    if (spawn.inherits && variable == ours) {
+      p.variables.push_back(listen + std::string(std::numeric_limits<pid_t>::digits10 + 1, '\0'));
+      continue;
+    }
     const bool replaced = std::any_of(spawn.environment.begin(), spawn.environment.end(), [&](const auto& e) {
       return variable.starts_with(e.first) && variable.substr(e.first.size()).starts_with('=');
     });
     if (!replaced) p.environment.push_back(*v);
   }
-  for (auto& v : p.variables)
+  for (auto& v : p.variables) {
     p.environment.push_back(v.data());
+    if (v.starts_with(listen) && v.back() == '\0') p.listen_pid = v.data() + listen.size();
+  }
   p.environment.push_back(nullptr);
+  if (spawn.inherits) p.kept = inherited.descriptors;
   p.moves.emplace_back(spawn.in >= 0 ? spawn.in : null, STDIN_FILENO);
   if (spawn.out >= 0) p.moves.emplace_back(spawn.out, STDOUT_FILENO);
   if (spawn.err >= 0) p.moves.emplace_back(spawn.err, STDERR_FILENO);
@@ -86,7 +112,7 @@ void tell(int pipe, const Report& report) {
   ::_exit(127);
 }
 
-/// Closes on exec everything but the standard descriptors and the wanted ones.
+/// Closes on exec everything but the standard descriptors, the wanted and the kept ones.
 void close_the_rest(const Prepared& p) {
   if (::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) { // Linux before 5.11
     rlimit limit{};
@@ -95,6 +121,8 @@ void close_the_rest(const Prepared& p) {
     for (int fd = 3; fd < last; ++fd)
       ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
+  for (const int fd : p.kept)
+    ::fcntl(fd, F_SETFD, 0);
   for (const auto& [ours, theirs] : p.moves)
     ::fcntl(theirs, F_SETFD, 0);
 }
@@ -109,6 +137,22 @@ bool move_descriptors(Prepared& p) {
     if (::dup2(ours, theirs) < 0) return false;
   }
   return true;
+}
+
+/// With room for the descriptors that are open: the limit concerns new ones only (getrlimit(2)).
+void restore_open_files() {
+  const rlim_t before = files_before.load();
+  rlimit limit{};
+  if (before == not_raised || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min(before, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// As the user's commands would have them without recount.
+void restore_signals() {
+  for (const int number : inherited.ignored)
+    ::signal(number, SIG_IGN);
+  ::sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
 }
 
 bool limit_memory(const Spawn& spawn) {
@@ -157,6 +201,7 @@ bool wait_at(int gate) {
   if (spawn.own_group) ::setpgid(0, 0);
   if (!move_descriptors(p)) give_up(report, Step::descriptors);
   close_the_rest(p);
+  restore_open_files();
   if (spawn.cpu && !pin(*spawn.cpu)) give_up(report, Step::cpu, *spawn.cpu);
   if (!limit_memory(spawn)) give_up(report, Step::memory);
   if (spawn.user && !become(*spawn.user)) give_up(report, Step::user);
@@ -169,6 +214,9 @@ bool wait_at(int gate) {
     if (::getppid() != parent) ::_exit(127); // the parent died before prctl
   }
   forget_signal_handlers();
+  if (spawn.inherits) restore_signals();
+  if (p.listen_pid)
+    std::to_chars(p.listen_pid, p.listen_pid + std::numeric_limits<pid_t>::digits10 + 1, ::getpid());
   if (spawn.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) give_up(report, Step::trace);
   if (spawn.held) {
     rusage used{};
@@ -201,6 +249,38 @@ bool wait_at(int gate) {
   throw CannotRun(unavailable(name, "cannot be run: " + why), report.error == ENOENT ? 127 : 126);
 }
 } // namespace
+
+void record_inherited() {
+  inherited = {};
+  ::sigprocmask(SIG_SETMASK, nullptr, &inherited.blocked);
+  for (const auto& [number, needed] :
+       {std::pair(SIGCHLD, SIG_DFL), std::pair(SIGPIPE, SIG_IGN), std::pair(SIGXFSZ, SIG_IGN)})
+    if (::signal(number, needed) == SIG_IGN) inherited.ignored.push_back(number);
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end;
+       at.increment(error)) {
+    const int fd = std::atoi(at->path().filename().c_str());
+    const int flags = fd > STDERR_FILENO ? ::fcntl(fd, F_GETFD) : -1;
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
+      inherited.descriptors.push_back(fd); // exec closed the others
+  }
+}
+
+int free_descriptor() {
+  int fd = STDERR_FILENO + 1;
+  while (std::ranges::count(inherited.descriptors, fd) > 0)
+    ++fd;
+  return fd;
+}
+
+bool raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return false;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  files_before = before;
+  return true;
+}
 
 Child::Child(const Spawn& spawn) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));

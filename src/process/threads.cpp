@@ -1,5 +1,7 @@
 #include "process/threads.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -21,6 +23,18 @@ std::vector<pid_t> threads_of(pid_t pid) {
   }
   std::ranges::sort(found, {}, [pid](pid_t tid) { return std::pair(tid != pid, tid); });
   return found;
+}
+
+std::optional<pid_t> process_of(pid_t tid) {
+  const std::string status =
+      base::read_file("/proc/" + std::to_string(tid) + "/status").value_or(std::string());
+  constexpr std::string_view key = "\nTgid:\t";
+  const auto at = status.find(key);
+  pid_t pid = 0;
+  if (at == status.npos) return {};
+  const char* const digits = status.data() + at + key.size();
+  std::from_chars(digits, status.data() + status.size(), pid);
+  return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
 std::size_t each_thread(pid_t pid, const std::function<bool(pid_t)>& take) {

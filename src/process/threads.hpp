@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <sys/types.h>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace recount::process {
 /// The thread ids of a process now, the first thread's first. Empty when it has ended (or /proc is not
 /// mounted).
 [[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
+
+/// The process (thread group) of a thread; none: it has ended, or /proc is not mounted.
+[[nodiscard]] std::optional<pid_t> process_of(pid_t tid);
 
 /// Calls `take` once for each thread, repeating until there are no new ones. `take` must follow threads
 /// started later by a taken thread (perf events with inherit do), so that none is missed. It returns false

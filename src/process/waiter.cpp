@@ -1,4 +1,5 @@
 #include "process/waiter.hpp"
+#include "process/signals.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +14,8 @@ HeldSignals::HeldSignals() {
   sigset_t held;
   ::sigemptyset(&held);
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP})
-    ::sigaddset(&held, number);
+    if (number != SIGHUP || !is_ignored(SIGHUP)) // by nohup(1)
+      ::sigaddset(&held, number);
   ::pthread_sigmask(SIG_BLOCK, &held, &before_);
   fd_.reset(::signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
 }

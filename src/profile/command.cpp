@@ -185,7 +185,7 @@ int execute_functions(const ProfileOptions& o) {
   else
     command::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
   file.write("functions of " + subject_of(o), function_tables(recording));
-  return recording.status;
+  return process::shell_status(recording.exit);
 }
 
 int execute_profile(const ProfileOptions& o) {
@@ -202,14 +202,14 @@ int execute_profile(const ProfileOptions& o) {
   p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
   if (settings.objects)
     p.naming.objects = profile::name_objects(p.recording.objects, p.recording.places, p.naming);
+  print(p, o, ways); // first: a file that cannot be written must not lose the profile
   write_folded(o.folded, p);
   results.finish(p);
-  print(p, o, ways);
   std::vector<command::Table> tables;
   for (const auto by : ways)
     tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
   exported.write("profile of " + p.subject, tables);
-  return p.recording.status;
+  return process::shell_status(p.recording.exit);
 }
 
 } // namespace

@@ -214,7 +214,7 @@ void conclude(FunctionRecording& made, Open& open) {
                                             "threads or processes started during the measurement are") +
                          " not counted: without a tracefs, probes are not inherited");
   for (const FunctionCalls& f : made.functions)
-    if (made.status == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
+    if (process::shell_status(made.exit) == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
       made.notes.push_back(
           f.name +
           ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
@@ -254,7 +254,7 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
   for (const auto& group : open.groups)
     group->sampling().stop();
   made.seconds = std::chrono::duration<double>(Now::now() - begin).count();
-  made.status = target.status();
+  made.exit = target.end();
   conclude(made, open);
   return made;
 }

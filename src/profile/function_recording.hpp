@@ -49,7 +49,7 @@ struct FunctionRecording {
   bool complete = true;           ///< no record was lost
   std::uint64_t reader_ns = 0;    ///< processor time of reading
   double seconds = 0;
-  int status = 0; ///< of the command, as a shell reports it
+  process::Exit exit = {}; ///< of the command
 };
 
 /// Inserts probes into the functions, runs the target, and removes them. A new command is stopped at its

@@ -158,7 +158,8 @@ std::vector<command::Table> function_tables(const FunctionRecording& recording) 
 }
 
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
-  std::string text = fmt::format("functions of {}: {:.3g} s\n", base::printable(subject), recording.seconds);
+  std::string text = fmt::format("functions of {}: {:.3g} s{}\n", base::printable(subject), recording.seconds,
+                                 ending_text(recording.exit));
   const double probes = time_of_probes(recording);
   text += fmt::format("  cost of reading: {:.3g} ms of processor time\n",
                       static_cast<double>(recording.reader_ns) / 1e6);
@@ -177,8 +178,8 @@ std::string functions_text(const FunctionRecording& recording, const std::string
 std::string functions_json(const FunctionRecording& recording, const std::string& subject) {
   Json json{{"subject", subject},
             {"seconds", recording.seconds},
-            {"status", recording.status},
-            {"complete", recording.complete}};
+            {"status", process::shell_status(recording.exit)},
+            {"complete", recording.complete && !killed(recording.exit)}};
   json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
   Json& functions = json["functions"] = Json::array();
   for (const auto& f : recording.functions)

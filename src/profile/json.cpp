@@ -76,8 +76,10 @@ Json row_json(const Profile& p, const profile::ProfileRow& row, profile::By by) 
 
 std::string profile_json(const Profile& p, const std::vector<profile::By>& by) {
   const auto& report = p.recording.report;
-  Json json{{"subject", p.subject}, {"seconds", p.recording.seconds}, {"status", p.recording.status}};
-  json["complete"] = report.complete();
+  Json json{{"subject", p.subject},
+            {"seconds", p.recording.seconds},
+            {"status", process::shell_status(p.recording.exit)}};
+  json["complete"] = report.complete() && !killed(p.recording.exit);
   json["lost_records"] = report.lost_records;
   json["cost"] = {{"reader_ns", report.reader_ns},
                   {"records", report.records},

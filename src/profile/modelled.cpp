@@ -167,11 +167,11 @@ Recording record_modelled(const RecordSettings& settings) {
   who.environment = tool.environment;
   Target target(who, false);
   target.go();
-  run.made.status = target.status();
+  run.made.exit = target.end();
   session.finish();
   run.made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (run.totals) fill_sampled(run);
-  if (run.made.status != 0) run.made.not_counted = trace::unexecuted(run.undecoded);
+  if (!run.made.exit.ok()) run.made.not_counted = trace::unexecuted(run.undecoded);
   if (!run.section.empty() && !run.section_seen)
     run.made.not_counted = "the program never began the section " + run.section;
   if (auto never = trace::never_entered(run.functions); !never.empty())

@@ -133,7 +133,7 @@ Recording record(const RecordSettings& settings) {
   made.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   sampling.finish(sink);
   made.report = sampling.report();
-  made.status = target.status();
+  made.exit = target.end();
   judge(made, target.cpu_time() - used, descendants);
   if (auto note = missing_frame_pointers(made.places); !note.empty()) made.notes.push_back(std::move(note));
   return made;

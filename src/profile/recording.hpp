@@ -37,7 +37,7 @@ struct Recording {
   std::string not_counted;        ///< why 0 samples do not mean 0 occurrences; empty: they do
   std::vector<std::string> notes; ///< notes for the reader, full sentences
   double seconds = 0;             ///< wall time of the recording
-  int status = 0;                 ///< of the command, as a shell reports it
+  process::Exit exit = {};        ///< of the command
   DataObjects objects = {};
   std::vector<std::string> sampled = {}; ///< of a sampled simulation: share and error of each event
 };

@@ -47,6 +47,7 @@ result::Observation whole(const Profile& p, std::size_t event, const std::string
   const auto& count = p.recording.report.events[event];
   o.flags.push_back(base::format_count(count.samples, "sample"));
   if (!p.recording.sampled.empty()) o.flags.push_back(p.recording.sampled[event]);
+  if (killed(p.recording.exit)) o.flags.push_back("incomplete: " + process::describe(p.recording.exit));
   if (count.lost.value_or(0) > 0) o.flags.push_back(fmt::format("{} lost", *count.lost));
   if (count.throttled > 0) o.flags.push_back("throttled " + base::format_count(count.throttled, "time"));
   return o;

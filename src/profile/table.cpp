@@ -174,13 +174,18 @@ std::string share_text(const profile::Share& share, std::uint64_t samples) {
   return fmt::format("{} % ({})", percent(share.value, span / 2), interval);
 }
 
+std::string ending_text(const process::Exit& exit) {
+  if (exit.ok()) return {};
+  return (killed(exit) ? ", incomplete: " : ", ") + process::describe(exit);
+}
+
 std::string profile_summary(const Profile& p) {
   const auto& report = p.recording.report;
   const std::size_t columns = command::line_width(stderr);
-  std::string text =
-      command::fit(fmt::format("profile of {}: {:.3g} s", base::printable(p.subject), p.recording.seconds),
-                   columns, 2) +
-      "\n";
+  std::string text = command::fit(fmt::format("profile of {}: {:.3g} s{}", base::printable(p.subject),
+                                              p.recording.seconds, ending_text(p.recording.exit)),
+                                  columns, 2) +
+                     "\n";
   for (const std::size_t e : shown_events(p))
     text += command::fit(event_line(p, e), columns, 4) + "\n";
   if (report.rings > 0) text += cost_text(p, columns);

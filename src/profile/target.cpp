@@ -34,6 +34,7 @@ void Target::start(bool held, bool traced) {
   spawn.environment = options_.environment;
   spawn.descriptors = options_.descriptors;
   spawn.in = STDIN_FILENO;
+  spawn.inherits = true;
   spawn.own_group = false;
   spawn.die_with_parent = false;
   spawn.held = held;
@@ -66,14 +67,14 @@ std::chrono::nanoseconds Target::cpu_time() const {
   return observed_ ? child_->cpu_time() : std::chrono::nanoseconds(0);
 }
 
-int Target::status() {
-  if (!child_) return 0;
+process::Exit Target::end() {
+  if (!child_) return {};
   process::Processes processes({child_->pid()});
   while (!child_->wait_for(std::chrono::milliseconds(0))) {
     processes.wait(signals_, {});
     process::hand_on(signals_, &*child_);
   }
-  return process::shell_status(child_->wait());
+  return child_->wait();
 }
 
 } // namespace recount::profile

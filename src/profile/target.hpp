@@ -39,9 +39,8 @@ public:
   [[nodiscard]] bool over();
   /// Processor time of a profiled command, see process::Child::cpu_time(); 0 else.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
-  /// Waits for the command and gives its exit status as a shell reports it: 128 + the signal that ended it. 0
-  /// without a command.
-  [[nodiscard]] int status();
+  /// Waits for the command: how it ended. Without a command as if it had succeeded.
+  [[nodiscard]] process::Exit end();
 
 private:
   void start(bool held, bool traced);
@@ -54,5 +53,12 @@ private:
   bool observed_ = false; ///< the command is profiled
   bool traced_ = false;
 };
+
+/// What was recorded of a command that a signal killed is incomplete.
+[[nodiscard]] inline bool killed(const process::Exit& exit) {
+  return exit.how == process::Exit::How::signalled;
+}
+/// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
+[[nodiscard]] std::string ending_text(const process::Exit& exit);
 
 } // namespace recount::profile

@@ -11,6 +11,7 @@ process::Child start(const std::vector<std::string>& command, bool held,
   spawn.environment = environment;
   spawn.descriptors = descriptors;
   spawn.in = STDIN_FILENO;
+  spawn.inherits = true;
   spawn.own_group = false;
   spawn.die_with_parent = false;
   spawn.held = held;
@@ -21,7 +22,11 @@ process::Exit attend(process::Child& child, const process::HeldSignals& signals,
   process::Processes processes({child.pid()});
   try {
     while (true) {
-      if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) return *exit;
+      if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) {
+        if (const int arrived = hand_on(signals, nullptr))
+          signal = arrived; // it may be what ended the command
+        return *exit;
+      }
       processes.wait(signals, ticks.next());
       if (const int arrived = hand_on(signals, &child)) signal = arrived;
       ticks.look();

@@ -14,6 +14,8 @@
 #include "stat/report.hpp"
 #include "stat/run.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 #include <memory>
 #include <recount/error.hpp>
@@ -26,7 +28,8 @@ struct StatOptions {
   std::vector<std::string> events, metrics, pids, cpus, witnesses, command;
   std::string output, domain, export_to, section, from, to;
   long repeat = 0, interval = 0, sample = 0; ///< repeat 0: not given
-  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false;
+  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false,
+       ignore_failure = false;
 };
 
 bool whole_cpus(const StatOptions& o) {
@@ -51,6 +54,7 @@ stat::Request request_of(const StatOptions& o) {
   request.from = o.from;
   request.to = o.to;
   request.sample = o.sample;
+  request.ignore_failure = o.ignore_failure;
   return request;
 }
 
@@ -81,6 +85,7 @@ int execute_compare(const StatOptions& o) {
                     "remove them; --json has all values");
   stat::Request first, second;
   std::tie(first.command, second.command) = split_commands(o.command);
+  first.ignore_failure = second.ignore_failure = o.ignore_failure;
   first.repeat = second.repeat = o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions;
   const auto items = stat::parse_items(o.events.empty() ? stat::default_items(Counted::command) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
@@ -89,15 +94,23 @@ int execute_compare(const StatOptions& o) {
   const TwoResults both = run_in_turn(plan, first, second);
   const auto rows = compare_rows(plan, both);
   if (o.json)
-    command::print("{}", comparison_json(rows, first, second));
+    command::print("{}", comparison_json(rows, first, second, both));
   else
     command::print(
-        stderr, "{}",
-        comparison_text(rows, kernel::quoted(first.command), kernel::quoted(second.command), stderr));
+        stderr, "{}{}",
+        comparison_text(rows, kernel::quoted(first.command), kernel::quoted(second.command), stderr),
+        cut_short_text(both));
   tables.write("recount stat --compare", {comparison_table(rows)});
-  for (const RunResult* ended : {&both.first, &both.second})
-    if (ended->exit && !ended->exit->ok()) return process::shell_status(*ended->exit);
-  return 0;
+  const int status = status_of(both.first);
+  return status != 0 ? status : status_of(both.second);
+}
+
+/// Processes and CPUs are not waited for when nothing of them can be counted.
+void require_countable(const Plan& plan, const std::string& subject) {
+  const auto refused = [](const PlanRow& row) { return !row.refused.empty(); };
+  if (!std::ranges::all_of(plan.rows, refused)) return;
+  const std::string& why = plan.rows.front().refused;
+  throw unavailable(subject, "no event can be counted: " + command::brief(why), {}, command::fix_of(why));
 }
 
 /// A model simulates a command from its beginning to its end.
@@ -138,9 +151,10 @@ int execute_stat(const StatOptions& o) {
   }
   const auto models =
       add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models, o.sample);
+  const std::string subject = subject_of(request, cpus);
+  if (what != Counted::command) require_countable(plan, subject);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
-  const std::string subject = subject_of(request, cpus);
   CommandResults results(o.output, subject, {{"repeat", std::to_string(request.repeat)}}, row_marks(plan));
   std::FILE* const stream = stream_of(request);
   std::vector<stat::Slice> intervals;
@@ -157,8 +171,10 @@ int execute_stat(const StatOptions& o) {
     command::print("{}", stat_json(plan, request, ended, intervals));
   else
     command::print(stream, "{}", stat_table(plan, ended, subject, stream));
+  command::flush(stream);
+  if (ended.error) std::rethrow_exception(ended.error); // the results file; nothing counted is lost with it
   tables.write(subject, {values_table(plan, ended)});
-  return ended.exit ? process::shell_status(*ended.exit) : 0;
+  return status_of(ended);
 }
 
 } // namespace
@@ -172,6 +188,8 @@ command::Command stat_command() {
         .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
         .number("-r,--repeat", o->repeat, "N", "number of runs (default 1; 10 with --compare)",
                 {1, 1'000'000})
+        .flag("-i,--ignore-failure", o->ignore_failure,
+              "also count runs that fail (default: stop at the first)")
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .flag("-a,--all-cpus", o->all_cpus, "count all that runs on all CPUs, and what packages count")
         .list("-C,--cpus", o->cpus, "LIST", "the same on these CPUs: 0-3,8")

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "command/measuring.hpp"
+#include "process/threads.hpp"
 #include "result/write.hpp"
 #include "sweep/options.hpp"
 #include "witness/header.hpp"
@@ -29,6 +30,9 @@ std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
     const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
       throw bad_input("--pid " + word, "invalid PID", "ps -e lists the running processes");
+    if (const auto process = process::process_of(pid); process && *process != pid)
+      throw bad_input("--pid " + word, fmt::format("is a thread of process {}", *process),
+                      fmt::format("--pid {} counts all threads of that process", *process));
     pids.push_back(pid);
   }
   return pids;

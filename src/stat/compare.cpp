@@ -1,6 +1,7 @@
 #include "stat/compare.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "stat/report.hpp"
 #include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>
@@ -11,19 +12,21 @@
 namespace recount::stat {
 namespace {
 
-void take(RunResult& all, RunResult&& one, int repetition) {
+void append(RunResult& all, RunResult&& one, int repetition) {
+  if (one.exit) all.keep(*one.exit);
+  all.signal = one.signal;
+  all.cut_short = one.cut_short;
+  if (one.cut_short) return;
+  all.failed += one.failed;
   for (Slice& slice : one.repetitions) {
     slice.repetition = repetition;
     all.repetitions.push_back(std::move(slice));
   }
-  if (one.exit) all.keep(*one.exit);
-  all.signal = one.signal;
 }
 
 std::vector<double> values_of(const RunResult& result, std::size_t row, std::string& reason) {
   const Summary summary = summarise(result.repetitions, row);
-  if (summary.values.empty() && reason.empty())
-    reason = summary.reason.empty() ? "no run completed" : summary.reason;
+  if (summary.values.empty() && reason.empty()) reason = summary.reason;
   return summary.values;
 }
 
@@ -98,12 +101,15 @@ split_commands(const std::vector<std::string>& words) {
 
 TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second) {
   TwoResults both;
+  both.first.requested = both.second.requested = first.repeat;
+  const process::HeldSignals signals; // also between the runs
   Request once[] = {first, second};
   once[0].repeat = once[1].repeat = 1;
   for (int repetition = 0; repetition < first.repeat; ++repetition)
     for (const int side : {repetition % 2, 1 - repetition % 2}) {
-      if (both.first.signal != 0 || both.second.signal != 0) return both;
-      take(side == 0 ? both.first : both.second, run(plan, once[side], {}), repetition);
+      RunResult& all = side == 0 ? both.first : both.second;
+      append(all, run(plan, once[side], {}, signals), repetition);
+      if (!all.goes_on()) return both;
     }
   return both;
 }
@@ -149,7 +155,7 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
   const std::size_t columns = command::line_width(stream);
   std::string text =
       fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
-  text += comparison_table(rows).text(stream);
+  if (const command::Table table = comparison_table(rows); !table.empty()) text += table.text(stream);
   bool undecided = false, few = false;
   for (const ComparedRow& row : rows) {
     few = few || range_of_two(row);
@@ -175,9 +181,23 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
   return text;
 }
 
-std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first,
-                            const Request& second) {
+std::string cut_short_text(const TwoResults& both) {
+  std::string text;
+  bool failed = false;
+  for (const RunResult* ended : {&both.first, &both.second}) {
+    failed = failed || (ended->cut_short && ended->signal == 0);
+    const std::string why = ended->cut_short    ? completed_text(*ended)
+                            : ended->failed > 0 ? base::format_count(ended->failed, "run") + " failed"
+                                                : "";
+    if (!why.empty()) text += fmt::format("  {}: {}\n", ended == &both.first ? 1 : 2, why);
+  }
+  return text + (failed ? fmt::format("  fix: {}\n", keep_failures) : "");
+}
+
+std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first, const Request& second,
+                            const TwoResults& both) {
   Json json{{"commands", {first.command, second.command}}, {"repeat", first.repeat}};
+  json["runs"] = {runs_json(both.first), runs_json(both.second)};
   json["metrics"] = Json::array();
   for (const ComparedRow& row : rows) {
     Json one{{"name", row.name}, {"unit", row.unit}};

@@ -44,7 +44,9 @@ struct ComparedRow {
 [[nodiscard]] command::Table comparison_table(const std::vector<ComparedRow>& rows);
 [[nodiscard]] std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
                                           const std::string& second, std::FILE* stream);
+/// "2: exit status 1: 3 of 10 runs completed", with the fix; empty: all runs completed.
+[[nodiscard]] std::string cut_short_text(const TwoResults& both);
 [[nodiscard]] std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first,
-                                          const Request& second);
+                                          const Request& second, const TwoResults& both);
 
 } // namespace recount::stat

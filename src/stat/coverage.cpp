@@ -70,7 +70,8 @@ Between between(const Reading& first, const Reading& from, const Reading& now, b
 
 void flag_all(std::span<result::Observation> rows, const std::string& flag) {
   for (result::Observation& row : rows)
-    if (!flag.empty() && result::as_double(row.value)) row.flags.push_back(flag);
+    if (!flag.empty() && result::as_double(row.value) && std::ranges::count(row.flags, flag) == 0)
+      row.flags.push_back(flag);
 }
 
 } // namespace recount::stat

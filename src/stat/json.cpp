@@ -60,13 +60,20 @@ std::string metrics_json(const metric::Metrics& metrics) {
   return json_text("metrics", {{"metrics", std::move(all)}});
 }
 
+Json runs_json(const RunResult& ended) {
+  Json json{{"requested", ended.requested}, {"completed", ended.completed()}, {"failed", ended.failed}};
+  if (ended.cut_short) json["cut_short"] = how_cut_short(ended);
+  return json;
+}
+
 std::string stat_json(const stat::Plan& plan, const stat::Request& request, const stat::RunResult& ended,
                       const std::vector<stat::Slice>& intervals) {
   Json json;
   json["command"] = request.command;
   if (!request.pids.empty()) json["pids"] = request.pids;
   if (!plan.cpus.empty()) json["cpus"] = plan.cpus;
-  json["status"] = ended.exit ? Json(process::shell_status(*ended.exit)) : Json();
+  json["status"] = ended.exit ? Json(status_of(ended)) : Json();
+  if (!request.command.empty()) json["runs"] = runs_json(ended);
   json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
   std::vector<double> seconds;
   for (const stat::Slice& slice : ended.repetitions)

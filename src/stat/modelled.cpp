@@ -169,31 +169,34 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
 RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models, bool perf,
                        const Request& request, const Listener& listener) {
   RunResult all;
+  all.requested = request.repeat;
+  const Listener guarded = guard(listener, all.error);
   static_cast<void>(trace::tool_command(request.command, {})); // refused before anything is executed
   trace::demand_functions(request.command, {request.from, request.to});
   const process::HeldSignals signals;
-  for (int number = 0; number < request.repeat && all.signal == 0; ++number) {
+  for (int number = 0; number < request.repeat && all.goes_on(); ++number) {
     Slice slice;
-    slice.rows.resize(plan.rows.size());
+    if (!perf) slice.rows = evaluate(plan, {}, 0); // "not simulated", where a model does not run any more
     const auto begin = std::chrono::steady_clock::now();
+    std::optional<process::Exit> exit;
     if (perf) {
       Request once = request;
       once.repeat = 1;
-      RunResult counted = run(plan, once, {});
-      if (counted.exit) all.keep(*counted.exit);
+      RunResult counted = run(plan, once, {}, signals);
+      exit = counted.exit;
       all.signal = counted.signal;
-      if (!counted.repetitions.empty()) slice = std::move(counted.repetitions.front());
+      slice = std::move(counted.repetitions.front());
     }
     slice.repetition = number;
     for (const ModelledRows& of : models) {
-      if (all.signal != 0) break;
+      if (all.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
       ModelledRun modelled(of, request, signals);
-      all.keep(modelled.execute(number, all.signal));
+      const process::Exit its = modelled.execute(number, all.signal);
+      if (!exit || exit->ok()) exit = its;
       modelled.fill(plan, slice.rows);
     }
     if (!perf) slice.end = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (listener) listener(slice);
-    all.repetitions.push_back(std::move(slice));
+    take(all, request, std::move(slice), exit, guarded);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // What `recount stat` prints: tables for people, one JSON object.
 #pragma once
 
+#include "base/json.hpp"
 #include "command/output.hpp"
 #include "stat/run.hpp"
 
@@ -24,6 +25,8 @@ namespace recount::stat {
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
 [[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended,
                                      const std::string& what, std::FILE* stream);
+/// How many runs of a command completed.
+[[nodiscard]] Json runs_json(const stat::RunResult& ended);
 [[nodiscard]] std::string stat_json(const stat::Plan& plan, const stat::Request& request,
                                     const stat::RunResult& ended, const std::vector<stat::Slice>& intervals);
 

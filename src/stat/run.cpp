@@ -1,4 +1,5 @@
 #include "stat/run.hpp"
+#include "base/format.hpp"
 #include "perf/descendants.hpp"
 #include "process/waiter.hpp"
 #include "stat/attached.hpp"
@@ -74,14 +75,13 @@ public:
       tick_ += interval_; // one that was missed is part of the next
   }
   /// `exit`: of the command, where one was counted. `flag`: what is true of all counts; empty: nothing.
-  Slice finish(const process::Exit& exit, const std::string& flag = {}) {
+  Slice finish(const process::Exit& exit = {}, const std::string& flag = {}) {
     whole_.end = seconds(Clock::now() - begin_);
     const auto now = read();
     if (interval_.count() > 0) close_interval(now, whole_.end, true);
     fill(whole_, between(first_, now));
     fill_usage(plan_, exit, whole_.rows);
     flag_all(whole_.rows, flag);
-    if (listener_) listener_(whole_);
     return std::move(whole_);
   }
 
@@ -121,28 +121,31 @@ private:
   int intervals_ = 0;
 };
 
+/// A run, and how the command ended.
+using CountedRun = std::pair<Slice, std::optional<process::Exit>>;
+
 /// Counts the command from exec to end.
-Slice count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
-                    const process::HeldSignals& signals, RunResult& ended) {
+CountedRun count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
+                         const process::HeldSignals& signals, RunResult& ended) {
   process::Child child = start(request.command, true);
   Counting counting(plan, {child.pid()}, Attached::When::at_exec);
   const perf::Descendants descendants(child.pid());
   Repetition repetition(plan, request, listener, number, counting, &child);
   child.release();
   const process::Exit exit = attend(child, signals, ended.signal, repetition);
-  ended.keep(exit);
-  return repetition.finish(exit, descendants.any() ? perf::outlived : "");
+  return {repetition.finish(exit, descendants.any() ? perf::outlived : ""), exit};
 }
 
 /// Counts processes that run already, until they have ended, or CPUs, until a signal arrives; or for as long
 /// as the command takes.
-Slice count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
-                   const process::HeldSignals& signals, RunResult& ended) {
+CountedRun count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
+                        const process::HeldSignals& signals, RunResult& ended) {
   Counting counting(plan, request.pids, Attached::When::at_once);
   Repetition repetition(plan, request, listener, number, counting, nullptr);
+  std::optional<process::Exit> exit;
   if (!request.command.empty()) {
     process::Child child = start(request.command, false);
-    ended.keep(attend(child, signals, ended.signal, repetition));
+    exit = attend(child, signals, ended.signal, repetition);
   } else {
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
@@ -152,7 +155,7 @@ Slice count_others(const Plan& plan, const Request& request, const Listener& lis
     }
   }
   counting.stop();
-  return repetition.finish({});
+  return {repetition.finish(), exit};
 }
 
 } // namespace
@@ -177,12 +180,61 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   return lines;
 }
 
-RunResult run(const Plan& plan, const Request& request, const Listener& listener) {
-  const process::HeldSignals signals;
+Listener guard(const Listener& listener, std::exception_ptr& error) {
+  return [&listener, &error](const Slice& slice) {
+    if (!listener || error) return;
+    try {
+      listener(slice);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+}
+
+std::string how_cut_short(const RunResult& ended) {
+  if (!ended.cut_short) return {};
+  const std::string exit = ended.exit ? process::describe(*ended.exit) : std::string();
+  return ended.signal == 0 ? exit : "interrupted" + (exit.empty() ? exit : ": " + exit);
+}
+
+std::string completed_text(const RunResult& ended) {
+  if (!ended.cut_short || ended.requested == 1) return how_cut_short(ended);
+  return fmt::format("{}: {} of {} completed", ended.signal != 0 ? "interrupted" : how_cut_short(ended),
+                     ended.completed(), base::format_count(ended.requested, "run"));
+}
+
+std::string cut_short_flag(const RunResult& ended) {
+  if (!ended.cut_short || ended.requested > 1) return {};
+  return "incomplete: " + how_cut_short(ended);
+}
+
+int status_of(const RunResult& ended) {
+  const int status = ended.exit ? process::shell_status(*ended.exit) : 0;
+  return status == 0 && ended.cut_short && ended.requested > 1 ? 128 + ended.signal : status;
+}
+
+void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
+          const Listener& listener) {
+  const bool failed = exit && !exit->ok();
+  if (exit) ended.keep(*exit);
+  ended.cut_short = !request.command.empty() && (ended.signal != 0 || (failed && !request.ignore_failure));
+  if (ended.cut_short && ended.requested > 1) return;
+  flag_all(slice.rows, cut_short_flag(ended));
+  if (failed && !ended.cut_short) ++ended.failed;
+  if (listener) listener(slice);
+  ended.repetitions.push_back(std::move(slice));
+}
+
+RunResult run(const Plan& plan, const Request& request, const Listener& listener,
+              const process::HeldSignals& signals) {
   RunResult ended;
+  ended.requested = request.repeat;
+  const Listener guarded = guard(listener, ended.error);
   const auto count = request.pids.empty() && plan.cpus.empty() ? count_command : count_others;
-  for (int number = 0; number < request.repeat && ended.signal == 0; ++number)
-    ended.repetitions.push_back(count(plan, request, listener, number, signals, ended));
+  for (int number = 0; number < request.repeat && ended.goes_on(); ++number) {
+    auto [slice, exit] = count(plan, request, guarded, number, signals, ended);
+    take(ended, request, std::move(slice), exit, guarded);
+  }
   return ended;
 }
 

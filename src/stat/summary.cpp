@@ -26,6 +26,7 @@ Summary summarise(std::span<const Slice> slices, std::size_t row) {
     if (const auto value = result::as_double(slice.rows[row].value)) values.push_back(*value);
   Summary s = summarise(std::move(values));
   s.missing = slices.size() - s.values.size();
+  if (slices.empty()) s.reason = "no run completed";
   for (const Slice& slice : slices) {
     const result::Observation& o = slice.rows[row];
     if (s.reason.empty()) s.reason = o.reason;

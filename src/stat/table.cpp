@@ -67,10 +67,17 @@ std::string times_text(const stat::RunResult& ended) {
   for (const stat::Slice& slice : ended.repetitions)
     took.push_back(slice.end);
   const auto s = stat::summarise(std::move(took));
-  if (!s.mean) return "no run completed";
-  if (s.values.size() == 1) return command::format_number(*s.mean) + " s";
-  return fmt::format("{} repetitions of {} s {}", s.values.size(),
-                     command::format_number(*s.mean, s.deviation), show_deviation(s));
+  std::string text = completed_text(ended);
+  if (!s.mean) return text;
+  std::string times = s.values.size() == 1
+                          ? command::format_number(*s.mean) + " s"
+                          : fmt::format("{} repetitions of {} s {}", s.values.size(),
+                                        command::format_number(*s.mean, s.deviation), show_deviation(s));
+  if (ended.failed > 0)
+    text = fmt::format("{} of {} failed: {}", ended.failed, base::format_count(ended.requested, "run"),
+                       process::describe(*ended.exit));
+  if (text.empty()) return times;
+  return ended.requested > 1 && ended.cut_short ? text + ", " + times : times + ", " + text;
 }
 
 } // namespace
@@ -149,6 +156,7 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
                        std::FILE* stream) {
   std::map<std::string, std::string> missing, flags;
   std::set<std::string> fixes;
+  const std::string cut_short = cut_short_flag(ended); // printed once, in the first line
   const auto note = [](auto& notes, const std::string& why, const std::string& name) {
     std::string& names = notes[why];
     names += (names.empty() ? "" : ", ") + name;
@@ -157,7 +165,7 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
     const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
     for (const std::string& flag : s.flags)
-      if (!is_sampled(flag)) note(flags, flag, row.name);
+      if (!is_sampled(flag) && flag != cut_short) note(flags, flag, row.name);
     if (!row.refused.empty() && row.refused_by != row.name && refused(plan, row.refused_by))
       continue; // printed for the event itself
     if (!row.refused.empty()) fixes.insert(command::fix_of(row.refused));
@@ -168,8 +176,8 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
       note(missing, s.reason,
            fmt::format("{} in {} of {}", row.name, s.missing,
                        base::format_count(ended.repetitions.size(), "repetition")));
-    else if (!s.mean)
-      note(missing, s.reason.empty() ? "no run completed" : s.reason, row.name);
+    else if (!s.mean && !ended.repetitions.empty())
+      note(missing, s.reason, row.name);
   }
   const std::size_t columns = command::line_width(stream);
   const command::Table table = values_table(plan, ended);
@@ -177,6 +185,7 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
   if (!table.empty()) text += table.text(stream);
   add_notes(text, "not counted: ", missing, columns);
   fixes.erase("");
+  if (ended.cut_short && ended.signal == 0 && ended.requested > 1) fixes.emplace(keep_failures);
   for (const std::string& fix : fixes)
     text += "  " + command::wrap("fix: " + fix, columns, 4) + "\n";
   add_notes(text, "", flags, columns);

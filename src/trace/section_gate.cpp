@@ -1,4 +1,5 @@
 #include "trace/section_gate.hpp"
+#include "process/child.hpp"
 
 #include <fcntl.h>
 
@@ -10,7 +11,7 @@ process::Fd message_sink() {
 
 std::vector<std::pair<int, int>> descriptors(const process::Fd& sink, bool sections) {
   if (!sections) return {};
-  return {{sink.get(), sections_descriptor}};
+  return {{sink.get(), process::free_descriptor()}};
 }
 
 void SectionGate::take(std::string_view text) {

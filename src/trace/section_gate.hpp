@@ -10,8 +10,7 @@
 
 namespace recount::trace {
 
-/// Descriptor of the program's section messages, as that of recount watch, and the variable that names it.
-inline constexpr int sections_descriptor = 3;
+/// Names the descriptor of the program's section messages, process::free_descriptor(), as recount watch does.
 inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
 
 /// What the program writes its messages to: the tool reads them before, so that nobody else has to.

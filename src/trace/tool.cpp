@@ -114,14 +114,15 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                "--command-line-only=yes", "-q",
                "--log-file=/dev/null",    "--vgdb=no",
                "--trace-children=yes",    "--channel=" + options.channel};
-  if (options.sections) made.argv.push_back(fmt::format("--sections={}", sections_descriptor));
+  if (options.sections) made.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
   if (options.objects) made.argv.emplace_back("--objects=yes");
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops.
   if (options.exact)
     made.argv.insert(made.argv.end(), {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"});
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
-  if (options.sections) made.environment.emplace_back(sections_variable, std::to_string(sections_descriptor));
+  if (options.sections)
+    made.environment.emplace_back(sections_variable, std::to_string(process::free_descriptor()));
   return made;
 }
 

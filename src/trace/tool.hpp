@@ -16,7 +16,7 @@ struct ToolCommand {
 /// What every traced run is told.
 struct ToolOptions {
   std::string channel;   ///< Channel::name()
-  bool sections = false; ///< the program's section messages are wanted: it has sections_descriptor
+  bool sections = false; ///< the program's section messages are wanted, see sections_variable
   bool objects = false;  ///< where data are is wanted: for a sink with memory()
   bool exact = false;    ///< every instruction that is executed, and no other: blocks end at each branch
 };

@@ -11,8 +11,8 @@
 
 namespace recount::watch {
 
+/// Names the program's descriptor: process::free_descriptor(), as a rule one digit, for shells.
 inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
-inline constexpr int sections_descriptor = 3; ///< in the program; one digit, for shells
 
 /// A socket pair that preserves message boundaries. The program's end does not block; it drops messages that
 /// do not fit.

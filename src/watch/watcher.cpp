@@ -86,13 +86,14 @@ private:
     spawn.in = settings_.in;
     spawn.out = settings_.out;
     spawn.err = settings_.err;
+    spawn.inherits = true;
     spawn.own_group = false;
     spawn.die_with_parent = false;
     spawn.held = held;
     if (held) {
       sections_.emplace();
-      spawn.descriptors = {{sections_->theirs(), sections_descriptor}};
-      spawn.environment = {{sections_variable, std::to_string(sections_descriptor)}};
+      spawn.descriptors = {{sections_->theirs(), process::free_descriptor()}};
+      spawn.environment = {{sections_variable, std::to_string(process::free_descriptor())}};
     }
     child_.emplace(spawn);
   }

@@ -43,6 +43,7 @@ private:
     spawn.environment = task.environment;
     spawn.out = nowhere;
     spawn.err = errors;
+    spawn.inherits = true;
     spawn.traced = true;
     return spawn;
   }
@@ -140,6 +141,8 @@ private:
   void check(const process::Exit& exit) const {
     if (exit.how == process::Exit::How::timed_out)
       throw unavailable(task_.command.front(), process::describe(exit), {}, "a larger --timeout");
+    if (exit.how == process::Exit::How::signalled)
+      throw unavailable(task_.command.front(), process::describe(exit));
   }
 
   void repeat(const char* witness, const Set& set, const std::function<Observations(Stopped&)>& count) const {

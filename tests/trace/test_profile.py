@@ -46,6 +46,13 @@ class Profiled(unittest.TestCase):
         lines = programs.SOURCES['transpose'].splitlines()
         return next(number for number, line in enumerate(lines, 1) if text in line)
 
+    def test_killed_program_is_incomplete(self):
+        told, done = self.profile('sh', '-c', 'kill -TERM $$')
+        self.assertEqual((done.returncode, told['complete']), (143, False))
+        self.assertRegex(self.run_profile('sh', '-c', 'kill -TERM $$').stderr, 'incomplete: killed by signal 15')
+        results = self.run_profile('sh', '-c', 'kill -TERM $$', options=['-o', '-']).stdout
+        self.assertIn('incomplete: killed by signal 15', json.loads(results.splitlines()[1])['flags'][1])
+
     def test_misses_belong_to_the_line_that_causes_them(self):
         told, done = self.profile('./transpose', 'slow', options=['--by', 'symbol,line'])
         self.assertEqual((done.returncode, told['status']), (0, 0))

@@ -206,6 +206,17 @@ class Traced(unittest.TestCase):
         values, told, done = self.values('./crash', events='PAPI_SR_INS')
         self.assertEqual(done.returncode, 128 + signal.SIGSEGV)
         self.assertGreaterEqual(values['PAPI_SR_INS'], 16384)
+        self.assertEqual(told['metrics'][0]['flags'], ['incomplete: killed by signal 11 (SIGSEGV)'])
+        values, told, _ = self.values('./crash', events='PAPI_SR_INS', options=['-r', '2'])
+        self.assertEqual((values['PAPI_SR_INS'], told['runs']['completed']), (None, 0))
+
+    def test_descriptors_of_the_user(self):
+        read, write = os.pipe()
+        os.write(write, b'given')
+        os.close(write)
+        done = subprocess.run(self.command('sh', '-c', f'cat <&{read}'), pass_fds=[read], capture_output=True, timeout=PATIENCE)
+        os.close(read)
+        self.assertEqual((done.returncode, done.stdout[:5]), (0, b'given'))
         self.assertNotIn(b'==', done.stderr)
 
     def test_instruction_that_valgrind_lacks(self):

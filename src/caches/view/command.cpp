@@ -88,9 +88,9 @@ private:
   CachesClock::time_point begin_;
 };
 
-/// Measures on one CPU; nothing when a signal ended it.
-std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
-                                   result::Writer* writer) {
+/// Measures on one CPU; what was found so far when a signal ended it.
+ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
+                    result::Writer* writer) {
   CachesTask task;
   task.witness = a.witness;
   const bool modelled = task.witness.starts_with("model");
@@ -125,8 +125,7 @@ std::optional<ShownCaches> measure(const CachesArguments& a, std::optional<int> 
   };
   const bool ended = take_readings(task, header.id, listener);
   line.clear();
-  if (!ended) return {};
-  return ShownCaches{caches::findings_on_record(results, header, a.machine), line.seconds()};
+  return {caches::findings_on_record(results, header, a.machine), line.seconds(), !ended};
 }
 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
@@ -153,9 +152,9 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
     const std::string how =
-        shown.seconds > 0
-            ? fmt::format(", {} in {:.1f} s", base::format_count(found.readings, "reading"), shown.seconds)
-            : "";
+        shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
+                                        shown.seconds, shown.interrupted ? ", interrupted" : "")
+                          : "";
     command::print(
         "{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
         command::fit(fmt::format("witness {}, {}{}", found.witness, where, how), command::line_width(), 2),
@@ -213,9 +212,7 @@ int run(const CachesArguments& a) {
       one.witness = witness;
       const bool modelled = witness.starts_with("model");
       for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
-        auto shown = measure(one, cpu, seed, writer.get());
-        if (!shown) return 128 + command::stop_signal();
-        all.push_back(std::move(*shown));
+        if (command::stop_signal() == 0) all.push_back(measure(one, cpu, seed, writer.get()));
       }
     }
   }
@@ -227,6 +224,7 @@ int run(const CachesArguments& a) {
     });
   });
   if (!any) command::note("recount caches: no cache property could be determined\n");
+  if (a.from.empty() && (all.empty() || all.back().interrupted)) return 128 + command::stop_signal();
   return any ? 0 : 3;
 }
 

@@ -76,6 +76,7 @@ Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
   Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
   object["cpu"] = shown.all.cpu ? Json(*shown.all.cpu) : Json();
+  if (shown.interrupted) object["interrupted"] = true;
   object["stated_by"] = shown.all.stated.source;
   if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
   object["levels"] = object["tlb"] = object["justification"] = Json::array();

@@ -14,7 +14,8 @@ namespace recount::caches {
 /// The findings of one run, and how long it took.
 struct ShownCaches {
   CachesFindings all;
-  double seconds = 0; ///< of measuring; 0: from a record
+  double seconds = 0;       ///< of measuring; 0: from a record
+  bool interrupted = false; ///< only some of the readings were taken
 };
 
 /// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -219,6 +220,56 @@ BOOST_AUTO_TEST_CASE(ignored_broken_pipes_are_not_inherited) {
   const auto got = sh("(yes; echo status $? >&2) | head -1");
   std::signal(SIGPIPE, before);
   BOOST_TEST(got.err == "status 141\n");
+}
+
+BOOST_AUTO_TEST_CASE(command_of_the_user_has_what_this_process_was_given) {
+  const auto got = in_fork(
+      [](int fd) {
+        // As over exec: without the flag what the user gave, and with it recount's own.
+        const int given = ::dup(STDERR_FILENO), own = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        ::signal(SIGPIPE, SIG_IGN);
+        record_inherited();
+        const int later = ::dup(STDERR_FILENO);
+        const int spare = free_descriptor();
+        std::string text = std::to_string(spare != given && spare >= 3);
+        for (const bool inherits : {true, false}) {
+          Spawn spawn{.argv = {"sh", "-c",
+                               "for fd in $FDS; do test -e /proc/self/fd/$fd && echo $fd; done; "
+                               "grep SigIgn /proc/self/status | tail -c 6"}};
+          spawn.environment = {
+              {"FDS", std::to_string(given) + " " + std::to_string(own) + " " + std::to_string(later)}};
+          spawn.inherits = inherits;
+          const auto ended = capture(spawn, {}, 20s);
+          text += (ended.exit.ok() ? "|" : "failed|") + ended.out;
+        }
+        const std::string expected = "1|" + std::to_string(given) + "\n01000\n|00000\n";
+        if (text != expected)
+          text += " instead of " + expected;
+        else
+          text = "as expected";
+        return ::write(fd, text.data(), text.size()) > 0 ? 0 : 1;
+      },
+      60s);
+  BOOST_TEST(got.out == "as expected");
+}
+
+BOOST_AUTO_TEST_CASE(raised_limit_of_open_files_is_not_inherited) {
+  const auto got = in_fork(
+      [](int fd) {
+        rlimit limit{};
+        ::getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = limit.rlim_max > 64 ? 64 : limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+        const bool raised = raise_open_files(), again = raise_open_files();
+        const auto text = capture({.argv = {"sh", "-c", "ulimit -Sn"}}, {}, 20s).out;
+        rlimit now{};
+        ::getrlimit(RLIMIT_NOFILE, &now);
+        const bool expected = raised == (limit.rlim_max > 64) && !again && now.rlim_cur == limit.rlim_max &&
+                              (!raised || text == "64\n");
+        return ::write(fd, text.data(), text.size()) > 0 && expected ? 0 : 1;
+      },
+      60s);
+  BOOST_TEST(got.exit.ok(), got.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_dies_with_the_process_that_started_it) {

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
   });
   BOOST_TEST(static_cast<double>(near) > 0.8 * all);
   BOOST_TEST(seen.recording.report.complete());
-  BOOST_TEST(seen.recording.status == 0);
+  BOOST_TEST(shell_status(seen.recording.exit) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(processor_time_is_found_in_a_stripped_library_through_its_debug_file) {
@@ -180,11 +180,11 @@ BOOST_AUTO_TEST_CASE(call_chains_go_out_to_main) {
 }
 
 BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
-  BOOST_TEST(profiled("page-faults", {"exit", "7"}).recording.status == 7);
+  BOOST_TEST(shell_status(profiled("page-faults", {"exit", "7"}).recording.exit) == 7);
   RecordSettings settings;
   settings.events = parse_event_requests({"page-faults"});
   settings.who.command = {"sh", "-c", "kill -SEGV $$"};
-  BOOST_TEST(record(settings).status == 128 + SIGSEGV);
+  BOOST_TEST(shell_status(record(settings).exit) == 128 + SIGSEGV);
   settings.who.command = {"no-such-program-here"};
   BOOST_CHECK_THROW(static_cast<void>(record(settings)), process::CannotRun);
 }

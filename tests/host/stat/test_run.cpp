@@ -232,15 +232,51 @@ BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
         return write(fd, text.data(), text.size()) > 0 ? 0 : 1;
       },
       15s);
-  BOOST_TEST(told.out == "143 15 1");
+  BOOST_TEST(told.out == "143 15 0"); // the run that was interrupted is no repetition
 }
 
-BOOST_AUTO_TEST_CASE(what_the_listener_throws_does_not_end_the_command) {
+BOOST_AUTO_TEST_CASE(what_the_listener_throws_ends_neither_the_command_nor_its_counts) {
   const auto begin = std::chrono::steady_clock::now();
   const Plan p = plan("perf::PAGE-FAULTS");
   const auto full = [](const Slice&) { throw unavailable("r.jsonl", "the disk is full"); };
-  BOOST_CHECK_THROW((void)run_command(p, {"sleep", "0.3"}, full, 1, 20ms), Error);
+  const RunResult ended = run_command(p, {"sleep", "0.3"}, full, 3, 20ms);
+  BOOST_CHECK_THROW(std::rethrow_exception(ended.error), Error);
+  BOOST_TEST(ended.repetitions.size() == 1U); // and no other run is started
+  BOOST_TEST(value(ended.repetitions[0], "perf::PAGE-FAULTS") > 0);
   BOOST_TEST((std::chrono::steady_clock::now() - begin >= 300ms));
+}
+
+BOOST_AUTO_TEST_CASE(failed_run_is_no_repetition) {
+  const Plan p = plan("perf::PAGE-FAULTS");
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("recount-runs-" + std::to_string(getpid()))).string();
+  const std::vector<std::string> third_fails{"sh", "-c",
+                                             "echo >> " + file + "; test $(wc -l < " + file + ") != 3"};
+  Request request{third_fails, {}, 5, 0ms};
+  int heard = 0;
+  const Listener listener = [&](const Slice&) { ++heard; };
+  const RunResult stopped = run(p, request, listener);
+  BOOST_TEST(stopped.repetitions.size() == 2U);
+  BOOST_TEST(stopped.completed() == 2U);
+  BOOST_TEST(heard == 2); // the results file has what the table has
+  BOOST_TEST(stopped.cut_short);
+  BOOST_TEST(status_of(stopped) == 1);
+  std::filesystem::remove(file);
+  request.ignore_failure = true;
+  const RunResult went_on = run(p, request, listener);
+  BOOST_TEST(went_on.repetitions.size() == 5U);
+  BOOST_TEST(went_on.failed == 1U);
+  BOOST_TEST(!went_on.cut_short);
+  std::filesystem::remove(file);
+}
+
+BOOST_AUTO_TEST_CASE(killed_single_run_is_flagged) {
+  const Plan p = plan("perf::PAGE-FAULTS");
+  const RunResult ended = run_command(p, {"sh", "-c", "kill -SEGV $$"});
+  BOOST_TEST(ended.completed() == 0U);
+  BOOST_TEST_REQUIRE(ended.repetitions.size() == 1U);
+  const auto& flags = row(ended.repetitions[0], "perf::PAGE-FAULTS").flags;
+  BOOST_TEST(std::ranges::count(flags, "incomplete: killed by signal 11 (SIGSEGV)") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {

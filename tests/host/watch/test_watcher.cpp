@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(the_last_marks_that_are_dropped_are_known_as_well) {
   SectionSocket socket;
   const pid_t child = ::fork();
   if (child == 0) {
-    ::dup2(socket.theirs(), sections_descriptor);
-    ::setenv(sections_variable, std::to_string(sections_descriptor).c_str(), 1);
+    ::dup2(socket.theirs(), process::free_descriptor());
+    ::setenv(sections_variable, std::to_string(process::free_descriptor()).c_str(), 1);
     ::execl(sectioned.c_str(), "sectioned", "10", nullptr);
     ::_exit(127);
   }
