@@ -1,5 +1,6 @@
 // Histograms by recount and by PAPI_sprofil, of the same samples: bucket by bucket the same.
 #include "region.hpp"
+#include "no_papi.hpp"
 
 #include <recount/histogram.hpp>
 #include <recount/papi.hpp>
@@ -18,7 +19,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(profiling)
+BOOST_AUTO_TEST_SUITE(profiling, *test::needs(test::no_papi))
 
 namespace {
 

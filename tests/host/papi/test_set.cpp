@@ -3,6 +3,7 @@
 #include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
+#include "no_papi.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -21,7 +22,7 @@
 using namespace recount;
 using test::Pages;
 
-BOOST_AUTO_TEST_SUITE(set)
+BOOST_AUTO_TEST_SUITE(set, *test::needs(test::no_papi))
 
 namespace {
 const std::string faults = "perf::PAGE-FAULTS";

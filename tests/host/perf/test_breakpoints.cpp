@@ -1,5 +1,6 @@
 // Hardware breakpoints count accesses to an address exactly.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 
@@ -10,7 +11,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(breakpoints)
+BOOST_AUTO_TEST_SUITE(breakpoints, *test::needs(test::no_breakpoints))
 
 namespace {
 
@@ -29,18 +30,9 @@ std::string code(void (*function)()) {
   return fmt::format("mem:{:#x}:x", reinterpret_cast<std::uintptr_t>(function));
 }
 
-/// False, with the reason told, where the CPU (or the hypervisor) has no breakpoints for us.
-bool breakpoints_work() {
-  const std::string reason = message([] { Group group(std::vector<std::string>{at(&watched, "/8:w")}); });
-  if (reason.empty()) return true;
-  skip(reason);
-  return false;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(writes_and_accesses) {
-  if (!breakpoints_work()) return;
   Group group({at(&watched, "/8:w"), at(&watched, "/8:rw")});
   group.start();
   for (int i = 0; i < 1000; ++i) {
@@ -55,7 +47,6 @@ BOOST_AUTO_TEST_CASE(writes_and_accesses) {
 }
 
 BOOST_AUTO_TEST_CASE(executions) {
-  if (!breakpoints_work()) return;
   Group group(std::vector<std::string>{code(called)});
   called();
   group.start();
@@ -67,7 +58,6 @@ BOOST_AUTO_TEST_CASE(executions) {
 }
 
 BOOST_AUTO_TEST_CASE(a_breakpoint_beside_a_software_event) {
-  if (!breakpoints_work()) return;
   FreshPages memory(11);
   Group group({"perf::PAGE-FAULTS", at(&watched, "/8:w:u")});
   group.start();

@@ -3,6 +3,7 @@
 #include "host/sysctl.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/try_open.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 
@@ -18,7 +19,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(errnos)
+BOOST_AUTO_TEST_SUITE(errnos, *test::needs(test::no_software_events))
 
 namespace {
 

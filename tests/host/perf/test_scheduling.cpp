@@ -2,6 +2,7 @@
 #include "helpers.hpp"
 #include "perf/open_group.hpp"
 #include "perf/split.hpp"
+#include "needs.hpp"
 
 #include <recount/user_read.hpp>
 
@@ -13,7 +14,7 @@ using namespace recount;
 using perf::OpenGroup;
 using perf::Split;
 
-BOOST_AUTO_TEST_SUITE(scheduling)
+BOOST_AUTO_TEST_SUITE(scheduling, *test::needs(test::no_software_events))
 
 namespace {
 
