@@ -1,5 +1,5 @@
-// What this machine counts, found by counting something known: that an event opens proves nothing. Each function
-// returns why tests cannot rely on it, and is empty where they can; each is asked once per process.
+// What this machine counts, found by counting something known: that an event opens proves nothing. Each
+// function returns why tests cannot rely on it, and is empty where they can; each is asked once per process.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -76,9 +76,10 @@ inline const std::string& no_software_events() {
 
 /// Of this thread, in kernel mode as well: perf_event_paranoid.
 inline const std::string& no_kernel_counts() {
-  static const std::string reason = needed::verdict(
-      counted(needed::event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES), true, [] { ::usleep(1000); }), 1,
-      "context switches");
+  static const std::string reason =
+      needed::verdict(counted(needed::event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES), true,
+                              [] { ::usleep(1000); }),
+                      1, "context switches");
   return reason;
 }
 

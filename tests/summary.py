@@ -8,7 +8,7 @@ import json
 import re
 import sys
 
-CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
+CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 SKIP = re.compile(r'^\s*SKIP: (.*)$', re.M)
 ERROR = re.compile(r'error: in "(.*)$', re.M)
 ESCAPE = re.compile(r'\x1b\[[0-9;]*m')
@@ -25,7 +25,7 @@ def count(test):
         return 0, 0, 1, reasons or ['no reason given']
     if not cases:
         return (1, 0, 0, []) if good else (0, 1, 0, reasons)
-    passed, failed, skipped = (sum(int(line[i]) for line in cases) for i in range(3))
+    passed, failed, skipped = (sum(int(line[i] or 0) for line in cases) for i in range(3))
     # It died, or hung, after the cases that it could still report.
     return passed, max(failed, 0 if good else 1), skipped, reasons
 

@@ -1,5 +1,8 @@
 #include "surroundings.hpp"
 
+#include "../host/papi/no_papi.hpp"
+#include "needs.hpp"
+
 #include "process/child.hpp"
 #include "process/program.hpp"
 
@@ -80,10 +83,9 @@ std::string missing(const std::string& need) {
     return unless(!cpu_in_tables().empty(),
                   "libpfm4 does not know this CPU, so that PAPI reads no rows for it");
   if (need == "root") return unless(::geteuid() == 0, "not root");
-  if (need == "software events") {
-    const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
-    return unless(error == 0, std::string("software events cannot be opened: ") + std::strerror(error));
-  }
+  if (need == "software events") return no_software_events();
+  if (need == "breakpoints") return no_breakpoints();
+  if (need == "PAPI events") return no_papi();
   if (need == "probes on functions") {
     if (::geteuid() != 0) return "not root, who alone may place probes";
     return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"),

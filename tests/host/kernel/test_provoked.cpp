@@ -2,8 +2,8 @@
 #include "base/text.hpp"
 #include "host/machine.hpp"
 #include "kernel/kernel.hpp"
-#include "skip.hpp"
 #include "needs.hpp"
+#include "skip.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>

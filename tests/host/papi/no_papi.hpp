@@ -8,7 +8,8 @@
 
 namespace recount::test {
 
-/// As the functions of needs.hpp. In a child: the programs that ask start PAPI themselves, with tables of their own.
+/// As the functions of needs.hpp. In a child: the programs that ask start PAPI themselves, with tables of
+/// their own.
 inline const std::string& no_papi() {
   static const std::string reason = []() -> std::string {
     int ends[2];
@@ -20,8 +21,8 @@ inline const std::string& no_papi() {
       std::string why;
       if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
         why = "PAPI cannot be initialised";
-      else if (int code = PAPI_create_eventset(&set); code != PAPI_OK ||
-               (code = PAPI_add_named_event(set, "perf::PAGE-FAULTS")) != PAPI_OK ||
+      else if (int code = PAPI_create_eventset(&set);
+               code != PAPI_OK || (code = PAPI_add_named_event(set, "perf::PAGE-FAULTS")) != PAPI_OK ||
                (code = PAPI_start(set)) != PAPI_OK)
         why = std::string("PAPI counts no page faults: ") + PAPI_strerror(code);
       else {

@@ -1,6 +1,6 @@
 // The two counts of one region, straight from Linux and through PAPI, are the same.
-#include "region.hpp"
 #include "no_papi.hpp"
+#include "region.hpp"
 
 #include <recount/group.hpp>
 #include <recount/papi.hpp>

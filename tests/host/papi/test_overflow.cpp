@@ -1,6 +1,6 @@
 // The same overflows, noticed by recount and by PAPI_overflow on one region at the same time.
-#include "region.hpp"
 #include "no_papi.hpp"
+#include "region.hpp"
 
 #include <recount/overflow.hpp>
 #include <recount/papi.hpp>

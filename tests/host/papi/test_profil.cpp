@@ -1,6 +1,6 @@
 // Histograms by recount and by PAPI_sprofil, of the same samples: bucket by bucket the same.
-#include "region.hpp"
 #include "no_papi.hpp"
+#include "region.hpp"
 
 #include <recount/histogram.hpp>
 #include <recount/papi.hpp>

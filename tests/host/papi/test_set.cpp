@@ -1,9 +1,9 @@
 // What an event set of PAPI does: start, read, accumulate, reset, stop; several sets; threads; errors by
 // name.
+#include "no_papi.hpp"
 #include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
-#include "no_papi.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>

@@ -1,9 +1,9 @@
 // Every errno that can be provoked here, and what the user is told about it.
 #include "helpers.hpp"
 #include "host/sysctl.hpp"
+#include "needs.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/try_open.hpp"
-#include "needs.hpp"
 
 #include <recount/group.hpp>
 

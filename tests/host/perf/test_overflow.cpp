@@ -1,7 +1,7 @@
 // Overflow: a call every N occurrences, by signal and by thread, by interrupt and by timer.
 #include "helpers.hpp"
-#include "target.hpp"
 #include "needs.hpp"
+#include "target.hpp"
 
 #include <recount/group.hpp>
 #include <recount/overflow.hpp>

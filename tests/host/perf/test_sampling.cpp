@@ -1,7 +1,7 @@
 // Samples of events whose number is known: every one of them is there.
 #include "helpers.hpp"
-#include "target.hpp"
 #include "needs.hpp"
+#include "target.hpp"
 
 #include <recount/sampling.hpp>
 

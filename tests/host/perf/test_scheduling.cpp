@@ -1,8 +1,8 @@
 // Groups that do not fit are told from groups that count, here before a kernel that plays tricks.
 #include "helpers.hpp"
+#include "needs.hpp"
 #include "perf/open_group.hpp"
 #include "perf/split.hpp"
-#include "needs.hpp"
 
 #include <recount/user_read.hpp>
 

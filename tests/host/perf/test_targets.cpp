@@ -1,7 +1,7 @@
 // Who is counted: threads and children to come, another process, a CPU.
 #include "helpers.hpp"
-#include "target.hpp"
 #include "needs.hpp"
+#include "target.hpp"
 
 #include <recount/group.hpp>
 

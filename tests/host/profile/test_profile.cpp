@@ -1,9 +1,9 @@
 // Programs of known behaviour, profiled: the right function and line, and every sample there.
 #include "../../unit/symbol/fixture_lines.hpp"
+#include "needs.hpp"
 #include "profile/located.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
-#include "needs.hpp"
 
 #include <recount/error.hpp>
 
@@ -133,7 +133,8 @@ BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line, *test::needs(
   }
 }
 
-BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function, *test::needs(test::no_breakpoints)) {
+BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function,
+                     *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:work::counter/8:w", {"inlined", "500"});
   BOOST_TEST(seen.at_line("profiled.cpp", "inlined write") == 500U);
   BOOST_TEST(seen.in_function("work::bump<long>") == 500U);
@@ -144,7 +145,8 @@ BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function, *tes
   BOOST_TEST(symbols[0].tallies[0].samples == 500U);
 }
 
-BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line, *test::needs(test::no_breakpoints)) {
+BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line,
+                     *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:library_counter/8:w", {"library-write", "600"});
   BOOST_TEST(seen.at_line("library.cpp", "hidden write") == 600U);
   BOOST_TEST(seen.in_function("hidden_write") == 600U);

@@ -1,7 +1,7 @@
 // The simple calls, as a person who only wants a number would use them.
+#include "needs.hpp"
 #include "simple/flop_events.hpp"
 #include "skip.hpp"
-#include "needs.hpp"
 
 #include <recount/error.hpp>
 #include <recount/simple.hpp>
