@@ -28,7 +28,7 @@ print(json.dumps({{
 
 
 def probe(*world):
-    got = subprocess.run([*world, sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
+    got = subprocess.run([*world, "python3", "-c", PROBE], capture_output=True, text=True, check=False)
     if got.returncode == 77:
         raise unittest.SkipTest(got.stderr)
     return json.loads(got.stdout or f'"{got.returncode}"')

@@ -140,7 +140,8 @@ BOOST_AUTO_TEST_CASE(einval_of_a_cpu) {
   options.cpu = 100'000;
   const std::string told = opening({"perf::PAGE-FAULTS"}, options);
   BOOST_TEST(holds(told, "CPU 100000 is not online"));
-  BOOST_TEST(holds(told, "CPUs online = 0"));
+  const bool listed = ::access("/sys/devices/system/cpu/online", R_OK) == 0;
+  BOOST_TEST(holds(told, listed ? "CPUs online = 0" : "CPUs online = unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(einval_of_breakpoints) {
