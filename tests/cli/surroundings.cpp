@@ -92,7 +92,9 @@ std::string missing(const std::string& need) {
                   "this Linux has no uprobes");
   }
   if (need == "no debugfs")
-    return unless(::access("/sys/kernel/debug/tracing/events", R_OK) != 0, "debugfs is mounted here");
+    return unless(::access("/sys/kernel/debug/tracing/events", R_OK) != 0 &&
+                      ::access("/sys/kernel/tracing/events", R_OK) != 0,
+                  "tracefs is mounted here");
   if (need == "set-user-ID programs") {
     if (::geteuid() != 0) return "not root, who alone can make a program of another user";
     struct statvfs folder {};
