@@ -68,6 +68,8 @@ std::string missing(const std::string& need) {
   const int cycles = try_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
   if (need == "core PMU")
     return unless(cycles == 0, std::string("no core PMU here: ") + std::strerror(cycles));
+  if (need == "no core PMU" && cycles != 0 && cycles != ENOENT)
+    return std::string("hardware events cannot be tried here: ") + std::strerror(cycles);
   if (need == "no core PMU") return unless(cycles == ENOENT, "this machine has a core PMU");
   if (need == "gnuplot")
     return unless(process::find_program("gnuplot").has_value(), "gnuplot is not installed");
