@@ -74,6 +74,8 @@ demo: deps
 
 test: test-deps
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@# A build that was configured before test-deps looks for what it lacked.
+	@grep -q HAVE_ZYDIS $(BUILD)/build.ninja || meson setup --reconfigure $(BUILD)
 	@meson test -C $(BUILD) --print-errorlogs $(TEST_FLAGS); \
 	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json
 

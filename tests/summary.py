@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Adds up what meson's test log holds: "N passed, N failed" alone on the last line, over single test cases.
 
-A Boost.Test program reports its cases in a line "cases: N passed, N failed" (tests/main.cpp), a case that
-could not be tried in a line "SKIP: reason"; any other test counts as one case.
+A Boost.Test program reports its cases in a line "cases: N passed, N failed, N skipped" (tests/main.cpp), and the reason
+of a skip in a line "SKIP: reason". Any other test counts as one case, and as skipped if it prints such a line.
 """
 import json
 import re
 import sys
 
-CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed$', re.M)
+CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 SKIP = re.compile(r'^\s*SKIP: (.*)$', re.M)
 ERROR = re.compile(r'error: in "(.*)$', re.M)
 ESCAPE = re.compile(r'\x1b\[[0-9;]*m')
@@ -16,19 +16,18 @@ SHOWN = 5
 
 
 def count(test):
-    """(passed, failed, reasons of skips) of one test of the log."""
+    """(passed, failed, skipped, reasons of skips) of one test of the log."""
     output = test.get('stdout', '') + '\n' + test.get('stderr', '')
     reasons = SKIP.findall(output)
     good = test['result'] in ('OK', 'EXPECTEDFAIL')
-    if test['result'] == 'SKIP':
-        return 0, 0, reasons or ['no reason given']
     cases = CASES.findall(output)
+    if test['result'] == 'SKIP' or (good and reasons and not cases):
+        return 0, 0, 1, reasons or ['no reason given']
     if not cases:
-        return (1, 0, reasons) if good else (0, 1, reasons)
-    passed = sum(int(p) for p, _ in cases) - len(reasons)
-    failed = sum(int(f) for _, f in cases)
+        return (1, 0, 0, []) if good else (0, 1, 0, reasons)
+    passed, failed, skipped = (sum(int(line[i] or 0) for line in cases) for i in range(3))
     # It died, or hung, after the cases that it could still report.
-    return passed, max(failed, 0 if good else 1), reasons
+    return passed, max(failed, 0 if good else 1), skipped, reasons
 
 
 def why(test):
@@ -40,7 +39,7 @@ def why(test):
 
 
 def main(path):
-    passed = failed = 0
+    passed = failed = skipped = 0
     skips = []
     try:
         with open(path, encoding='utf-8', errors='replace') as log:
@@ -50,14 +49,14 @@ def main(path):
         tests = []
         failed = 1
     for test in tests:
-        good, bad, reasons = count(test)
-        passed, failed = passed + good, failed + bad
+        good, bad, missing, reasons = count(test)
+        passed, failed, skipped = passed + good, failed + bad, skipped + missing
         skips += [f"skipped in {test['name']}: {reason}" for reason in reasons]
         if bad:
             print(f"failed: {test['name']} ({test['result']}, {bad} of {good + bad} cases)", *why(test), sep='\n')
     for skip in skips:
         print(skip)
-    print(f'{passed} passed, {failed} failed' + (f', {len(skips)} skipped' if skips else ''))
+    print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
     return 1 if failed or not passed else 0
 
 

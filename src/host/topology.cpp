@@ -2,6 +2,7 @@
 #include "host/machine.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <hwloc.h>
 #include <memory>
 
@@ -15,6 +16,9 @@ using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 /// Loaded once; only CPUs and caches, since buses and network cards cost time and tell nothing here.
 hwloc_topology_t topology() {
   static const Topology loaded = [] {
+    // Without /sys hwloc reports that on standard error, unless its environment forbids it (hwloc 2.8).
+    const bool silenced =
+        std::getenv("HWLOC_HIDE_ERRORS") == nullptr && ::setenv("HWLOC_HIDE_ERRORS", "2", 1) == 0;
     hwloc_topology_t t = nullptr;
     if (hwloc_topology_init(&t) != 0) return Topology();
     Topology owner(t);
@@ -24,7 +28,9 @@ hwloc_topology_t topology() {
     hwloc_topology_set_icache_types_filter(t, HWLOC_TYPE_FILTER_KEEP_ALL);
     // Without this flag a container's cpuset would make a shared cache look private.
     hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    if (hwloc_topology_load(t) != 0) return Topology();
+    const bool failed = hwloc_topology_load(t) != 0;
+    if (silenced) ::unsetenv("HWLOC_HIDE_ERRORS"); // no command inherits it
+    if (failed) return Topology();
     return owner;
   }();
   return loaded.get();

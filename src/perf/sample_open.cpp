@@ -16,13 +16,15 @@
 #include <ctime>
 #include <span>
 #include <sys/ioctl.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 namespace recount::perf {
 namespace {
 
 std::vector<int> online_cpus() {
-  auto cpus = base::parse_cpu_list(base::read_line("/sys/devices/system/cpu/online").value_or("0"));
+  auto cpus = base::parse_cpu_list(
+      base::read_line("/sys/devices/system/cpu/online").value_or("0-" + std::to_string(::get_nprocs() - 1)));
   if (cpus.empty()) cpus.push_back(0);
   return cpus;
 }

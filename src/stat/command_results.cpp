@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <recount/error.hpp>
+#include <sys/sysinfo.h>
 
 namespace recount::stat {
 
@@ -39,7 +40,8 @@ std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
 }
 
 std::vector<int> parse_cpus(const std::vector<std::string>& lists) {
-  const auto online = base::parse_cpu_list(base::read_line("/sys/devices/system/cpu/online").value_or("0"));
+  const auto online = base::parse_cpu_list(
+      base::read_line("/sys/devices/system/cpu/online").value_or("0-" + std::to_string(::get_nprocs() - 1)));
   if (lists.empty()) return online;
   std::vector<int> cpus;
   for (const std::string& list : lists) {

@@ -39,16 +39,17 @@ const char* value_word(const Parameter& p) {
 } // namespace
 
 std::string kernel_help(const std::string& name) {
-  const auto& kernel =
-      name.ends_with(".nest") ? kernel::find_configured("nest", {{"file", name}}) : kernel::find(name);
+  // A pointer: g++ 14 takes a reference from these calls for one to their temporary arguments.
+  const kernel::Kernel* const kernel =
+      name.ends_with(".nest") ? &kernel::find_configured("nest", {{"file", name}}) : &kernel::find(name);
   command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
-  for (const auto& p : kernel.parameters())
+  for (const auto& p : kernel->parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
       "(powers of 1024).\nWORDS is a list separated by commas, or all. The loop and its expected counts: "
       "recount-kernels(7).\n",
-      kernel.name(), kernel.prose(), table.text());
+      kernel->name(), kernel->prose(), table.text());
 }
 
 std::string kernels_help() {

@@ -131,7 +131,7 @@ def check_width(command, words, got, columns):
 def main(program):
     able = run(program, ['doctor', '--for', 'stat'], '.')
     if able.returncode == 3:
-        print(f'skipped: the commands that count cannot run here: {able.stdout}')
+        print(f'SKIP: the commands that count cannot run here: {able.stdout}')
         return 77
     names = re.findall(r'^  (\w+) {2,}\S', run(program, ['--help'], '.').stdout.split('commands:')[1], re.M)
     options = {name: options_of(run(program, [name, '--help'], '.').stdout) for name in names}

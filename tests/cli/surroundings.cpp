@@ -1,5 +1,8 @@
 #include "surroundings.hpp"
 
+#include "../host/papi/no_papi.hpp"
+#include "needs.hpp"
+
 #include "process/child.hpp"
 #include "process/program.hpp"
 
@@ -65,6 +68,8 @@ std::string missing(const std::string& need) {
   const int cycles = try_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
   if (need == "core PMU")
     return unless(cycles == 0, std::string("no core PMU here: ") + std::strerror(cycles));
+  if (need == "no core PMU" && cycles != 0 && cycles != ENOENT)
+    return std::string("hardware events cannot be tried here: ") + std::strerror(cycles);
   if (need == "no core PMU") return unless(cycles == ENOENT, "this machine has a core PMU");
   if (need == "gnuplot")
     return unless(process::find_program("gnuplot").has_value(), "gnuplot is not installed");
@@ -80,17 +85,18 @@ std::string missing(const std::string& need) {
     return unless(!cpu_in_tables().empty(),
                   "libpfm4 does not know this CPU, so that PAPI reads no rows for it");
   if (need == "root") return unless(::geteuid() == 0, "not root");
-  if (need == "software events") {
-    const int error = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
-    return unless(error == 0, std::string("software events cannot be opened: ") + std::strerror(error));
-  }
+  if (need == "software events") return no_software_events();
+  if (need == "breakpoints") return no_breakpoints();
+  if (need == "PAPI events") return no_papi();
   if (need == "probes on functions") {
     if (::geteuid() != 0) return "not root, who alone may place probes";
     return unless(std::filesystem::exists("/sys/bus/event_source/devices/uprobe"),
                   "this Linux has no uprobes");
   }
   if (need == "no debugfs")
-    return unless(::access("/sys/kernel/debug/tracing/events", R_OK) != 0, "debugfs is mounted here");
+    return unless(::access("/sys/kernel/debug/tracing/events", R_OK) != 0 &&
+                      ::access("/sys/kernel/tracing/events", R_OK) != 0,
+                  "tracefs is mounted here");
   if (need == "set-user-ID programs") {
     if (::geteuid() != 0) return "not root, who alone can make a program of another user";
     struct statvfs folder {};

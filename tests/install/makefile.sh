@@ -10,10 +10,14 @@ fail() { echo "$*" >&2; exit 1; }
 command -v make >/dev/null || { echo 'make is not installed'; exit 77; }
 unset PREFIX DESTDIR BUILD MESON_FLAGS MAKEFLAGS MAKELEVEL 2>/dev/null || :
 
-mkdir -p "$root/src/cli" "$root/src/library"
+mkdir -p "$root/src/cli" "$root/src/library" "$root/scripts" "$root/tests"
+touch "$root/scripts/deps" "$root/tests/summary.py" # nothing is installed or added up here
 cp "$source/Makefile" "$root"
 cat >"$root/meson.build" <<'END'
 project('recount', 'cpp')
+if import('fs').exists('decoder.h')
+  add_project_arguments('-DHAVE_ZYDIS', language: 'cpp')
+endif
 subdir('src/cli')
 subdir('src/library')
 END
@@ -29,6 +33,11 @@ run install PREFIX=/opt/x DESTDIR="$root/first"
 find "$root/first/opt/x" -name librecount.so | grep -q . || fail 'librecount.so is not installed'
 run install PREFIX=/opt/y DESTDIR="$root/second"
 [ -x "$root/second/opt/y/bin/recount" ] || fail "another PREFIX: $(find "$root/second" -type f)"
+
+# What the tests need and was installed after the first make is found.
+touch "$root/decoder.h"
+run test
+grep -q HAVE_ZYDIS "$root/build/build.ninja" || fail 'make test does not look again for the decoder of instructions'
 
 # The Makefile names all targets that the project installs.
 make -C "$source" -n all BUILD="$build" >"$root/log"

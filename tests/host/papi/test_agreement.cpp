@@ -1,4 +1,5 @@
 // The two counts of one region, straight from Linux and through PAPI, are the same.
+#include "no_papi.hpp"
 #include "region.hpp"
 
 #include <recount/group.hpp>
@@ -14,7 +15,7 @@
 using namespace recount;
 using test::Pages;
 
-BOOST_AUTO_TEST_SUITE(agreement)
+BOOST_AUTO_TEST_SUITE(agreement, *test::needs(test::no_papi))
 
 namespace {
 const std::vector<std::string> faults{"perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS"};

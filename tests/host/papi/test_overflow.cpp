@@ -1,4 +1,5 @@
 // The same overflows, noticed by recount and by PAPI_overflow on one region at the same time.
+#include "no_papi.hpp"
 #include "region.hpp"
 
 #include <recount/overflow.hpp>
@@ -19,7 +20,7 @@
 using namespace recount;
 using test::Pages;
 
-BOOST_AUTO_TEST_SUITE(overflow)
+BOOST_AUTO_TEST_SUITE(overflow, *test::needs(test::no_papi))
 
 namespace {
 

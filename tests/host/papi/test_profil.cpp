@@ -1,4 +1,5 @@
 // Histograms by recount and by PAPI_sprofil, of the same samples: bucket by bucket the same.
+#include "no_papi.hpp"
 #include "region.hpp"
 
 #include <recount/histogram.hpp>
@@ -18,7 +19,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(profiling)
+BOOST_AUTO_TEST_SUITE(profiling, *test::needs(test::no_papi))
 
 namespace {
 

@@ -1,5 +1,6 @@
 // What an event set of PAPI does: start, read, accumulate, reset, stop; several sets; threads; errors by
 // name.
+#include "no_papi.hpp"
 #include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
@@ -24,7 +25,7 @@
 using namespace recount;
 using test::Pages;
 
-BOOST_AUTO_TEST_SUITE(set)
+BOOST_AUTO_TEST_SUITE(set, *test::needs(test::no_papi))
 
 namespace {
 const std::string faults = "perf::PAGE-FAULTS";

@@ -1,4 +1,6 @@
 // The example of the documentation, compiled and run.
+#include "needs.hpp"
+
 #include <recount/group.hpp>
 
 #include <fmt/core.h>
@@ -6,7 +8,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-BOOST_AUTO_TEST_CASE(example_two_events_around_a_loop) {
+BOOST_AUTO_TEST_CASE(example_two_events_around_a_loop,
+                     *recount::test::needs(recount::test::no_kernel_counts)) {
   // [example]
   recount::Counters counters({"perf::PAGE-FAULTS", "perf::TASK-CLOCK"});
   std::vector<double> squares;

@@ -1,20 +1,18 @@
 // What the host tests of counting share: skipping with a reason, memory never touched, children.
 #pragma once
 
+#include "skip.hpp"
+
 #include <recount/error.hpp>
 
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Says why a case does not run here; the caller returns.
-inline void skip(const std::string& reason) {
-  std::fprintf(stderr, "SKIP: %s\n", reason.c_str());
-}
+using recount::test::skip;
 
 /// Pages that nobody has touched: each first write is one page fault.
 class FreshPages {

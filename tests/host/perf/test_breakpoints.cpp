@@ -1,6 +1,7 @@
 // Hardware breakpoints count accesses to an address exactly.
 #include "helpers.hpp"
 #include "host/event_class.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 
@@ -15,7 +16,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(breakpoints)
+BOOST_AUTO_TEST_SUITE(breakpoints, *test::needs(test::no_breakpoints))
 
 namespace {
 
@@ -34,18 +35,9 @@ std::string code(void (*function)()) {
   return fmt::format("mem:{:#x}:x", reinterpret_cast<std::uintptr_t>(function));
 }
 
-/// False, with the reason told, where the CPU (or the hypervisor) has no breakpoints for us.
-bool breakpoints_work() {
-  const std::string reason = message([] { Group group(std::vector<std::string>{at(&watched, "/8:w")}); });
-  if (reason.empty()) return true;
-  skip(reason);
-  return false;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(writes_and_accesses) {
-  if (!breakpoints_work()) return;
   Group group({at(&watched, "/8:w"), at(&watched, "/8:rw")});
   group.start();
   for (int i = 0; i < 1000; ++i) {
@@ -59,10 +51,43 @@ BOOST_AUTO_TEST_CASE(writes_and_accesses) {
   BOOST_TEST(group.read()[1].value.value() == 2000U);
 }
 
+BOOST_AUTO_TEST_CASE(executions) {
+  Group group(std::vector<std::string>{code(called)});
+  called();
+  group.start();
+  for (int i = 0; i < 1234; ++i)
+    called();
+  group.stop();
+  called();
+  BOOST_TEST(group.read()[0].value.value() == 1234U);
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_beside_a_software_event) {
+  FreshPages memory(11);
+  Group group({"perf::PAGE-FAULTS", at(&watched, "/8:w:u")});
+  group.start();
+  memory.touch(0, 1);
+  group.reset();
+  memory.touch(1, 11);
+  for (int i = 0; i < 25; ++i)
+    watched = 1;
+  group.stop();
+  BOOST_TEST(group.read()[0].value.value() == 10U);
+  BOOST_TEST(group.read()[1].value.value() == 25U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// Where breakpoints are dead as well.
+BOOST_AUTO_TEST_SUITE(event_classes)
+
+using breakpoints::at;
+using breakpoints::watched;
+
 BOOST_AUTO_TEST_CASE(a_class_counts_if_and_only_if_known_occurrences_are_counted) {
   perf_event_attr attr = encode(at(&watched, "/8:w:u")).attr; // without the layer that refuses dead classes
   const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
-  if (fd < 0) return skip(std::string("no breakpoint can be opened: ") + std::strerror(errno));
+  if (fd < 0) return test::skip(std::string("no breakpoint can be opened: ") + std::strerror(errno));
   for (int i = 0; i < 100; ++i)
     watched = 1;
   std::uint64_t counted = 0;
@@ -86,33 +111,6 @@ BOOST_AUTO_TEST_CASE(no_class_counts_fewer_than_were_executed) {
       BOOST_TEST(host::class_state(one).counted == state.counted); // once per process
     }
   }
-}
-
-BOOST_AUTO_TEST_CASE(executions) {
-  if (!breakpoints_work()) return;
-  Group group(std::vector<std::string>{code(called)});
-  called();
-  group.start();
-  for (int i = 0; i < 1234; ++i)
-    called();
-  group.stop();
-  called();
-  BOOST_TEST(group.read()[0].value.value() == 1234U);
-}
-
-BOOST_AUTO_TEST_CASE(a_breakpoint_beside_a_software_event) {
-  if (!breakpoints_work()) return;
-  FreshPages memory(11);
-  Group group({"perf::PAGE-FAULTS", at(&watched, "/8:w:u")});
-  group.start();
-  memory.touch(0, 1);
-  group.reset();
-  memory.touch(1, 11);
-  for (int i = 0; i < 25; ++i)
-    watched = 1;
-  group.stop();
-  BOOST_TEST(group.read()[0].value.value() == 10U);
-  BOOST_TEST(group.read()[1].value.value() == 25U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // Starting, stopping and reading allocate nothing.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 
@@ -27,7 +28,7 @@ std::atomic<std::uint64_t> allocations{0};
 }
 #endif
 
-BOOST_AUTO_TEST_SUITE(cost)
+BOOST_AUTO_TEST_SUITE(cost, *recount::test::needs(recount::test::no_software_events))
 
 BOOST_AUTO_TEST_CASE(nothing_is_allocated_while_counting) {
 #if defined(__SANITIZE_ADDRESS__)

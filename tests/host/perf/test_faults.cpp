@@ -1,5 +1,6 @@
 // Page faults: a count that is known beforehand.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 
@@ -8,7 +9,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(faults)
+BOOST_AUTO_TEST_SUITE(faults, *test::needs(test::no_software_events))
 
 BOOST_AUTO_TEST_CASE(each_fresh_page_is_one_fault) {
   for (const std::size_t pages : {1U, 7U, 200U, 1001U}) {

@@ -1,5 +1,6 @@
 // In a forked child the parent's events are left alone.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 #include <recount/overflow.hpp>
@@ -11,7 +12,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(forked)
+BOOST_AUTO_TEST_SUITE(forked, *test::needs(test::no_software_events))
 
 namespace {
 

@@ -1,5 +1,6 @@
 // Overflow: a call every N occurrences, by signal and by thread, by interrupt and by timer.
 #include "helpers.hpp"
+#include "needs.hpp"
 #include "target.hpp"
 
 #include <recount/group.hpp>
@@ -18,7 +19,7 @@
 using namespace recount;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(overflow)
+BOOST_AUTO_TEST_SUITE(overflow, *test::needs(test::no_software_events))
 
 namespace {
 
@@ -115,11 +116,10 @@ BOOST_AUTO_TEST_CASE(a_call_every_ten_faults_by_signal_and_by_thread) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_context_is_that_of_the_overflow) {
+BOOST_AUTO_TEST_CASE(the_context_is_that_of_the_overflow, *test::needs(test::no_breakpoints)) {
 #if defined(__x86_64__)
   alignas(8) static volatile std::uint64_t watched = 0;
   const auto name = fmt::format("mem:{:#x}/8:w", reinterpret_cast<std::uintptr_t>(&watched));
-  if (const auto why = message([&] { Sampling({{encode(name), 1, 0, 0}}); }); !why.empty()) return skip(why);
   const auto seen = std::make_unique<Seen>();
   Overflow overflow({{encode(name), 7}}, seen->callback());
   overflow.start();

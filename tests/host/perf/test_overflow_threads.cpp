@@ -1,5 +1,6 @@
 // Threads that make and destroy overflows while the handlers of others run: for a sanitizer.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/overflow.hpp>
 
@@ -10,7 +11,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(overflow_threads)
+BOOST_AUTO_TEST_SUITE(overflow_threads, *test::needs(test::no_software_events))
 
 namespace {
 

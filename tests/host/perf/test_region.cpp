@@ -1,5 +1,6 @@
 // Regions over calls and threads, with page faults as the known count.
 #include "helpers.hpp"
+#include "needs.hpp"
 
 #include <recount/group.hpp>
 #include <recount/region.hpp>
@@ -14,7 +15,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(regions)
+BOOST_AUTO_TEST_SUITE(regions, *test::needs(test::no_software_events))
 
 namespace {
 

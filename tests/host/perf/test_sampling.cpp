@@ -1,5 +1,6 @@
 // Samples of events whose number is known: every one of them is there.
 #include "helpers.hpp"
+#include "needs.hpp"
 #include "target.hpp"
 
 #include <recount/sampling.hpp>
@@ -17,7 +18,7 @@
 using namespace recount;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(sampling)
+BOOST_AUTO_TEST_SUITE(sampling, *test::needs(test::no_software_events))
 
 namespace {
 
@@ -116,9 +117,8 @@ BOOST_AUTO_TEST_CASE(page_faults_give_count_over_period_samples) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(breakpoints_give_count_over_period_samples) {
+BOOST_AUTO_TEST_CASE(breakpoints_give_count_over_period_samples, *test::needs(test::no_breakpoints)) {
   const auto name = fmt::format("mem:{:#x}/8:w", reinterpret_cast<std::uintptr_t>(&watched));
-  if (const auto why = message([&] { Sampling({{encode(name), 1, 0, 0}}); }); !why.empty()) return skip(why);
   const auto begin = reinterpret_cast<std::uintptr_t>(&write_often);
   for (const std::uint64_t period : {1U, 100U, 1000U}) {
     Gathered got;

@@ -1,5 +1,6 @@
 // Groups that do not fit are told from groups that count, here before a kernel that plays tricks.
 #include "helpers.hpp"
+#include "needs.hpp"
 #include "perf/open_group.hpp"
 
 #include <recount/user_read.hpp>
@@ -12,7 +13,7 @@ using namespace recount;
 using perf::OpenGroup;
 using perf::Split;
 
-BOOST_AUTO_TEST_SUITE(scheduling)
+BOOST_AUTO_TEST_SUITE(scheduling, *test::needs(test::no_software_events))
 
 namespace {
 

@@ -1,5 +1,6 @@
 // Who is counted: threads and children to come, another process, a CPU.
 #include "helpers.hpp"
+#include "needs.hpp"
 #include "target.hpp"
 
 #include <recount/group.hpp>
@@ -11,7 +12,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(targets)
+BOOST_AUTO_TEST_SUITE(targets, *test::needs(test::no_software_events))
 
 namespace {
 

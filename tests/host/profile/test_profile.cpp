@@ -1,9 +1,9 @@
 // Programs of known behaviour, profiled: the right function and line, and every sample there.
 #include "../../unit/symbol/fixture_lines.hpp"
+#include "needs.hpp"
 #include "profile/located.hpp"
 #include "profile/recording.hpp"
 #include "profile/rows.hpp"
-#include "skip.hpp"
 
 #include <recount/error.hpp>
 
@@ -17,7 +17,7 @@ using namespace recount;
 using namespace recount::profile;
 using recount::test::line_of;
 
-BOOST_AUTO_TEST_SUITE(recording)
+BOOST_AUTO_TEST_SUITE(recording, *test::needs(test::no_software_events))
 
 namespace {
 
@@ -67,16 +67,6 @@ Seen profiled(const std::string& event, const std::vector<std::string>& words, b
   Seen seen{record(settings), {}};
   seen.naming = name_places(seen.recording.places, seen.recording.files);
   return seen;
-}
-
-/// Why this cannot be tried here; empty: it can.
-std::string cannot(const std::string& event) {
-  try {
-    static_cast<void>(profiled(event, {"exit", "0"}));
-  } catch (const Error& error) {
-    return error.problem().cause;
-  }
-  return {};
 }
 
 } // namespace
@@ -133,8 +123,7 @@ BOOST_AUTO_TEST_CASE(page_faults_are_found_in_a_stripped_library_through_its_deb
   BOOST_TEST(seen.in_function("hidden_touch") == 400U);
 }
 
-BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line) {
-  if (const auto why = cannot("mem:work::counter/8:w"); !why.empty()) return test::skip(why);
+BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line, *test::needs(test::no_breakpoints)) {
   for (const unsigned period : {1U, 7U}) {
     const Seen seen = profiled(fmt::format("mem:work::counter/8:w:period={}", period), {"write", "1000"});
     BOOST_TEST(seen.count().occurrences == 1000U);
@@ -144,8 +133,8 @@ BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function) {
-  if (const auto why = cannot("mem:work::counter/8:w"); !why.empty()) return test::skip(why);
+BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function,
+                     *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:work::counter/8:w", {"inlined", "500"});
   BOOST_TEST(seen.at_line("profiled.cpp", "inlined write") == 500U);
   BOOST_TEST(seen.in_function("work::bump<long>") == 500U);
@@ -156,15 +145,14 @@ BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function) {
   BOOST_TEST(symbols[0].tallies[0].samples == 500U);
 }
 
-BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line) {
-  if (const auto why = cannot("mem:library_counter/8:w"); !why.empty()) return test::skip(why);
+BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line,
+                     *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:library_counter/8:w", {"library-write", "600"});
   BOOST_TEST(seen.at_line("library.cpp", "hidden write") == 600U);
   BOOST_TEST(seen.in_function("hidden_write") == 600U);
 }
 
-BOOST_AUTO_TEST_CASE(every_sample_of_threads_and_forks_is_there) {
-  if (const auto why = cannot("mem:work::sink/8:w"); !why.empty()) return test::skip(why);
+BOOST_AUTO_TEST_CASE(every_sample_of_threads_and_forks_is_there, *test::needs(test::no_breakpoints)) {
   for (const char* word : {"threads", "forks"}) {
     const Seen seen = profiled("mem:work::sink/8:w", {word, "500"});
     BOOST_TEST(seen.in_function("work::called") == 1500U);

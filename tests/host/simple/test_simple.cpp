@@ -1,4 +1,5 @@
 // The simple calls, as a person who only wants a number would use them.
+#include "needs.hpp"
 #include "simple/flop_events.hpp"
 #include "skip.hpp"
 
@@ -14,7 +15,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(simple_calls)
+BOOST_AUTO_TEST_SUITE(simple_calls, *test::needs(test::no_software_events))
 
 namespace {
 const std::string faults = "perf::PAGE-FAULTS";

@@ -1,6 +1,7 @@
 // Presets of a private table, which is read once in a process: hence a program of its own.
 #include "../perf/helpers.hpp"
 
+#include "needs.hpp"
 #include "preset/natives.hpp"
 #include "stat/run.hpp"
 
@@ -26,7 +27,8 @@ double value(const Slice& slice, const std::string& name) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(presets_beside_their_events_and_metrics_over_presets) {
+BOOST_AUTO_TEST_CASE(presets_beside_their_events_and_metrics_over_presets,
+                     *recount::test::needs(recount::test::no_software_events)) {
   const auto* const cpu = preset::default_pmu();
   if (cpu == nullptr) return skip("libpfm4 does not know this CPU, so no table has rows for it");
   std::string name = (std::filesystem::temp_directory_path() / "recount-table-XXXXXX").string();

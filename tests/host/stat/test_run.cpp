@@ -3,6 +3,7 @@
 #include "../perf/target.hpp"
 
 #include "base/text.hpp"
+#include "needs.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "process/waiter.hpp"
@@ -24,7 +25,7 @@ using namespace recount;
 using namespace recount::stat;
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(stat_run)
+BOOST_AUTO_TEST_SUITE(stat_run, *test::needs(test::no_software_events))
 
 namespace {
 

@@ -34,23 +34,14 @@ BOOST_AUTO_TEST_CASE(caches_grow_outwards_and_are_whole_sets) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_sources_of_cache_sizes_speak_of_the_same_cpu) {
+BOOST_AUTO_TEST_CASE(
+    other_sources_of_cache_sizes_are_whole_sets) { // and may differ from hwloc, and from each other
   const int cpu = recount::host::this_machine().allowed_cpus.front();
-  const auto& hwloc = recount::host::this_machine().caches;
   for (const auto& other : {recount::host::caches_in_sysfs(cpu), recount::host::caches_by_cpuid(cpu)})
     for (const recount::host::Cache& c : other) {
       BOOST_TEST(c.size > 0);
       if (c.ways > 0 && c.line > 0) BOOST_TEST(c.size % (c.ways * c.line) == 0);
     }
-  // hwloc itself reads one of the two.
-  const auto same = [&](const std::vector<recount::host::Cache>& other) {
-    return std::ranges::all_of(hwloc, [&](const recount::host::Cache& c) {
-      return std::ranges::any_of(
-          other, [&](const recount::host::Cache& o) { return o.name() == c.name() && o.size == c.size; });
-    });
-  };
-  if (hwloc.empty()) return recount::test::skip("hwloc states no cache here");
-  BOOST_TEST((same(recount::host::caches_in_sysfs(cpu)) || same(recount::host::caches_by_cpuid(cpu))));
   BOOST_TEST(recount::host::caches_in_sysfs(-1).empty());
   BOOST_TEST(recount::host::caches_by_cpuid(100000).empty());
 }
