@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
 #include <memory>
 
 namespace recount::caches {
@@ -16,8 +18,14 @@ namespace recount::caches {
 namespace {
 
 constexpr std::int64_t dead_check_bytes = std::int64_t{4} << 20;
-constexpr double least_counted = 0.05;                  ///< misses per access
-constexpr double usual_ways = 12;                       ///< of a first level, where they are unknown
+constexpr double least_counted = 0.05; ///< misses per access
+constexpr double usual_ways = 12;      ///< of a first level, where they are unknown
+/// Of the capacity: working sets that fit although a few lines are the system's.
+constexpr double drift_from = 0.6, drift_to = 0.96;
+constexpr double least_drift = 0.03;             ///< of the penalty: undisturbed levels show 0.01 at most
+constexpr double evicted = 0.5, kept = 0.1;      ///< shares that miss
+constexpr double most_variation = 1.2;           ///< of rounds of one working set within the second level
+constexpr std::int64_t seed_of_later_look = 500; ///< another key on record than the first look's
 constexpr double first_rise = 1.15, second_rise = 1.25; ///< over a plateau: a level is left
 
 const std::vector<std::string> method_by_time = {
@@ -55,6 +63,8 @@ public:
       if (!found_.levels.empty()) doubt_tlbs(found_.tlbs, translation_, found_.levels.front());
       second_level();
       if (outer_.hit > 0) add_outer_levels(found_, outer_);
+      look_again();
+      doubt_first_level();
       report_huge_pages();
     } catch (const Unknown& unknown) {
       if (found_.levels.empty()) found_.levels.push_back(unknown_level("L1d", unknown.reason));
@@ -63,6 +73,102 @@ public:
   }
 
 private:
+  /// Refused where the working sets that show it are noise.
+  void refuse_noise(Property& p, std::int64_t from, std::int64_t to) const {
+    if (const std::string noise = noise_of(found_.curve, from, to); p.value && !noise.empty())
+      p = unknown_property(p.name, p.unit, noise);
+  }
+
+  /// Where others use ways of a first level, working sets within the rest take longer than a hit: the more of
+  /// it they fill the longer, and differently in each round. Working sets that are certain to fit are the
+  /// reference. The survey and the later readings around the capacity must both show it: it lasts.
+  void find_drift(LevelFinding& first) const {
+    const double capacity = *first.capacity.value, hit = first_hit_, penalty = second_hit_ - first_hit_;
+    std::vector<SizePoint> around;
+    const std::int64_t lines = std::llround(capacity) / line();
+    for (const double part : {0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375}) {
+      const auto pattern = kernel::dense(std::llround(part * static_cast<double>(lines)), line());
+      if (const Reading reading = sampler_cache_.read(pattern); reading.ns)
+        around.push_back({pattern.count * pattern.stride, *reading.ns,
+                          reading.repeated_ns.value_or(*reading.ns) / *reading.ns});
+    }
+    const SizePoint* worst = nullptr;
+    double most = 0, usual = hit;
+    for (const auto* group : std::initializer_list<const std::vector<SizePoint>*>{&found_.curve, &around}) {
+      std::vector<double> small;
+      for (const SizePoint& p : *group)
+        if (static_cast<double>(p.bytes) <= 0.5 * capacity) small.push_back(p.ns * p.spread);
+      const double reference = small.empty() ? hit : statistics::median(small);
+      double drift = 0;
+      for (const SizePoint& p : *group) {
+        const auto size = static_cast<double>(p.bytes);
+        if (size < drift_from * capacity || size > drift_to * capacity) continue;
+        const double beyond = (p.ns * p.spread - reference) / penalty;
+        drift = std::max(drift, beyond);
+        if (beyond <= most) continue;
+        most = beyond;
+        worst = &p;
+        usual = reference;
+      }
+      if (drift < least_drift) return;
+    }
+    first.shared_use.push_back(
+        {SharingSign::hit_times_drift, worst->bytes, usual, worst->ns * worst->spread});
+  }
+
+  /// The lines of one set once more, some seconds after they decided the ways.
+  void look_again() {
+    LevelFinding& first = found_.levels.front();
+    if (can_.counted > 0 || !first.ways.value || first.geometry.shapes.size() != 1) return;
+    const Shape& shape = first.geometry.shapes.front();
+    std::vector<kernel::Pattern> before, later;
+    for (std::int64_t n = shape.ways + 1; n <= shape.ways + 4; ++n) {
+      before.push_back(kernel::dense(n, std::max(shape.way_bytes(), can_.page)));
+      later.push_back(before.back());
+      later.back().seed = seed_of_later_look;
+    }
+    TimeGauge gauge(sampler_cache_, first_hit_, second_hit_ - first_hit_, shape.line);
+    const auto shares_before = gauge.available_shares(before), shares_later = gauge.available_shares(later);
+    std::int64_t retained = shape.ways;
+    for (std::size_t i = 0; i < later.size(); ++i) {
+      if (!shares_before[i] || !shares_later[i] || *shares_before[i] < evicted || *shares_later[i] > kept)
+        break;
+      ++retained;
+    }
+    // Caches with an odd number of ways are rare, one line more is noise where the number is even.
+    if (retained - shape.ways >= (shape.ways % 2 == 0 ? 2 : 1))
+      first.shared_use.push_back({SharingSign::later_look_differs, 0, static_cast<double>(shape.ways),
+                                  static_cast<double>(retained)});
+  }
+
+  /// What was measured is then an effective share, and so is what the second level has left.
+  void doubt_first_level() {
+    LevelFinding& first = found_.levels.front();
+    if (!first.capacity.value || !first.ways.value) return;
+    // Ways larger than a page overflow where their pages lie badly.
+    if (*first.capacity.value <= *first.ways.value * static_cast<double>(can_.page)) find_drift(first);
+    if (first.shared_use.empty()) return;
+    const auto mark = [](LevelFinding& level) {
+      level.effective = true;
+      for (Property* p : {&level.capacity, &level.ways})
+        if (p->value) p->confidence = Confidence::low;
+    };
+    mark(first);
+    if (found_.levels.size() < 2) return;
+    std::size_t varying = 0;
+    SharedUse sign{SharingSign::next_level_varies, 0, most_variation, 0};
+    for (const SizePoint& p : found_.curve)
+      if (p.bytes > 4 * first_onset_ && 2 * p.bytes < 3 * second_onset_ && p.spread > most_variation) {
+        ++varying;
+        if (p.spread > sign.measured) sign.bytes = p.bytes;
+        sign.measured = std::max(sign.measured, p.spread);
+      }
+    if (varying < 2) return;
+    first.shared_use.push_back(sign);
+    found_.levels[1].shared_use.push_back(sign);
+    mark(found_.levels[1]);
+  }
+
   [[nodiscard]] std::int64_t line() const {
     return static_cast<std::int64_t>(found_.levels.front().line.value.value_or(64));
   }
@@ -140,6 +246,8 @@ private:
             "Average access time = hit time + miss rate x penalty: {0:.2f} ns at miss rate 0, {1:.2f} ns at "
             "miss rate 1 in L1d and 0 in the next level. Penalty: {2:.2f} ns.",
             first_hit_, second_hit_, second_hit_ - first_hit_)});
+    refuse_noise(finding.latency, 0, first_onset_ / 2);
+    refuse_noise(finding.penalty, 2 * first_onset_, 6 * first_onset_);
     finding.latency.against = "a working set within the capacity took longer";
     finding.penalty.against =
         "there were no plateau between the capacities of the first and the second level";
@@ -158,7 +266,7 @@ private:
   void second_level() {
     stage_("L2");
     const auto net = without_translation();
-    const std::int64_t onset = first_above(net, second_rise * second_hit_);
+    const std::int64_t onset = second_onset_ = first_above(net, second_rise * second_hit_);
     std::vector<double> beyond;
     for (const SizePoint& p : net)
       if (onset > 0 && p.bytes > 2 * onset && p.bytes < 5 * onset) beyond.push_back(p.ns);
@@ -175,12 +283,14 @@ private:
                        "sets of {} to {}). Penalty: {:.1f} ns.",
                        second_hit_, outer_.hit, base::format_bytes(outer_.from),
                        base::format_bytes(outer_.to), outer_.hit - second_hit_)});
+      refuse_noise(finding.penalty, outer_.from, outer_.to);
     }
     finding.measure = "L2 miss rate, from time";
     finding.latency = time_property(
         "latency", second_hit_, Confidence::high,
         {fmt::format("Working sets that always miss in L1d and fit L2 take {:.2f} ns per access.",
                      second_hit_)});
+    refuse_noise(finding.latency, 2 * first_onset_, 6 * first_onset_);
     found_.levels.push_back(std::move(finding));
   }
 
@@ -214,6 +324,7 @@ private:
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
   std::int64_t first_onset_ = 0;          ///< bytes: half of the rise from the first to the second
+  std::int64_t second_onset_ = 0;         ///< bytes: where the second level begins to be left
   BeyondSecond outer_;
 };
 

@@ -201,7 +201,7 @@ void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& ro
                 const std::string& kernel) {
   const bool waits = kernel == "chase"; // each access for the one before
   const Curves curves(rows, kernel, [&](const GridRow& row) {
-    return waits || row.size / row.stride >= fewest_elements ? row.ns : std::nullopt;
+    return !row.disturbed && (waits || row.size / row.stride >= fewest_elements) ? row.ns : std::nullopt;
   });
   if (!curves.enough()) return;
   ClassicReading reading;

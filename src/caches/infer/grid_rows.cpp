@@ -15,7 +15,8 @@ namespace recount::caches {
 namespace {
 
 struct GridCell {
-  std::vector<double> ns, cycles;
+  TimedRounds times;
+  std::vector<double> cycles;
   std::array<std::vector<double>, counted_levels> misses;
   std::string counted_by;
 };
@@ -31,7 +32,7 @@ bool is_cycles(const std::string& metric) {
 
 void take(GridCell& cell, const result::Observation& o) {
   if (o.metric == "seconds" && (o.witness == "clock" || o.witness == "published")) {
-    if (const auto ns = result::ns_per_access(o)) cell.ns.push_back(*ns);
+    if (const auto ns = result::ns_per_access(o)) cell.times.add(*ns, !result::disturbances(o).empty());
     return;
   }
   const auto each = result::per_access(o);
@@ -56,8 +57,11 @@ std::vector<GridRow> grid_rows(const result::Results& results, const result::Run
   }
   std::vector<GridRow> rows;
   for (const auto& [key, cell] : cells) {
-    GridRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.counted_by, {}, {}, {}};
-    if (!cell.ns.empty()) row.ns = *std::ranges::min_element(cell.ns); // disturbances only add time
+    GridRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.counted_by, {}, {}, {}, false};
+    row.disturbed = cell.times.undisturbed.empty();
+    const auto& ns = row.disturbed ? cell.times.disturbed : cell.times.undisturbed;
+    if (!ns.empty()) row.ns = std::ranges::min(ns); // disturbances only add time
+    row.disturbed = row.disturbed && row.ns;
     if (!cell.cycles.empty()) row.cycles = statistics::median(cell.cycles);
     for (const auto& misses : cell.misses)
       row.misses.push_back(misses.empty() ? std::nullopt : std::optional(statistics::median(misses)));

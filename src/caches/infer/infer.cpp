@@ -27,6 +27,15 @@ std::string to_string(StatedMatch agreement) {
   return "not stated";
 }
 
+std::string to_string(SharingSign sign) {
+  switch (sign) {
+  case SharingSign::hit_times_drift: return "hit times drift";
+  case SharingSign::next_level_varies: return "next level varies";
+  case SharingSign::later_look_differs: return "later look differs";
+  }
+  return {};
+}
+
 std::string level_name(std::size_t level) {
   return level == 0 ? "L1d" : fmt::format("L{}", level + 1);
 }
@@ -48,7 +57,7 @@ bool needs_more_readings(const Caches& found, Wanted wanted) {
     return !level.capacity.value || !level.line.value || !level.ways.value;
   };
   if (found.dead_counters) return false; // no more readings would change that
-  if (found.levels.empty() || undecided(found.levels.front())) return true;
+  if (found.levels.empty() || undecided(found.levels.front()) || found.levels.front().effective) return true;
   if (wanted == Wanted::first_level) return false;
   if (found.levels.size() < 2 || undecided(found.levels[1]) ||
       found.levels[1].capacity.confidence == Confidence::low)
@@ -71,6 +80,10 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   else
     infer_by_time(found, cached, sampler, told);
   found.readings = cached.taken().size();
+  for (const auto& [pattern, reading] : cached.taken()) {
+    found.rounds += reading.rounds;
+    found.disturbed += reading.disturbed;
+  }
   return found;
 }
 

@@ -11,6 +11,8 @@ namespace recount::caches {
 
 namespace {
 
+/// Bytes: working sets up to here were measured in rounds enough to compare them.
+constexpr std::int64_t many_rounds_to = std::int64_t{8} << 20;
 constexpr double still_rising = 1.25;     ///< over the last doubling of the working set
 constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
@@ -62,11 +64,21 @@ void add_outer_levels(Caches& found, const BeyondSecond& beyond) {
       "latency", beyond.hit, Confidence::medium,
       {fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB misses subtracted.",
                    beyond.hit)});
+  if (const std::string noise = noise_of(curve, beyond.from, beyond.to); !noise.empty())
+    finding.latency = unknown_property("latency", "ns", noise);
   if (last.ns > still_rising * before.ns) {
     const std::string why = fmt::format("the access time still rises at {}, the largest working set measured",
                                         rounded(static_cast<double>(last.bytes)));
     finding.capacity.unknown = finding.penalty.unknown = why;
     found.memory = unknown_property("latency", "ns", why);
+    found.levels.push_back(std::move(finding));
+    return;
+  }
+  std::string noise = noise_of(curve, before.bytes, last.bytes);
+  if (noise.empty()) noise = noise_of(curve, many_rounds_to / 2, many_rounds_to);
+  if (!noise.empty()) {
+    finding.capacity.unknown = finding.penalty.unknown = noise;
+    found.memory = unknown_property("latency", "ns", noise);
     found.levels.push_back(std::move(finding));
     return;
   }

@@ -13,10 +13,21 @@ namespace recount::caches {
 
 /// The cost per visit of one pattern with warm caches.
 struct Reading {
-  std::optional<double> ns;                        ///< absent: no clock, or not on record
-  std::string why;                                 ///< why there is no time; may be empty
+  std::optional<double> ns; ///< absent: no clock, or not on record
+  /// What three rounds did not exceed (of fewer, the longest): far above `ns`, others used the same hardware.
+  std::optional<double> repeated_ns;
+  std::size_t rounds = 0, disturbed = 0; ///< of the time; disturbed: interrupted, see result::disturbances()
+  std::string why;                       ///< why there is no time; may be empty
   std::vector<std::optional<double>> misses;       ///< of each counted level, from the core outwards
   std::vector<std::optional<double>> translations; ///< misses of each counted data TLB
+  /// Whether the time is one of interrupted rounds only.
+  [[nodiscard]] bool time_disturbed() const { return rounds > 0 && disturbed == rounds; }
+};
+
+/// Times of one pattern per visit, a value per round.
+struct TimedRounds {
+  std::vector<double> undisturbed, disturbed;
+  void add(double ns, bool was_disturbed) { (was_disturbed ? disturbed : undisturbed).push_back(ns); }
 };
 
 /// The abilities of a sampler.
@@ -107,8 +118,9 @@ inline constexpr const char* gave_up = "out of time because of noise";
 [[nodiscard]] double at_clock_of(double base, double reference, const kernel::Pattern& pattern, double ns);
 
 /// One reading from what was measured in several rounds (per visit): of times the minimum where the pattern
-/// fits private caches, since disturbances only add time, else the median; of counts the median.
-[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
+/// fits private caches, since disturbances only add time, else the median; of counts the median. Disturbed
+/// rounds count where there are no others.
+[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, const TimedRounds& times,
                                  std::span<const std::vector<double>> misses);
 
 } // namespace recount::caches

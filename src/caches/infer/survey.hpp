@@ -12,6 +12,9 @@ namespace recount::caches {
 struct SizePoint {
   std::int64_t bytes = 0;
   double ns = 0; ///< an access
+  /// Reading::repeated_ns / ns: 1 where rounds agree, or are not told apart.
+  double spread = 1;
+  bool disturbed = false; ///< every round was interrupted
 };
 
 /// A stretch of sizes over which the time hardly changes.
@@ -33,6 +36,9 @@ struct Plateau {
 /// The least time that several points share: one alone that is less is an error. Of a curve that is not
 /// empty.
 [[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);
+/// Why no time can be stated from the points with sizes in [from, to]: every round of them was interrupted,
+/// or their rounds differ by more than a third. Empty: one can.
+[[nodiscard]] std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to);
 /// The first size from which on every time exceeds `limit` ns; 0: there is none.
 [[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
 

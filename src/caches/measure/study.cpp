@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <thread>
 #include <unistd.h>
 
 namespace recount::caches {
@@ -90,6 +91,9 @@ constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(
     patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
                    std::chrono::seconds(100)};
 
+/// Other users of the core work for seconds; a patient measurement waits that long between its attempts.
+constexpr std::chrono::seconds until_others_end(5);
+
 /// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
 /// gives the same findings.
 Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback& stage) {
@@ -102,6 +106,7 @@ Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback
                second = !caches::needs_more_readings(found, Wanted::two_levels),
                all = !caches::needs_more_readings(found, Wanted::everything);
     if (all || (second && !patient)) break;
+    if (patient && found.levels.front().effective) std::this_thread::sleep_for(until_others_end);
     if (!first || patient) sampler.repeat_measurements();
     if (!second || patient) sampler.search_again();
     found = caches::infer_caches(sampler, stage);

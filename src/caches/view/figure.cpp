@@ -78,6 +78,9 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
   if (!f.found.modelled) add("minimum over rounds");
   for (const auto& line : lines)
     add(line);
+  for (const LevelFinding& level : f.found.levels)
+    if (!level.shared_use.empty()) add(fmt::format("{}: {}", level_text(level), shared_use_text(level)));
+  if (f.found.disturbed > 0) add(plot::disturbed_text(f.found.disturbed, f.found.rounds));
   if (std::ranges::any_of(sheet.panels, [](const plot::Panel& p) { return !p.marks.empty(); }))
     add("dotted lines: measured sizes, unless marked stated");
 }

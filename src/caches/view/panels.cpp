@@ -24,7 +24,9 @@ std::string witness_text(const CachesFindings& f) {
 void add_marks(plot::Panel& panel, const LevelFinding& level) {
   const Property& p = level.capacity;
   const bool agree = p.agreement == StatedMatch::agrees;
-  if (p.value) panel.marks.push_back({*p.value, fmt::format("{} {}", level.name, value_text(p))});
+  if (p.value)
+    panel.marks.push_back(
+        {*p.value, fmt::format("{} {}{}", level.name, value_text(p), level.effective ? " effective" : "")});
   if (p.stated && !agree)
     panel.marks.push_back(
         {*p.stated, fmt::format("{} {} stated", level.name, base::format_bytes(*p.stated))});
