@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
@@ -215,6 +216,39 @@ BOOST_AUTO_TEST_CASE(an_onset_beyond_an_odd_number_of_ways_leaves_it_unknown) {
       found.levels[0].capacity.unknown.find("conflict misses show 28 KiB in 7 ways, but misses begin") == 0u,
       found.levels[0].capacity.unknown);
   BOOST_TEST(caches::needs_more_readings(found));
+}
+
+/// Two of twelve ways are in use by others until the ways are decided, and no longer some seconds later.
+BOOST_AUTO_TEST_CASE(a_later_look_that_finds_more_ways_makes_them_effective) {
+  class Relieved : public TimingSampler {
+  public:
+    Relieved(const TimedMachine& shared, const TimedMachine& alone)
+        : TimingSampler(shared, 1), alone_(alone, 1) {}
+    std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
+      const bool later = std::ranges::any_of(patterns, [](const auto& p) { return p.seed > 1; });
+      return later ? alone_.read(patterns) : TimingSampler::read(patterns);
+    }
+
+  private:
+    TimingSampler alone_;
+  };
+  TimedMachine alone = timed_machine(1);
+  alone.disturbances = {};
+  alone.l1 = {48 << 10, 12, 64, 1.1, Replacement::lru, false, 0};
+  TimedMachine shared = alone;
+  shared.l1 = {40 << 10, 10, 64, 1.1, Replacement::lru, false, 0};
+  Relieved relieved(shared, alone);
+  caches::Caches found = caches::infer_caches(relieved);
+  BOOST_TEST_REQUIRE(!found.levels.empty());
+  BOOST_TEST(found.levels[0].effective);
+  BOOST_TEST((found.levels[0].ways.confidence == caches::Confidence::low));
+  BOOST_TEST_REQUIRE(found.levels[0].shared_use.size() == 1u);
+  BOOST_TEST((found.levels[0].shared_use[0].sign == caches::SharingSign::later_look_differs));
+  BOOST_TEST(found.levels[0].shared_use[0].measured == 12);
+  Relieved constant(alone, alone);
+  found = caches::infer_caches(constant);
+  BOOST_TEST(!found.levels[0].effective);
+  BOOST_TEST((found.levels[0].ways.confidence == caches::Confidence::high));
 }
 
 /// Lines of pages in runs, at offsets that repeat with a power of two, would overflow sets of this second
