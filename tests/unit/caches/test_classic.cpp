@@ -87,6 +87,13 @@ BOOST_AUTO_TEST_CASE(times_of_dependent_accesses_bound_what_is_no_power_of_two) 
   BOOST_TEST(!r.line.value);
 }
 
+BOOST_AUTO_TEST_CASE(disturbed_times_decide_nothing) {
+  auto rows = timed_grid();
+  for (auto& row : rows)
+    row.disturbed = true;
+  BOOST_TEST(caches::classic_readings(rows).empty());
+}
+
 BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {
   auto rows = timed_grid();
   for (auto& row : rows)
