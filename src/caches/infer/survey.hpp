@@ -1,7 +1,7 @@
 // The curve of access time against the size of the working set, and its plateaus.
 #pragma once
 
-#include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,21 +1,254 @@
-// Inference by time under random page placement, by the clock and by counters.
+// The inference: by misses where addresses choose the sets, else by time and counters under random placement.
+#include "caches/infer/inference.hpp"
+
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/properties.hpp"
 #include "caches/infer/record.hpp"
-#include "caches/infer/timed_geometry.hpp"
 #include "statistics/statistics.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <initializer_list>
 #include <memory>
 
 namespace recount::caches {
 
+std::string to_string(Confidence confidence) {
+  switch (confidence) {
+  case Confidence::low: return "low";
+  case Confidence::medium: return "medium";
+  case Confidence::high: return "high";
+  case Confidence::none: break;
+  }
+  return "none";
+}
+
+std::string to_string(StatedMatch agreement) {
+  switch (agreement) {
+  case StatedMatch::agrees: return "agrees";
+  case StatedMatch::near: return "near";
+  case StatedMatch::differs: return "differs";
+  case StatedMatch::not_found: return "not found";
+  case StatedMatch::not_stated: break;
+  }
+  return "not stated";
+}
+
+std::string to_string(SharingSign sign) {
+  switch (sign) {
+  case SharingSign::hit_times_drift: return "hit times drift";
+  case SharingSign::next_level_varies: return "next level varies";
+  case SharingSign::later_look_differs: return "later look differs";
+  }
+  return {};
+}
+
 namespace {
+
+/// "L1d" for 0, "L2" for 1 ...
+std::string level_name(std::size_t level) {
+  return level == 0 ? "L1d" : fmt::format("L{}", level + 1);
+}
+
+/// A level of which nothing is known, for one reason.
+LevelFinding unknown_level(const std::string& name, const std::string& reason) {
+  LevelFinding finding;
+  finding.name = name;
+  finding.geometry.unknown = finding.geometry.line_unknown = reason;
+  finding.capacity = unknown_property("capacity", "bytes", reason);
+  finding.line = unknown_property("line", "bytes", reason);
+  finding.ways = unknown_property("ways", "lines", reason);
+  finding.latency = unknown_property("latency", "ns", reason);
+  finding.penalty = unknown_property("penalty", "ns", reason);
+  return finding;
+}
+
+/// Measurements just beyond L2.
+struct BeyondSecond {
+  double hit = 0;                ///< ns; 0: nothing was
+  std::int64_t from = 0, to = 0; ///< bytes of the working sets that show it
+};
+
+/// Bytes: working sets up to here were measured in rounds enough to compare them.
+constexpr std::int64_t many_rounds_to = std::int64_t{8} << 20;
+constexpr double still_rising = 1.25;     ///< over the last doubling of the working set
+constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
+
+std::string rounded(double bytes) {
+  return base::format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
+}
+
+/// The working set at which the time passes `ns`, between the points of the curve.
+double size_at(const std::vector<SizePoint>& curve, double ns) {
+  const auto above = std::ranges::find(curve, first_above(curve, ns), &SizePoint::bytes);
+  if (above == curve.end() || above == curve.begin()) return 0;
+  const auto below = above - 1;
+  const double part = std::clamp((ns - below->ns) / (above->ns - below->ns), 0.0, 1.0);
+  const auto from = static_cast<double>(below->bytes), to = static_cast<double>(above->bytes);
+  return from * std::pow(to / from, part);
+}
+
+void fill_effective_capacity(Property& p, const std::vector<SizePoint>& curve, double hit, double memory) {
+  const double capacity = size_at(curve, (hit + memory) / 2);
+  if (capacity == 0) return;
+  p.unknown.clear();
+  p.value = capacity;
+  p.tolerance = 0.5;
+  p.confidence = Confidence::low;
+  p.quantity = "ns per access";
+  p.threshold = fmt::format("midpoint between {:.0f} ns and {:.0f} ns", hit, memory);
+  p.against = "larger working sets had the same time";
+  p.routes = {{"working set at the midpoint to memory", capacity}};
+  for (const SizePoint& point : curve)
+    if (static_cast<double>(point.bytes) > capacity / 6)
+      p.points.push_back({base::format_bytes(point.bytes), point.ns});
+  p.words.push_back(fmt::format(
+      "The access time rises from {:.0f} ns to {:.0f} ns; its midpoint is at about {}: the share of the last "
+      "level that this machine has at present.",
+      hit, memory, rounded(capacity)));
+  p.evidence = fmt::format("midpoint between {:.0f} ns (hit) and {:.0f} ns (memory)", hit, memory);
+}
+
+/// Adds the part of the last level that this machine has, and the latency of memory.
+void add_outer_levels(Caches& found, const BeyondSecond& beyond) {
+  const auto& curve = found.curve;
+  const SizePoint &last = curve.back(), &before = curve[curve.size() - 2];
+  LevelFinding finding =
+      unknown_level(level_name(found.levels.size()), "it is shared, and its sets are selected by a hash");
+  finding.effective = true;
+  finding.measure = "access time";
+  finding.latency = time_property(
+      "latency", beyond.hit, Confidence::medium,
+      {fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB misses subtracted.",
+                   beyond.hit)});
+  if (const std::string noise = noise_of(curve, beyond.from, beyond.to); !noise.empty())
+    finding.latency = unknown_property("latency", "ns", noise);
+  if (last.ns > still_rising * before.ns) {
+    const std::string why = fmt::format("the access time still rises at {}, the largest working set measured",
+                                        rounded(static_cast<double>(last.bytes)));
+    finding.capacity.unknown = finding.penalty.unknown = why;
+    found.memory = unknown_property("latency", "ns", why);
+    found.levels.push_back(std::move(finding));
+    return;
+  }
+  std::string noise = noise_of(curve, before.bytes, last.bytes);
+  if (noise.empty()) noise = noise_of(curve, many_rounds_to / 2, many_rounds_to);
+  if (!noise.empty()) {
+    finding.capacity.unknown = finding.penalty.unknown = noise;
+    found.memory = unknown_property("latency", "ns", noise);
+    found.levels.push_back(std::move(finding));
+    return;
+  }
+  const double memory = std::min(last.ns, before.ns);
+  found.memory =
+      time_property("latency", memory, Confidence::medium,
+                    {fmt::format("Working sets of {} to {} take {:.0f} ns per access, TLB misses included.",
+                                 rounded(static_cast<double>(before.bytes)),
+                                 rounded(static_cast<double>(last.bytes)), memory)});
+  if (memory < least_memory_step * beyond.hit) return; // what follows L2 is memory itself
+  fill_effective_capacity(finding.capacity, curve, beyond.hit, memory);
+  finding.penalty =
+      time_property("penalty", memory - beyond.hit, Confidence::low,
+                    {fmt::format("{:.0f} ns from memory - {:.0f} ns for a hit.", memory, beyond.hit)});
+  found.levels.push_back(std::move(finding));
+}
+
+/// What is known of the levels above one.
+class LevelsAbove {
+public:
+  LevelsAbove(CachedSampler& cached, std::size_t counted) {
+    for (std::size_t level = 0; level < counted; ++level)
+      gauges_.push_back(std::make_unique<CountGauge>(cached, level));
+  }
+  [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
+  [[nodiscard]] Neighbours around(std::size_t level) const {
+    Neighbours n;
+    if (level > 0) n.above = gauges_[level - 1].get();
+    if (level + 1 < gauges_.size()) n.below = gauges_[level + 1].get();
+    n.inner = inner_;
+    n.capacity_above = capacity_;
+    n.line_above = line_;
+    return n;
+  }
+  /// Takes a level in; false when it is not known well enough to look beyond it.
+  bool take(const Geometry& g) {
+    if (!g.unknown.empty() || g.shapes.size() != 1) return false;
+    const Shape& shape = g.shapes.front();
+    if (shape.ways < inner_.ways && !g.inclusive && !seen_hidden(g, shape)) return false;
+    inner_.ways = g.inclusive ? shape.ways : std::max(inner_.ways, shape.ways);
+    inner_.period = common_multiple(inner_.period, shape.way_bytes());
+    if (capacity_ == 0) line_ = shape.line;
+    capacity_ = shape.capacity();
+    return inner_.period != 0;
+  }
+
+private:
+  /// Whether lines were seen to stay in the levels above that this one has no room for: it is not inclusive.
+  [[nodiscard]] bool seen_hidden(const Geometry& g, const Shape& shape) const {
+    return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
+      return c.lines.exceeds != 0 && c.lines.fits == inner_.ways &&
+             lines_retained(shape, c.stride) < inner_.ways;
+    });
+  }
+
+  std::vector<std::unique_ptr<CountGauge>> gauges_;
+  Inner inner_;
+  std::int64_t capacity_ = 0, line_ = 16;
+};
+
+const std::vector<std::string> method_by_counts = {
+    "Every pattern is visited until the caches are warm; then the misses of further passes are counted.",
+    "L1: dense working sets, one access per line, grow until accesses miss. The number of lines retained at "
+    "power-of-two strides gives the ways; pairs of accesses give the line size.",
+    "L2: two things change. Working sets and strides grow with the capacity. Every access must miss in L1: "
+    "lines are a multiple of the L1 way size apart, so all map to one L1 set. If fewer are needed than L1 "
+    "has "
+    "ways, further lines of that L1 set, from other L2 sets, evict them."};
+
+/// "L1d misses per access (PAPI_L1_DCM)".
+std::string measure_by_counts(std::size_t level) {
+  return fmt::format("{} misses per access ({})", level_name(level), miss_metric(level));
+}
+
+/// What the counted events mean, for people.
+std::string meaning_of_counts(const Abilities& can) {
+  if (can.witness.starts_with("model"))
+    return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels. Prefetches and page walks are "
+           "not "
+           "included.";
+  return "PAPI_L1_DCM counts lines brought into L1; on many CPUs prefetches and page walks are included. "
+         "PAPI_L2_DCM is often derived from references to the last level, which include the L2 prefetcher. "
+         "Counts are therefore compared with a threshold, not with 0, and the patterns are unpredictable for "
+         "prefetchers.";
+}
+
+/// From misses of every level, where addresses choose the sets.
+void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& stage) {
+  const Abilities& can = cached.abilities();
+  LevelsAbove above(cached, can.counted);
+  bool known = true;
+  for (std::size_t level = 0; level < can.counted; ++level) {
+    LevelFinding finding = unknown_level(level_name(level), "the witness counts misses and measures no time");
+    stage(finding.name);
+    finding.measure = measure_by_counts(level);
+    if (known)
+      finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
+    else
+      finding.geometry.unknown = finding.geometry.line_unknown = "the level above is not known well enough";
+    fill_from_geometry(finding, {cached, above.gauge(level), finding.name, finding.measure, can.exact});
+    known = known && above.take(finding.geometry);
+    found.levels.push_back(std::move(finding));
+  }
+  if (can.counted_tlbs > 0) {
+    stage("TLB");
+    const std::int64_t line = found.levels.front().geometry.line.value_or(64);
+    found.tlbs = tlb_findings(find_translation(cached, line), can.exact);
+  }
+  found.method = method_by_counts;
+  found.method.push_back(meaning_of_counts(can));
+}
 
 constexpr std::int64_t dead_check_bytes = std::int64_t{4} << 20;
 constexpr double least_counted = 0.05; ///< misses per access
@@ -45,6 +278,7 @@ const std::vector<std::string> method_by_time = {
     "curve rises gradually. The cost of TLB misses is subtracted; pages are grouped into colours whose lines "
     "map to the same sets."};
 
+/// From times, and for the first levels from misses where they are counted, where pages lie anywhere.
 class ByTime {
 public:
   ByTime(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage)
@@ -330,8 +564,39 @@ private:
 
 } // namespace
 
-void infer_by_time(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage) {
-  ByTime(found, cached, sampler, stage).run();
+bool needs_more_readings(const Caches& found, Wanted wanted) {
+  const auto undecided = [](const LevelFinding& level) {
+    return !level.capacity.value || !level.line.value || !level.ways.value;
+  };
+  if (found.dead_counters) return false; // no more readings would change that
+  if (found.levels.empty() || undecided(found.levels.front()) || found.levels.front().effective) return true;
+  if (wanted == Wanted::first_level) return false;
+  if (found.levels.size() < 2 || undecided(found.levels[1]) ||
+      found.levels[1].capacity.confidence == Confidence::low)
+    return true;
+  if (wanted == Wanted::two_levels) return false;
+  return found.tlbs.size() < 2 ||
+         std::ranges::any_of(found.tlbs, [](const TlbFinding& tlb) { return !tlb.entries.value; });
+}
+
+Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
+  CachedSampler cached(sampler);
+  const Abilities& can = sampler.abilities();
+  Caches found;
+  found.witness = can.witness;
+  found.modelled = can.witness.starts_with("model");
+  found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
+  const StageCallback told = stage ? stage : [](const std::string&) {};
+  if (can.contiguous && can.counted > 0)
+    infer_by_counts(found, cached, told);
+  else
+    ByTime(found, cached, sampler, told).run();
+  found.readings = cached.taken().size();
+  for (const auto& [pattern, reading] : cached.taken()) {
+    found.rounds += reading.rounds;
+    found.disturbed += reading.disturbed;
+  }
+  return found;
 }
 
 } // namespace recount::caches
