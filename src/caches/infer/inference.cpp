@@ -446,6 +446,7 @@ private:
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
     second_hit_ = plateau ? plateau->ns : least_beyond(onset);
+    of_second_hit_ = plateau ? Confidence::high : Confidence::low;
     if (onset == 0 || second_hit_ < second_rise * first_hit_)
       throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
     first_onset_ = first_above(found_.curve, (first_hit_ + second_hit_) / 2);
@@ -475,12 +476,15 @@ private:
         time_property("latency", first_hit_, Confidence::high,
                       {fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_)});
     finding.penalty = time_property(
-        "penalty", second_hit_ - first_hit_, Confidence::high,
+        "penalty", second_hit_ - first_hit_, of_second_hit_,
         {fmt::format(
             "Average access time = hit time + miss rate x penalty: {0:.2f} ns at miss rate 0, {1:.2f} ns at "
             "miss rate 1 in L1d and 0 in the next level. Penalty: {2:.2f} ns.",
             first_hit_, second_hit_, second_hit_ - first_hit_)});
     refuse_noise(finding.latency, 0, first_onset_ / 2);
+    if (!agree_at_floor(found_.curve))
+      finding.latency =
+          unknown_property("latency", "ns", fmt::format("no {} working sets agree within 1 %", floor_points));
     refuse_noise(finding.penalty, 2 * first_onset_, 6 * first_onset_);
     finding.latency.against = "a working set within the capacity took longer";
     finding.penalty.against =
@@ -521,7 +525,7 @@ private:
     }
     finding.measure = "L2 miss rate, from time";
     finding.latency = time_property(
-        "latency", second_hit_, Confidence::high,
+        "latency", second_hit_, of_second_hit_,
         {fmt::format("Working sets that always miss in L1d and fit L2 take {:.2f} ns per access.",
                      second_hit_)});
     refuse_noise(finding.latency, 2 * first_onset_, 6 * first_onset_);
@@ -557,8 +561,9 @@ private:
   const StageCallback& stage_;
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
-  std::int64_t first_onset_ = 0;          ///< bytes: half of the rise from the first to the second
-  std::int64_t second_onset_ = 0;         ///< bytes: where the second level begins to be left
+  Confidence of_second_hit_ = Confidence::none;
+  std::int64_t first_onset_ = 0;  ///< bytes: half of the rise from the first to the second
+  std::int64_t second_onset_ = 0; ///< bytes: where the second level begins to be left
   BeyondSecond outer_;
 };
 

@@ -16,7 +16,6 @@ constexpr std::int64_t survey_huge_from = std::int64_t{8}
                                           << 20; ///< bytes from which large pages are asked for
 constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
 constexpr double flat_most = 1.1;
-constexpr std::size_t floor_points = 4;
 constexpr double floor_spread = 1.01;
 constexpr double most_spread = 1.33; ///< quiet machines have 1.0 to 1.15, busy ones 1.8 and more
 
@@ -73,6 +72,16 @@ double floor_of(const std::vector<SizePoint>& curve) {
   for (std::size_t i = 0; i + floor_points <= ns.size(); ++i)
     if (ns[i + floor_points - 1] <= floor_spread * ns[i]) return ns[i];
   return ns.front();
+}
+
+bool agree_at_floor(const std::vector<SizePoint>& curve) {
+  const double floor = floor_of(curve);
+  std::size_t at = 0, below = 0;
+  for (const SizePoint& point : curve) {
+    below += point.ns * floor_spread < floor ? 1 : 0;
+    at += point.ns * floor_spread >= floor && point.ns <= floor_spread * floor ? 1 : 0;
+  }
+  return at >= floor_points && below < floor_points;
 }
 
 std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {

@@ -36,6 +36,9 @@ struct Plateau {
 /// The least time that several points share: one alone that is less is an error. Of a curve that is not
 /// empty.
 [[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);
+/// Whether as many points as `floor_points` are within 1 % of it, and fewer are below: else noise decides it.
+[[nodiscard]] bool agree_at_floor(const std::vector<SizePoint>& curve);
+inline constexpr std::size_t floor_points = 4;
 /// Why no time can be stated from the points with sizes in [from, to]: every round of them was interrupted,
 /// or their rounds differ by more than a third. Empty: one can.
 [[nodiscard]] std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to);

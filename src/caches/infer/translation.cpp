@@ -224,23 +224,15 @@ void time_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
   }
 }
 
-double cost_of(const std::vector<TranslationLevel>& levels, const auto& share) {
-  double cost = 0;
-  for (const TranslationLevel& level : levels)
-    cost += level.cost.value_or(0) * share(std::max(level.pages.fits, level.half));
-  return cost;
-}
-
 } // namespace
 
 double Translation::random_cost(std::int64_t pages) const {
-  return cost_of(levels, [&](std::int64_t entries) {
-    return std::max(0.0, 1 - static_cast<double>(entries) / static_cast<double>(pages));
-  });
-}
-
-double Translation::cyclic_cost(std::int64_t pages) const {
-  return cost_of(levels, [&](std::int64_t entries) { return pages > entries ? 1.0 : 0.0; });
+  double cost = 0;
+  for (const TranslationLevel& level : levels) {
+    const auto entries = static_cast<double>(std::max(level.pages.fits, level.half));
+    cost += level.cost.value_or(0) * std::max(0.0, 1 - entries / static_cast<double>(pages));
+  }
+  return cost;
 }
 
 Translation find_translation(CachedSampler& cached, std::int64_t line) {
