@@ -109,6 +109,8 @@ constexpr int most_tries = 4; ///< of slices that something disturbs
 constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 
+} // namespace
+
 /// Patterns that fit private caches are visited in many brief slices, whose minimum has no interruption;
 /// larger ones in one slice of a few milliseconds per round.
 struct Effort {
@@ -117,6 +119,8 @@ struct Effort {
   int tries = most_tries;
   [[nodiscard]] bool whole_passes() const { return slice_ns < 1e6; }
 };
+
+namespace {
 
 Effort effort_for(const Pattern& pattern) {
   if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000, 1};
