@@ -41,12 +41,16 @@ std::vector<Quantity> inferred_quantities(const result::Results& results,
     if (node == nodes.end() || !result::is_inference(run)) continue;
     caches::RecordSampler sampler(results, run);
     const caches::Caches found = caches::infer_caches(sampler);
-    const auto add = [&](const std::string& level, const caches::Property& property) {
+    const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
+      if (shared && property.unit != "ns") {
+        property.value.reset();
+        property.unknown = "others used a part of the level during the measurement";
+      }
       add_property(all, level, found.witness, property, node->second, count);
     };
     for (const auto& level : found.levels)
       for (const auto* property : {&level.capacity, &level.line, &level.ways, &level.latency})
-        add(level.name, *property);
+        add(level.name, *property, !level.shared_use.empty() && property != &level.line);
     for (const auto& tlb : found.tlbs)
       add(tlb.name, tlb.entries);
     add("memory", found.memory);

@@ -18,6 +18,7 @@ struct GridRow {
   std::string counted_by;                    ///< whose misses; empty: none
   std::vector<std::optional<double>> misses; ///< of L1, L2 ...
   std::optional<double> ns, cycles;          ///< cycles: PAPI_TOT_CYC
+  bool disturbed = false;                    ///< every repetition of the time was
 };
 
 /// The rows of a run: every size and stride of its kernels stride and chase, by kernel, size and stride; what

@@ -1,16 +1,93 @@
-#include "caches/infer/colour_sets.hpp"
+// Ways, line and number of page colours from readings of pages.
+#include "caches/infer/colours.hpp"
 
 #include "base/random.hpp"
 #include "caches/infer/conflict_sets.hpp"
 #include "statistics/statistics.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <vector>
 
 namespace recount::caches {
+
+namespace {
+
+constexpr std::int64_t most_colours = 1024;
+constexpr double outside = 0.005;                         ///< probability on either side of the interval
+constexpr double most_seen = 0.998;                       ///< of the pages, even if all colours are known
+constexpr double impossible = 1e-300, never_built = 1e-7; ///< priors
+
+/// A share of pages that noise misplaces, and how probable it is.
+struct Misplaced {
+  double share, probability;
+};
+/// Of the known colours: not recognised.
+constexpr std::array<Misplaced, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
+/// Of other colours: taken for one of the known. Beside other programs, 28 of 32 colours seemed to have all
+/// pages.
+constexpr std::array<Misplaced, 5> strays{
+    {{0.002, 0.957}, {0.03, 0.04}, {0.1, 0.001}, {0.3, 0.001}, {0.8, 0.001}}};
+
+double prior(std::int64_t colours, bool of_address_bits) {
+  std::int64_t odd = colours;
+  while (odd % 2 == 0)
+    odd /= 2;
+  if (of_address_bits) return odd == 1 ? 1 : impossible;
+  return odd == 1 ? 1 : odd == 3 || odd == 5 ? 0.1 : never_built;
+}
+
+} // namespace
+
+double ColourNumber::tolerance() const {
+  const auto best = static_cast<double>(colours);
+  constexpr double rounding = 1e-9;
+  return std::max(static_cast<double>(most) / best - 1, 1 - static_cast<double>(least) / best) + rounding;
+}
+
+ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
+                               bool of_address_bits) {
+  if (groups < 1 || sample < 1 || in_sample < 1 || in_sample > sample) return {};
+  const auto hits = static_cast<double>(in_sample), misses = static_cast<double>(sample - in_sample);
+  std::vector<double> logs;
+  double highest = -INFINITY;
+  for (std::int64_t colours = groups; colours <= std::max(groups, most_colours); ++colours)
+    for (const Misplaced& hidden : hidden_shares)
+      for (const Misplaced& stray : strays) {
+        const double part = static_cast<double>(groups) / static_cast<double>(colours);
+        const double p = std::clamp(part * (1 - hidden.share) + (1 - part) * stray.share, 1e-6, most_seen);
+        logs.push_back(std::log(prior(colours, of_address_bits) * hidden.probability * stray.probability) +
+                       hits * std::log(p) + misses * std::log1p(-p));
+        highest = std::max(highest, logs.back());
+      }
+  std::vector<double> weights;
+  double all = 0, most = 0;
+  std::size_t best = 0;
+  constexpr std::size_t of_each = hidden_shares.size() * strays.size();
+  for (std::size_t i = 0; i < logs.size(); i += of_each) {
+    double weight = 0;
+    for (std::size_t j = 0; j < of_each; ++j)
+      weight += std::exp(logs[i + j] - highest);
+    if (weight > most) best = weights.size();
+    most = std::max(most, weight);
+    all += weight;
+    weights.push_back(weight);
+  }
+  ColourNumber number{groups + static_cast<std::int64_t>(best), most / all, 0, 0};
+  double below = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    below += weights[i] / all;
+    const std::int64_t colours = groups + static_cast<std::int64_t>(i);
+    if (number.least == 0 && below > outside) number.least = colours;
+    if (number.most == 0 && below >= 1 - outside) number.most = colours;
+  }
+  return number;
+}
 
 namespace {
 
@@ -42,6 +119,12 @@ majority(const std::vector<ColourTrial>& trials, std::optional<std::int64_t> Col
   const auto most = *std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
   if (most.second < least_colours || 4 * most.second < 3 * all) return {};
   return most;
+}
+
+/// In random order.
+void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random) {
+  for (std::size_t i = places.size(); i > 1; --i)
+    std::swap(places[i - 1], places[base::random_below(random, i)]);
 }
 
 /// Takes the readings.
@@ -206,11 +289,6 @@ std::optional<std::int64_t> line_of(const std::vector<ColourReading>& shifts) {
 
 } // namespace
 
-void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random) {
-  for (std::size_t i = places.size(); i > 1; --i)
-    std::swap(places[i - 1], places[base::random_below(random, i)]);
-}
-
 std::vector<std::int64_t> spread_over_page_sets(const std::vector<std::int64_t>& pages, std::size_t count,
                                                 const ColourTask& task) {
   const auto sets = static_cast<std::size_t>(task.page_sets_above);
@@ -293,6 +371,96 @@ ColourSets decide_colour_sets(const PageColours& colours) {
                              ? "a hashed index hides which lines of two pages share a set"
                              : "lines of one page colour leave their set at no clear shift";
   }
+  return found;
+}
+
+namespace {
+
+constexpr double least_number_probability =
+    0.99; ///< of a number of colours that is stated without an interval
+constexpr double least_of_estimate =
+    0.34; ///< of an estimated number: the next usual ones are 3/4 and 4/3 of it
+constexpr std::int64_t least_sample = 768; ///< pages
+
+ColourTask task_of(const Sampler& sampler, const PagedTask& level) {
+  ColourTask task;
+  task.first_hit = level.first_hit;
+  task.step = level.hit - level.first_hit;
+  // Neighbours can push what leaves this level out of the next one, too; what is asked here is only
+  // whether anything leaves.
+  task.penalty = std::min(level.next_hit - level.hit, 6 * level.hit);
+  task.line = level.line;
+  task.page = sampler.abilities().page;
+  task.capacity = level.around / task.page;
+  task.sample = std::max(least_sample, 4 * task.capacity);
+  task.pages = 3 * task.capacity + task.sample;
+  task.offset = 13 * level.line;
+  task.ways_above = level.ways_above;
+  task.lines_above = level.capacity_above / level.line;
+  task.page_sets_above = level.page_sets_above;
+  task.seed = 1 + 10 * sampler.searches();
+  return task;
+}
+
+/// Colours that were found have more pages than the others: these overflow first. Pages that are not seen to
+/// overflow count for no colour.
+constexpr double sampling_bias = 0.1;
+
+/// Sets of real caches are a power of two times 1, 3 or 5.
+bool usual_number(double colours) {
+  auto odd = static_cast<std::int64_t>(colours);
+  while (odd > 0 && odd % 2 == 0)
+    odd /= 2;
+  return odd <= 5;
+}
+
+/// Of the number of colours, if so many pages were found to be of one. Complete: no page is left over.
+double tolerance_of_colours(bool complete, double colours, double pages) {
+  if (complete && usual_number(colours)) return 0;
+  return sampling_bias + (complete ? 1.5 / colours : 4 / std::sqrt(pages));
+}
+
+} // namespace
+
+CountedColours count_colours(const PageColours& found, std::int64_t ways) {
+  double members = 0;
+  for (const auto& pages : found.members)
+    members += static_cast<double>(pages.size());
+  const auto groups = static_cast<double>(found.members.size()), pages = static_cast<double>(found.pages);
+  // Pages without a colour that are as many as half of a colour has may be a colour that was not found.
+  const bool all_pages = pages < members * (1 + 0.5 / groups);
+  const bool complete = found.incomplete.empty() && 2 * found.left_over <= ways && all_pages;
+  const bool usual = found.mixed ? std::has_single_bit(found.members.size()) : usual_number(groups);
+  if (complete && (usual || found.sample == 0))
+    return {groups, 1, tolerance_of_colours(true, groups, members), true, true, false};
+  const ColourNumber number =
+      number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.mixed);
+  // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
+  if (number.colours == 0)
+    return {std::max(groups, pages * groups / members),
+            0,
+            tolerance_of_colours(false, groups, members),
+            false,
+            false,
+            false};
+  const bool stated = number.probability >= least_number_probability;
+  return {static_cast<double>(number.colours),
+          number.probability,
+          stated ? 0 : std::max(number.tolerance(), least_of_estimate),
+          false,
+          stated,
+          true};
+}
+
+PageColours colours_of_level(Sampler& sampler, const PagedTask& level) {
+  if (auto recorded = sampler.colours()) {
+    if (!recorded->unknown.empty()) throw Unknown{recorded->unknown};
+    if (recorded->members.empty()) recorded->members = recorded->smallest; // a record of version 0.1.0
+    return *recorded;
+  }
+  const PageColours found = find_colours(sampler, task_of(sampler, level));
+  sampler.keep(found);
+  if (!found.unknown.empty()) throw Unknown{found.unknown};
   return found;
 }
 

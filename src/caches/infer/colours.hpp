@@ -5,6 +5,8 @@
 #include "caches/infer/sampler.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace recount::caches {
@@ -29,8 +31,6 @@ struct ColourTask {
   [[nodiscard]] bool mixed() const { return whole && lines > 2; }
 };
 
-/// In random order.
-void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
 /// So many of the pages, in order, that as many as possible fall into each set of the level above. Lines that
 /// are alone in such a set would stay there, and leave it with the first page added to it: that would look
 /// like an overflow of the level.
@@ -43,11 +43,6 @@ void shuffle_places(std::vector<std::uint64_t>& places, std::uint64_t& random);
                                                                std::int64_t shift = 0, std::int64_t wrap = 2);
 /// The bytes that take ColourTask::lines of a page to sets that none of them was in.
 [[nodiscard]] std::int64_t shift_of(const ColourTask& task);
-/// The fewest lines of a page with which pages share all of their sets or none, where the index mixes bits of
-/// the offset in the page with others: lines of which only the mixed bits differ. All lines of the page, if
-/// no fewer lines overflow the level at the same number of pages.
-[[nodiscard]] ColourTask with_fewest_lines(Sampler& sampler, ColourTask task);
-
 /// Lines at one page offset fall into as many sets of the level as there are colours of pages. Pages are
 /// added until a set overflows, taken out again while it still does, which leaves ways + 1 pages of one
 /// colour, and the other pages are tried against these; until no pages overflow any more, or the share of the
@@ -74,9 +69,6 @@ struct PagedTask {
 /// Those on record, or those of a search, which are put on record. Throws Unknown where there are none.
 [[nodiscard]] PageColours colours_of_level(Sampler& sampler, const PagedTask& level);
 
-/// Of the number of colours, if so many pages were found to be of one. Complete: no page is left over.
-[[nodiscard]] double tolerance_of_colours(bool complete, double colours, double pages);
-
 /// How many colours a level has.
 struct CountedColours {
   double colours = 0, probability = 0, tolerance = 0;
@@ -88,5 +80,46 @@ struct CountedColours {
 
 /// Fills in capacity, ways and line of the level.
 void fill_from_pages(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const PagedTask& task);
+
+/// What the lines of one colour showed.
+struct ColourTrial {
+  std::int64_t page = 0;            ///< of the colour, to name it
+  std::optional<std::int64_t> ways; ///< nothing: undecided
+  std::optional<std::int64_t> line; ///< bytes
+};
+
+struct ColourSets {
+  std::vector<ColourTrial> trials;
+  std::optional<std::int64_t> ways, line;   ///< what most colours show
+  std::size_t with_ways = 0, with_line = 0; ///< colours that show these values
+  double probability = 0;                   ///< of the ways, given the readings of all colours
+  std::string ways_unknown, line_unknown;
+};
+
+/// Adds readings to colours that were found: 1, 2 ... lines of one colour together with lines of other
+/// colours, so many that the level above holds none of them, compared with the same pages and their lines in
+/// different sets; then twice as many lines as a set holds, every second one shifted. Ends when the sampler's
+/// time is over. `spare`: pages that have none of these colours, for when the other colours have too few
+/// lines.
+void measure_colour_readings(Sampler& sampler, PageColours& colours, const ColourTask& task,
+                             const std::vector<std::int64_t>& spare = {});
+
+/// What the readings of the colours show. Pure.
+[[nodiscard]] ColourSets decide_colour_sets(const PageColours& colours);
+
+struct ColourNumber {
+  std::int64_t colours = 0;               ///< the most probable number; 0: nothing was sampled
+  double probability = 0;                 ///< of it
+  std::int64_t least = 0, most = 0;       ///< the number lies between these with a probability of 0.99
+  [[nodiscard]] double tolerance() const; ///< of the number, so that the interval lies within
+};
+
+/// `groups` colours are known, and of `sample` pages that took no part in finding them, `in_sample` have one
+/// of these. Pages lie anywhere, so each colour has the same share of them, less the pages that noise
+/// hides, and those that it takes for one of the known. Sets of real caches are a power of two, sometimes
+/// times 3 or 5. `of_address_bits`: exclusive ors of address bits choose the set, so it can only be a power
+/// of two.
+[[nodiscard]] ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
+                                             bool of_address_bits = false);
 
 } // namespace recount::caches

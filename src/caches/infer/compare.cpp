@@ -30,13 +30,15 @@ std::string in_unit(const Property& p, double value, bool rough) {
 std::string reason_of_difference(const LevelFinding& level, const Property& p, const StatedLevel& stated,
                                  const StatedCaches& by) {
   const bool virtual_machine = !by.hypervisor.empty();
+  if (!level.shared_use.empty())
+    return "others used a part of it during the measurement: " + shared_use_text(level);
   if (level.effective)
-    return fmt::format("{} is stated as {}{}; this {} has about {} of it, which depends on the other users",
-                       level.name, stated_text(p),
-                       stated.shared_by > 1 ? fmt::format(", shared by {} hardware threads", stated.shared_by)
-                                            : "",
-                       virtual_machine ? "virtual machine" : "CPU",
-                       base::format_bytes(std::round(*p.value / (1 << 20)) * (1 << 20)));
+    return fmt::format(
+        "{} is stated as {}{}; this {} has about {} of it, which depends on the other users", level.name,
+        stated_text(p),
+        stated.shared_by > 1 ? fmt::format(", shared by {} hardware threads", stated.shared_by) : "",
+        virtual_machine ? "virtual machine" : "CPU",
+        base::format_bytes(*p.value < (1 << 20) ? *p.value : std::round(*p.value / (1 << 20)) * (1 << 20)));
   if (p.name == "capacity" && *p.value < *p.stated)
     return virtual_machine
                ? "another guest on the same core may use part of it, or the hypervisor states the "
@@ -119,6 +121,29 @@ std::string value_text(const Property& p) {
   return p.value ? in_unit(p, *p.value, p.tolerance > most_of_exact) : "unknown";
 }
 
+std::string level_text(const LevelFinding& level) {
+  return level.name + (level.effective ? " (effective)" : "");
+}
+
+std::string shared_use_text(const LevelFinding& level) {
+  std::vector<std::string> signs;
+  for (const SharedUse& use : level.shared_use)
+    switch (use.sign) {
+    case SharingSign::hit_times_drift:
+      signs.push_back(fmt::format("{} within it take {:.2f} ns, smaller working sets {:.2f} ns",
+                                  base::format_bytes(use.bytes), use.measured, use.expected));
+      break;
+    case SharingSign::next_level_varies:
+      signs.push_back(fmt::format("rounds at {} in L2 differ by a factor of {:.1f}",
+                                  base::format_bytes(use.bytes), use.measured));
+      break;
+    case SharingSign::later_look_differs:
+      signs.push_back(fmt::format("some seconds later a set retained {:.0f} lines", use.measured));
+      break;
+    }
+  return fmt::format("{}", fmt::join(signs, "; "));
+}
+
 std::string ways_text(const Property& ways) {
   return value_text(ways) + (ways.value == 1 ? " way" : " ways");
 }
@@ -142,6 +167,12 @@ void compare(Caches& found, const StatedCaches& by) {
 std::vector<Paragraph> justification(const Caches& found) {
   std::vector<Paragraph> all;
   for (const LevelFinding& level : found.levels) {
+    if (!level.shared_use.empty())
+      all.push_back({fmt::format("{} is an effective share", level.name),
+                     fmt::format("Others used a part of it during the measurement, for example on another "
+                                 "hardware thread of the core: {}. recount caches --patient waits until "
+                                 "this has ended.",
+                                 shared_use_text(level))});
     std::vector<const Property*> unknown; // for one reason
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
       if (p->value || (!unknown.empty() && unknown.front()->unknown != p->unknown))

@@ -37,6 +37,10 @@ struct Paragraph {
 
 /// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB".
 [[nodiscard]] std::string value_text(const Property& property);
+/// "L1d", "L3 (effective)".
+[[nodiscard]] std::string level_text(const LevelFinding& level);
+/// The signs that others used a part of the level; empty: none.
+[[nodiscard]] std::string shared_use_text(const LevelFinding& level);
 [[nodiscard]] std::string ways_text(const Property& ways); ///< "8 ways"
 [[nodiscard]] std::string stated_text(const Property& property);
 

@@ -110,7 +110,7 @@ std::vector<std::string> summary_lines(const Caches& found) {
     add(level.latency, "hit {}");
     add(level.penalty, "miss + {}");
     lines.push_back(
-        fmt::format("{}: {}", level.name,
+        fmt::format("{}: {}", level.shared_use.empty() ? level.name : level_text(level),
                     parts.empty() ? std::string("unknown") : fmt::format("{}", fmt::join(parts, ", "))));
   }
   return lines;

@@ -1,7 +1,7 @@
 // The miss rate of a pattern in a level, from counted misses or from time.
 #pragma once
 
-#include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 
 #include <cstdint>
 #include <functional>

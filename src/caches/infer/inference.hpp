@@ -55,13 +55,27 @@ struct Property {
   std::string remark; ///< the reason of a difference
 };
 
+/// What shows that others used a part of a cache while it was measured.
+enum class SharingSign {
+  hit_times_drift,   ///< working sets within the capacity take longer than a hit, by the reference chains, ns
+  next_level_varies, ///< rounds of one working set in the next level differ by more than `expected`, a ratio
+  later_look_differs ///< lines of one set that were retained some seconds later
+};
+[[nodiscard]] std::string to_string(SharingSign sign);
+struct SharedUse {
+  SharingSign sign;
+  std::int64_t bytes = 0; ///< of the working set; 0: of none
+  double expected = 0, measured = 0;
+};
+
 /// One level of data cache.
 struct LevelFinding {
   std::string name;    ///< "L1d", "L2", "L3"
   std::string measure; ///< what a miss is measured by: "L1d misses per access (PAPI_L1_DCM)"
   Property capacity, line, ways, latency, penalty;
   bool effective = false; ///< shared: the part that this machine has at present, not the installed size
-  Geometry geometry;      ///< for figures; empty if derived otherwise
+  std::vector<SharedUse> shared_use; ///< of a private level that is effective
+  Geometry geometry;                 ///< for figures; empty if derived otherwise
 };
 
 struct TlbFinding {
@@ -79,6 +93,7 @@ struct Caches {
   std::vector<SizePoint> curve;    ///< time against working set; empty without a clock
   std::vector<std::string> method; ///< how it was measured, and what changed from level to level and why
   std::size_t readings = 0;
+  std::size_t rounds = 0, disturbed = 0; ///< timed; of them interrupted by other programs or the hypervisor
 };
 
 /// Called with the property under measurement: "ways of L1d".

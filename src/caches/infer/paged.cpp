@@ -1,7 +1,7 @@
-#include "caches/infer/colour_sets.hpp"
+#include "caches/infer/colours.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/pairs.hpp"
+#include "caches/infer/geometry.hpp"
 #include "caches/infer/properties.hpp"
 
 #include <fmt/format.h>

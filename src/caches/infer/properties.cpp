@@ -159,10 +159,6 @@ std::string rare_text(double probability) {
   return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
 }
 
-std::string working_set_text(std::int64_t bytes, std::int64_t line) {
-  return fmt::format("{} ({})", base::format_bytes(bytes), base::format_count(bytes / line, "line"));
-}
-
 Property unknown_property(const std::string& name, const std::string& unit, const std::string& reason) {
   Property p;
   p.name = name;

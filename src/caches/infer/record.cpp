@@ -189,7 +189,7 @@ void RecordSampler::take(const result::Observation& o) {
   if (o.metric == "seconds") {
     const auto beside = references_.find({pattern, o.repetition});
     const double reference = beside == references_.end() ? 0 : beside->second;
-    rounds.ns.push_back(at_clock_of(base_, reference, pattern, *each));
+    rounds.times.add(at_clock_of(base_, reference, pattern, *each), !result::disturbances(o).empty());
   }
   if (const auto level = level_of_misses(o.metric); level && *level < abilities_.counted)
     add(rounds.misses, *level, *each);
@@ -232,7 +232,7 @@ std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patter
       continue;
     }
     const Rounds& rounds = found->second;
-    auto& reading = all.emplace_back(summarised(pattern, rounds.ns, rounds.misses));
+    auto& reading = all.emplace_back(summarised(pattern, rounds.times, rounds.misses));
     if (!reading.ns) reading.why = rounds.why;
     for (const auto& of_level : rounds.translations)
       reading.translations.push_back(of_level.empty() ? std::nullopt

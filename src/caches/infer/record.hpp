@@ -47,7 +47,7 @@ public:
 
 private:
   struct Rounds {
-    std::vector<double> ns;
+    TimedRounds times;
     std::vector<std::vector<double>> misses, translations;
     std::string why;
   };

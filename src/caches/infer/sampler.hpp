@@ -1,9 +1,10 @@
-// The source of readings of an inference.
+// The source of readings of an inference, and a cache of its readings.
 #pragma once
 
 #include "kernel/loops/pattern.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,10 +14,21 @@ namespace recount::caches {
 
 /// The cost per visit of one pattern with warm caches.
 struct Reading {
-  std::optional<double> ns;                        ///< absent: no clock, or not on record
-  std::string why;                                 ///< why there is no time; may be empty
+  std::optional<double> ns; ///< absent: no clock, or not on record
+  /// What three rounds did not exceed (of fewer, the longest): far above `ns`, others used the same hardware.
+  std::optional<double> repeated_ns;
+  std::size_t rounds = 0, disturbed = 0; ///< of the time; disturbed: interrupted, see result::disturbances()
+  std::string why;                       ///< why there is no time; may be empty
   std::vector<std::optional<double>> misses;       ///< of each counted level, from the core outwards
   std::vector<std::optional<double>> translations; ///< misses of each counted data TLB
+  /// Whether the time is one of interrupted rounds only.
+  [[nodiscard]] bool time_disturbed() const { return rounds > 0 && disturbed == rounds; }
+};
+
+/// Times of one pattern per visit, a value per round.
+struct TimedRounds {
+  std::vector<double> undisturbed, disturbed;
+  void add(double ns, bool was_disturbed) { (was_disturbed ? disturbed : undisturbed).push_back(ns); }
 };
 
 /// The abilities of a sampler.
@@ -107,8 +119,33 @@ inline constexpr const char* gave_up = "out of time because of noise";
 [[nodiscard]] double at_clock_of(double base, double reference, const kernel::Pattern& pattern, double ns);
 
 /// One reading from what was measured in several rounds (per visit): of times the minimum where the pattern
-/// fits private caches, since disturbances only add time, else the median; of counts the median.
-[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, std::span<const double> ns,
+/// fits private caches, since disturbances only add time, else the median; of counts the median. Disturbed
+/// rounds count where there are no others.
+[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, const TimedRounds& times,
                                  std::span<const std::vector<double>> misses);
+
+/// Requests each pattern from the sampler once. Not thread-safe.
+class CachedSampler {
+public:
+  explicit CachedSampler(Sampler& sampler) : sampler_(sampler) {}
+  [[nodiscard]] const Abilities& abilities() const { return sampler_.abilities(); }
+  /// The readings, in order; missing ones are requested from the sampler together.
+  std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
+  Reading read(const kernel::Pattern& pattern) { return read(std::span(&pattern, 1)).front(); }
+  /// All readings so far.
+  [[nodiscard]] const std::map<kernel::Pattern, Reading>& taken() const { return taken_; }
+
+private:
+  Sampler& sampler_;
+  std::map<kernel::Pattern, Reading> taken_;
+};
+
+/// Why a property cannot be determined; thrown within an inference and caught where the property is made.
+struct Unknown {
+  std::string reason; ///< a clause
+};
+
+/// The time of a reading; throws Unknown with the reason of the reading, or `otherwise`.
+[[nodiscard]] double time_of(const Reading& reading, const char* otherwise);
 
 } // namespace recount::caches

@@ -1,5 +1,9 @@
 #include "caches/infer/survey.hpp"
 
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +16,8 @@ constexpr std::int64_t survey_huge_from = std::int64_t{8}
                                           << 20; ///< bytes from which large pages are asked for
 constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
 constexpr double flat_most = 1.1;
-constexpr std::size_t floor_points = 4;
 constexpr double floor_spread = 1.01;
+constexpr double most_spread = 1.33; ///< quiet machines have 1.0 to 1.15, busy ones 1.8 and more
 
 } // namespace
 
@@ -41,7 +45,8 @@ std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most) {
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const double ns = time_of(readings[i], "no time was measured over a range of sizes");
     const std::int64_t bytes = patterns[i].count * survey_line;
-    if (curve.empty() || curve.back().bytes != bytes) curve.push_back({bytes, ns});
+    if (curve.empty() || curve.back().bytes != bytes)
+      curve.push_back({bytes, ns, readings[i].repeated_ns.value_or(ns) / ns, readings[i].time_disturbed()});
   }
   return curve;
 }
@@ -67,6 +72,34 @@ double floor_of(const std::vector<SizePoint>& curve) {
   for (std::size_t i = 0; i + floor_points <= ns.size(); ++i)
     if (ns[i + floor_points - 1] <= floor_spread * ns[i]) return ns[i];
   return ns.front();
+}
+
+bool agree_at_floor(const std::vector<SizePoint>& curve) {
+  const double floor = floor_of(curve);
+  std::size_t at = 0, below = 0;
+  for (const SizePoint& point : curve) {
+    below += point.ns * floor_spread < floor ? 1 : 0;
+    at += point.ns * floor_spread >= floor && point.ns <= floor_spread * floor ? 1 : 0;
+  }
+  return at >= floor_points && below < floor_points;
+}
+
+std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
+  std::vector<double> spreads;
+  std::size_t disturbed = 0;
+  for (const SizePoint& point : curve) {
+    if (point.bytes < from || point.bytes > to) continue;
+    spreads.push_back(point.spread);
+    disturbed += point.disturbed ? 1 : 0;
+  }
+  if (spreads.empty()) return {};
+  if (2 * disturbed > spreads.size())
+    return fmt::format("other programs interrupted every round of {} of {} working sets", disturbed,
+                       spreads.size());
+  if (const double usual = statistics::median(spreads); usual > most_spread)
+    return fmt::format("rounds of one working set differ by a factor of {:.1f}: other users of the level",
+                       usual);
+  return {};
 }
 
 std::int64_t first_above(const std::vector<SizePoint>& curve, double limit) {

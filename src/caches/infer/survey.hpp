@@ -1,7 +1,7 @@
 // The curve of access time against the size of the working set, and its plateaus.
 #pragma once
 
-#include "caches/infer/cached_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 
 #include <optional>
 #include <vector>
@@ -12,6 +12,9 @@ namespace recount::caches {
 struct SizePoint {
   std::int64_t bytes = 0;
   double ns = 0; ///< an access
+  /// Reading::repeated_ns / ns: 1 where rounds agree, or are not told apart.
+  double spread = 1;
+  bool disturbed = false; ///< every round was interrupted
 };
 
 /// A stretch of sizes over which the time hardly changes.
@@ -33,6 +36,12 @@ struct Plateau {
 /// The least time that several points share: one alone that is less is an error. Of a curve that is not
 /// empty.
 [[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);
+/// Whether as many points as `floor_points` are within 1 % of it, and fewer are below: else noise decides it.
+[[nodiscard]] bool agree_at_floor(const std::vector<SizePoint>& curve);
+inline constexpr std::size_t floor_points = 4;
+/// Why no time can be stated from the points with sizes in [from, to]: every round of them was interrupted,
+/// or their rounds differ by more than a third. Empty: one can.
+[[nodiscard]] std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to);
 /// The first size from which on every time exceeds `limit` ns; 0: there is none.
 [[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
 

@@ -1,4 +1,4 @@
-#include "caches/infer/timed_geometry.hpp"
+#include "caches/infer/geometry.hpp"
 
 #include "base/format.hpp"
 #include "caches/infer/conflict_sets.hpp"

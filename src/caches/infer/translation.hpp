@@ -35,8 +35,6 @@ struct Translation {
 
   /// What a visit to one of `pages` pages chosen at random costs beyond the cache, ns.
   [[nodiscard]] double random_cost(std::int64_t pages) const;
-  /// The same for pages visited in turn, which miss as soon as they do not all fit.
-  [[nodiscard]] double cyclic_cost(std::int64_t pages) const;
 };
 
 /// `line` bytes; never throws for want of evidence.

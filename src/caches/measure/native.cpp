@@ -1,20 +1,102 @@
+// Timed pointer chases in brief slices, with the core clock rate, and the sampler that takes them.
 #include "caches/measure/native.hpp"
 
 #include "base/shuffle.hpp"
-#include "caches/infer/colour_sets.hpp"
+#include "caches/infer/colours.hpp"
 #include "caches/infer/record.hpp"
-#include "caches/measure/timed_chase.hpp"
+#include "host/disturbance.hpp"
 #include "kernel/native.hpp"
 #include "result/curves.hpp"
+#include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <unistd.h>
 
 namespace recount::caches {
+
+struct TimedChase {
+  double ns = 0; ///< of the shortest slice
+  /// Seconds of a chain of some thousand dependent multiplications, before, between and after the slices, the
+  /// least: it accesses no memory, so it measures the core clock rate.
+  double reference = 0;
+};
+
+/// Follows `steps` pointers and returns nanoseconds without the overhead of the clock; `at` advances.
+[[nodiscard]] double follow(void*& at, std::int64_t steps);
+
+/// Times `slices` slices of `steps` pointers. If the reference chains differ, an interrupt or another user of
+/// the CPU disturbed them; it repeats at most `tries` times and returns the least disturbed attempt.
+[[nodiscard]] TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries);
+
+namespace {
+
+constexpr int chain_length = 2000;
+constexpr double same_rate = 1.02; ///< two chains at one clock rate differ by less
+constexpr double endless = std::numeric_limits<double>::infinity();
+
+void multiply_on(void* context) {
+  auto& value = *static_cast<std::uint64_t*>(context);
+  std::uint64_t x = value;
+  for (int i = 0; i < chain_length; ++i) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    asm volatile("" : "+r"(x)); // every step, in order
+  }
+  value = x;
+}
+
+double least_ns(const kernel::Region& region) {
+  static const std::int64_t own_ns = witness::own_cost().ns;
+  return static_cast<double>(std::max<std::int64_t>(witness::lapse(region).ns - own_ns, 1));
+}
+
+/// The least chain and the one after it.
+class ReferenceChains {
+public:
+  void look() {
+    std::uint64_t value = 1;
+    const double seconds = least_ns({multiply_on, &value}) / 1e9;
+    second_ = std::min(second_, std::max(seconds, least_));
+    least_ = std::min(least_, seconds);
+  }
+  [[nodiscard]] double least() const { return least_; }
+  [[nodiscard]] double spread() const { return second_ / least_; }
+
+private:
+  double least_ = endless, second_ = endless;
+};
+
+} // namespace
+
+double follow(void*& at, std::int64_t steps) {
+  kernel::native::Chase context{at, steps, nullptr};
+  const double ns = least_ns({kernel::native::recount_kernel_chase, &context});
+  at = context.end;
+  return ns;
+}
+
+TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
+  TimedChase least_disturbed;
+  double least_spread = endless;
+  for (int attempt = 0; attempt < tries && least_spread > same_rate; ++attempt) {
+    ReferenceChains chains;
+    chains.look();
+    double best = endless;
+    for (int slice = 0; slice < slices; ++slice) {
+      best = std::min(best, follow(at, steps));
+      chains.look();
+    }
+    if (attempt > 0 && chains.spread() >= least_spread) continue;
+    least_spread = chains.spread();
+    least_disturbed = {best, chains.least()};
+  }
+  return least_disturbed;
+}
 
 using kernel::Pattern;
 
@@ -27,6 +109,8 @@ constexpr int most_tries = 4; ///< of slices that something disturbs
 constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 
+} // namespace
+
 /// Patterns that fit private caches are visited in many brief slices, whose minimum has no interruption;
 /// larger ones in one slice of a few milliseconds per round.
 struct Effort {
@@ -35,6 +119,8 @@ struct Effort {
   int tries = most_tries;
   [[nodiscard]] bool whole_passes() const { return slice_ns < 1e6; }
 };
+
+namespace {
 
 Effort effort_for(const Pattern& pattern) {
   if (kernel::extent(pattern) > private_bytes && pattern.visits() > 4096) return {2, 1, 2'000'000, 1};
@@ -57,6 +143,34 @@ private:
 auto worth_of(const PageColours& colours) {
   return std::tuple(colours.unknown.empty(), decide_colour_sets(colours).ways.has_value(),
                     colours.incomplete.empty(), colours.smallest.size());
+}
+
+/// Slices that a scheduler may interrupt: shorter ones have a minimum that was not.
+constexpr double watched_ns = 400'000;
+constexpr int most_interrupted = 3; ///< attempts, before an interrupted one counts as disturbed
+
+struct WatchedChase {
+  TimedChase chase;
+  std::vector<std::string> flags; ///< of host::flags()
+};
+
+/// Time that the scheduler or the hypervisor gave to others is no time of the caches, and what ran then has
+/// replaced their contents. The clock rate is accounted for by the reference chains.
+WatchedChase timed_undisturbed(void*& at, std::int64_t steps, const Effort& effort, double expected_ns) {
+  if (expected_ns < watched_ns) return {timed_chase(at, steps, effort.slices, effort.tries), {}};
+  WatchedChase least;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int attempt = 0; attempt < most_interrupted; ++attempt) {
+    auto before = host::disturbance();
+    before.frequency_khz.reset();
+    const TimedChase chase = timed_chase(at, steps, effort.slices, effort.tries);
+    result::Observation o;
+    o.flags = host::flags(before, host::disturbance());
+    if (result::disturbances(o).empty()) return {chase, {}};
+    if (chase.ns < shortest) least = {chase, o.flags};
+    shortest = std::min(shortest, chase.ns);
+  }
+  return least;
 }
 
 std::chrono::nanoseconds thread_time() {
@@ -158,7 +272,7 @@ std::vector<Reading> NativeSampler::read(std::span<const Pattern> patterns) {
   std::vector<Reading> readings;
   for (const Pattern& pattern : patterns) {
     const Taken& taken = taken_.at(pattern);
-    auto& reading = readings.emplace_back(caches::summarised(pattern, taken.ns, taken.misses));
+    auto& reading = readings.emplace_back(caches::summarised(pattern, taken.times, taken.misses));
     if (!reading.ns) reading.why = taken.why;
   }
   return readings;
@@ -217,7 +331,9 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   const double wanted = laid.effort.slice_ns / (pass / static_cast<double>(visits));
   std::int64_t steps = std::max<std::int64_t>(static_cast<std::int64_t>(wanted), 64);
   steps = small ? std::max(steps, visits) : std::min(steps, visits);
-  const auto [best, reference] = timed_chase(at, steps, laid.effort.slices, laid.effort.tries);
+  const auto timed = timed_undisturbed(at, steps, laid.effort,
+                                       pass * static_cast<double>(steps) / static_cast<double>(visits));
+  const auto [best, reference] = timed.chase;
   const bool has_reference = laid.extent <= private_bytes;
   if (base_ == 0 && has_reference) base_ = reference;
   result::Observation o;
@@ -233,9 +349,11 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   o.value = best / 1e9;
   o.accesses = steps;
   if (const auto pages = huge_pages(); pages && laid.pattern->huge) caches::note_huge_pages(o, *pages);
+  o.flags = timed.flags;
   // As a reader of the record will have it.
-  laid.taken->ns.push_back(
-      caches::at_clock_of(base_, reference, *laid.pattern, result::ns_per_access(o).value_or(0)));
+  laid.taken->times.add(
+      caches::at_clock_of(base_, reference, *laid.pattern, result::ns_per_access(o).value_or(0)),
+      !result::disturbances(o).empty());
   if (options_.observed) options_.observed(o);
 }
 

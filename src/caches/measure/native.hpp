@@ -65,7 +65,7 @@ public:
 private:
   struct Laid;
   struct Taken {
-    std::vector<double> ns;                  ///< a round, per visit, at one clock rate
+    TimedRounds times;                       ///< at one clock rate
     std::vector<std::vector<double>> misses; ///< of a level, a round, per visit
     int rounds = 0, look = 0;                ///< so far; in which look the last ones
     std::string why;                         ///< there is nothing

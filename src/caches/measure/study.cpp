@@ -1,5 +1,7 @@
 #include "caches/measure/study.hpp"
 
+#include "base/json.hpp"
+#include "base/text.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/measure/model.hpp"
 #include "caches/measure/native.hpp"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <thread>
 #include <unistd.h>
 
 namespace recount::caches {
@@ -90,6 +93,9 @@ constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(
     patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
                    std::chrono::seconds(100)};
 
+/// Other users of the core work for seconds; a patient measurement waits that long between its attempts.
+constexpr std::chrono::seconds until_others_end(5);
+
 /// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
 /// gives the same findings.
 Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback& stage) {
@@ -102,6 +108,7 @@ Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback
                second = !caches::needs_more_readings(found, Wanted::two_levels),
                all = !caches::needs_more_readings(found, Wanted::everything);
     if (all || (second && !patient)) break;
+    if (patient && found.levels.front().effective) std::this_thread::sleep_for(until_others_end);
     if (!first || patient) sampler.repeat_measurements();
     if (!second || patient) sampler.search_again();
     found = caches::infer_caches(sampler, stage);
@@ -171,6 +178,48 @@ int serve_caches(int in, int out) {
     take_grid(task, grid_points(largest_private(found), false), observed);
   }
   return 0;
+}
+
+namespace {
+constexpr std::size_t longest_caches_request = 1 << 16;
+constexpr std::string_view stage_begin = R"({"stage":)";
+} // namespace
+
+std::string to_caches_request(const CachesTask& task) {
+  return Json{{"witness", task.witness}, {"metrics", task.metrics}, {"most_bytes", task.most_bytes},
+              {"seed", task.seed},       {"patient", task.patient}, {"grid", task.grid}}
+      .dump();
+}
+
+CachesTask read_caches_request(int fd) {
+  const std::string text = base::read_all(fd, longest_caches_request).value_or("");
+  try {
+    const Json object = Json::parse(text);
+    CachesTask task;
+    task.witness = object.at("witness").get<std::string>();
+    task.metrics = object.at("metrics").get<std::vector<std::string>>();
+    task.most_bytes = object.at("most_bytes").get<std::int64_t>();
+    task.seed = object.at("seed").get<std::uint64_t>();
+    task.patient = object.at("patient").get<bool>();
+    task.grid = object.at("grid").get<bool>();
+    return task;
+  } catch (const Json::exception&) {
+    throw bad_input("caches-worker", "stdin has no request of recount caches",
+                    "run recount caches, which starts this command itself");
+  }
+}
+
+std::string stage_line(const std::string& name) {
+  return Json{{"stage", name}}.dump();
+}
+
+std::optional<std::string> stage_of(std::string_view line) {
+  if (!line.starts_with(stage_begin)) return {};
+  try {
+    return Json::parse(line).at("stage").get<std::string>();
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 } // namespace recount::caches

@@ -69,7 +69,18 @@ Json row_json(const GridRow& row) {
     object[fmt::format("l{}_misses", level + 1)] = row.misses[level] ? Json(*row.misses[level]) : Json();
   if (row.cycles) object["cycles"] = *row.cycles;
   if (row.ns) object["ns"] = *row.ns;
+  if (row.disturbed) object["disturbed"] = true;
   return object;
+}
+
+Json shared_use_json(const LevelFinding& level) {
+  Json signs = Json::array();
+  for (const SharedUse& use : level.shared_use)
+    signs.push_back({{"sign", to_string(use.sign)},
+                     {"bytes", use.bytes},
+                     {"expected", use.expected},
+                     {"measured", use.measured}});
+  return signs;
 }
 
 Json run_json(const ShownCaches& shown) {
@@ -83,6 +94,7 @@ Json run_json(const ShownCaches& shown) {
   for (const auto& level : found.levels)
     object["levels"].push_back({{"level", level.name},
                                 {"effective", level.effective},
+                                {"shared_use", shared_use_json(level)},
                                 {"measure", level.measure},
                                 {"capacity", property_json(level.capacity)},
                                 {"line", property_json(level.line)},
@@ -101,6 +113,8 @@ Json run_json(const ShownCaches& shown) {
     object["rows"].push_back(row_json(row));
   object["method"] = found.method;
   object["readings"] = found.readings;
+  object["rounds"] = found.rounds;
+  object["disturbed"] = found.disturbed;
   object["seconds"] = shown.seconds;
   return object;
 }

@@ -4,6 +4,7 @@
 #include "caches/infer/record.hpp"
 #include "caches/view/panels.hpp"
 #include "model/machine.hpp"
+#include "plot/select.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,11 +47,15 @@ document::Table findings_table(const CachesFindings& found) {
     }
   };
   for (const auto& level : found.found.levels)
-    rows(level.name + (level.effective ? " (effective)" : ""),
-         {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
+    rows(level_text(level), {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
   for (const auto& tlb : found.found.tlbs)
     rows(tlb.name, {&tlb.entries, &tlb.cost});
-  if (found.found.memory.value) rows("memory", {&found.found.memory});
+  if (found.found.memory.value || found.found.disturbed > 0) rows("memory", {&found.found.memory});
+  for (const auto& level : found.found.levels)
+    if (!level.shared_use.empty())
+      table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
+  if (found.found.disturbed > 0)
+    table.notes.push_back(plot::disturbed_text(found.found.disturbed, found.found.rounds) + ".");
   return table;
 }
 

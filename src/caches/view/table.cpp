@@ -1,5 +1,6 @@
 #include "caches/view/output.hpp"
 #include "command/output.hpp"
+#include "plot/select.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ command::Table caches_table(const ShownCaches& shown) {
   command::Table table(
       {{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}}, "Caches");
   for (const auto& level : shown.all.found.levels)
-    add_rows(table, level.name + (level.effective ? " (effective)" : ""),
+    add_rows(table, level_text(level),
              {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
   for (const auto& tlb : shown.all.found.tlbs)
     add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
@@ -70,7 +71,8 @@ command::Table caches_summary(const ShownCaches& shown) {
         differences.empty()
             ? (agrees ? command::paint(command::Style::good, "agrees") : "")
             : command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
-    table.add({level.name, cell(level.capacity), cell(level.line), cell(level.ways), cell(level.latency),
+    table.add({level.shared_use.empty() ? level.name : level_text(level), cell(level.capacity),
+               cell(level.line), cell(level.ways), cell(level.latency),
                level.penalty.value ? "+ " + value_text(level.penalty) : "-", stated});
   }
   for (const auto& tlb : shown.all.found.tlbs)
@@ -90,6 +92,8 @@ std::string caches_evidence(const ShownCaches& shown) {
       add(fmt::format("{} {} ({})", level, p.name, to_string(p.confidence)), p.evidence);
   };
   for (const auto& level : shown.all.found.levels) {
+    if (!level.shared_use.empty())
+      add(fmt::format("{} effective, shared with others", level.name), shared_use_text(level));
     std::vector<std::pair<std::string, std::string>> unknown; // reason, properties
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
       found(level.name, *p);
@@ -105,6 +109,8 @@ std::string caches_evidence(const ShownCaches& shown) {
   }
   for (const auto& tlb : shown.all.found.tlbs)
     found(tlb.name, tlb.entries);
+  if (const auto& all = shown.all.found; all.disturbed > 0)
+    text += plot::disturbed_text(all.disturbed, all.rounds) + "\n";
   return text;
 }
 
@@ -132,7 +138,7 @@ command::Table caches_rows(const ShownCaches& shown) {
     for (std::size_t level = 0; level < levels; ++level)
       cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
     if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
-    if (times) cells.push_back(shown_as(row.ns, "not timed"));
+    if (times) cells.push_back(shown_as(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
     table.add(std::move(cells));
   }
   return table;
@@ -146,6 +152,9 @@ std::string caches_reasons(const ShownCaches& shown) {
   text += command::paint(command::Style::strong, "Method") + "\n";
   for (const auto& sentence : shown.all.found.method)
     text += "  " + command::wrap(sentence, command::line_width(), 2) + "\n";
+  if (const auto& all = shown.all.found; all.disturbed > 0)
+    text += "  " + command::wrap(plot::disturbed_text(all.disturbed, all.rounds), command::line_width(), 2) +
+            "\n";
   return text;
 }
 

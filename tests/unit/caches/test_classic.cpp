@@ -109,6 +109,13 @@ BOOST_AUTO_TEST_CASE(bounds_are_printed_once_and_yield_to_what_was_found) {
   BOOST_TEST(!caches::contradicts(r, found));
 }
 
+BOOST_AUTO_TEST_CASE(disturbed_times_decide_nothing) {
+  auto rows = timed_grid();
+  for (auto& row : rows)
+    row.disturbed = true;
+  BOOST_TEST(caches::classic_readings(rows).empty());
+}
+
 BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {
   auto rows = timed_grid();
   for (auto& row : rows)

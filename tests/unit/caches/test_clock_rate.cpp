@@ -67,7 +67,7 @@ private:
   static constexpr std::array rates{3.9, 3.8, 3.6, 3.5, 3.4, 3.6, 3.7}; ///< GHz
 
   caches::Reading timed(const kernel::Pattern& pattern, const caches::Reading& exact) {
-    std::vector<double> ns;
+    caches::TimedRounds times;
     for (int round = 0; round < 4; ++round) {
       const double cycles = 5 + 11 * *exact.misses[0] + 90 * *exact.misses[1] + spread_(random_);
       const double reference = 8000e-9 / rates[step_] * (readings_ == overdone_ ? 1.14 : 1);
@@ -80,9 +80,9 @@ private:
       o.accesses = pattern.visits();
       o.value = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
       record_.observations.push_back(o);
-      ns.push_back(caches::at_clock_of(base_, reference, pattern, cycles / rates[step_]));
+      times.add(caches::at_clock_of(base_, reference, pattern, cycles / rates[step_]), false);
     }
-    return caches::summarised(pattern, ns, {});
+    return caches::summarised(pattern, times, {});
   }
 
   caches::Reading refused(const kernel::Pattern& pattern) {

@@ -54,7 +54,7 @@ public:
 
 private:
   caches::Reading counted(const kernel::Pattern& pattern, const caches::Reading& exact) {
-    std::vector<double> ns;
+    caches::TimedRounds times;
     std::vector<std::vector<double>> misses(exact.misses.size());
     const bool together = prefetch_ && pattern.pair >= 64 && pattern.pair < 128 && !pattern.before;
     for (int round = 0; round < 5; ++round) {
@@ -66,9 +66,9 @@ private:
         misses[level].push_back(on_record(pattern, round, caches::miss_metric(level), share));
         time += share * (level == 0 ? 3 : 30);
       }
-      ns.push_back(on_record(pattern, round, "seconds", time * 1e-9) * 1e9);
+      times.add(on_record(pattern, round, "seconds", time * 1e-9) * 1e9, false);
     }
-    return caches::summarised(pattern, ns, misses);
+    return caches::summarised(pattern, times, misses);
   }
 
   /// Puts a value an access on record; gives it as it will be read.

@@ -1,5 +1,7 @@
 // Disturbances add time: a working set that stays outweighs smaller ones that seem to leave.
 #include "caches/infer/gauge.hpp"
+#include "caches/infer/record.hpp"
+#include "caches/infer/survey.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -49,6 +51,60 @@ BOOST_AUTO_TEST_CASE(a_disturbed_member_does_not_end_the_search) {
 BOOST_AUTO_TEST_CASE(where_both_may_be_wrong_the_first_that_leaves_counts) {
   Disturbed gauge(768, {32}, false);
   BOOST_TEST(recount::caches::double_until_exceeds(gauge, lines, 4, 1 << 20).exceeds == 32);
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_rounds_count_where_there_are_no_others) {
+  using recount::caches::TimedRounds;
+  const auto small = recount::kernel::dense(64, 64), large = recount::kernel::dense(1 << 18, 64);
+  auto reading = recount::caches::summarised(small, TimedRounds{{3, 1, 2, 1.1}, {0.5, 90}}, {});
+  BOOST_TEST(*reading.ns == 1);
+  BOOST_TEST(*reading.repeated_ns == 2);
+  BOOST_TEST(reading.rounds == 6u);
+  BOOST_TEST(reading.disturbed == 2u);
+  BOOST_TEST(!reading.time_disturbed());
+  reading = recount::caches::summarised(large, TimedRounds{{}, {400, 1600}}, {});
+  BOOST_TEST(*reading.ns == 1000);
+  BOOST_TEST(reading.time_disturbed());
+}
+
+BOOST_AUTO_TEST_CASE(times_of_noise_are_refused_with_their_reason) {
+  using recount::caches::noise_of;
+  const std::vector<recount::caches::SizePoint> curve{{1024, 1, 1, false},
+                                                      {2048, 1, 1.1, false},
+                                                      {4096, 4, 1.9, false},
+                                                      {8192, 4, 2.1, false},
+                                                      {16384, 9, 1, true}};
+  BOOST_TEST(noise_of(curve, 0, 2048).empty());
+  BOOST_TEST(noise_of(curve, 4096, 8192).find("factor of 2.0") != std::string::npos);
+  BOOST_TEST(noise_of(curve, 16384, 16384).find("interrupted every round") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {
+  namespace caches = recount::caches;
+  recount::result::Results results;
+  auto& run = results.runs.emplace_back();
+  run.id = "R";
+  caches::Abilities can;
+  can.witness = "clock";
+  can.times = true;
+  run.plan = caches::record_plan(can);
+  const auto pattern = caches::survey_pattern(1 << 16);
+  const auto at = recount::kernel::to_point(pattern, 1);
+  for (const auto& [ns, flag] : {std::pair(7.0, ""), std::pair(5.0, "preempted 2 times (40 %)")}) {
+    auto& o = results.observations.emplace_back();
+    o.run = "R";
+    o.kernel = at.kernel;
+    o.params = at.params;
+    o.witness = "clock";
+    o.metric = "seconds";
+    o.value = ns * 1e-9;
+    o.accesses = 1;
+    if (*flag != 0) o.flags = {flag};
+  }
+  caches::RecordSampler sampler(results, run);
+  const auto reading = sampler.read(std::span(&pattern, 1)).front();
+  BOOST_TEST(*reading.ns == 7, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(reading.disturbed == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

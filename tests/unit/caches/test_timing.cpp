@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
@@ -215,6 +217,62 @@ BOOST_AUTO_TEST_CASE(an_onset_beyond_an_odd_number_of_ways_leaves_it_unknown) {
       found.levels[0].capacity.unknown.find("conflict misses show 28 KiB in 7 ways, but misses begin") == 0u,
       found.levels[0].capacity.unknown);
   BOOST_TEST(caches::needs_more_readings(found));
+}
+
+/// Times that rise with every size within L1: there is no hit time to state, whatever the capacity.
+BOOST_AUTO_TEST_CASE(a_hit_time_that_no_working_sets_share_is_refused) {
+  class Sloping : public TimingSampler {
+  public:
+    explicit Sloping(const TimedMachine& machine) : TimingSampler(machine, 1) {}
+    std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
+      auto readings = TimingSampler::read(patterns);
+      for (std::size_t i = 0; i < patterns.size(); ++i)
+        if (kernel::is_dense(patterns[i]) && patterns[i].stride == 64 && patterns[i].count <= 512)
+          *readings[i].ns *= 1 + 0.02 * std::log2(static_cast<double>(patterns[i].count) / 32);
+      return readings;
+    }
+  };
+  TimedMachine m = timed_machine(1);
+  m.disturbances = {};
+  m.l1 = {32 << 10, 8, 64, 1.1, Replacement::lru, false, 0};
+  const auto latency = [](caches::Sampler&& sampler) {
+    return caches::infer_caches(sampler).levels.at(0).latency;
+  };
+  BOOST_TEST(latency(TimingSampler(m, 1)).value.has_value());
+  BOOST_TEST(!latency(Sloping(m)).value.has_value());
+}
+
+/// Two of twelve ways are in use by others until the ways are decided, and no longer some seconds later.
+BOOST_AUTO_TEST_CASE(a_later_look_that_finds_more_ways_makes_them_effective) {
+  class Relieved : public TimingSampler {
+  public:
+    Relieved(const TimedMachine& shared, const TimedMachine& alone)
+        : TimingSampler(shared, 1), alone_(alone, 1) {}
+    std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
+      const bool later = std::ranges::any_of(patterns, [](const auto& p) { return p.seed > 1; });
+      return later ? alone_.read(patterns) : TimingSampler::read(patterns);
+    }
+
+  private:
+    TimingSampler alone_;
+  };
+  TimedMachine alone = timed_machine(1);
+  alone.disturbances = {};
+  alone.l1 = {48 << 10, 12, 64, 1.1, Replacement::lru, false, 0};
+  TimedMachine shared = alone;
+  shared.l1 = {40 << 10, 10, 64, 1.1, Replacement::lru, false, 0};
+  Relieved relieved(shared, alone);
+  caches::Caches found = caches::infer_caches(relieved);
+  BOOST_TEST_REQUIRE(!found.levels.empty());
+  BOOST_TEST(found.levels[0].effective);
+  BOOST_TEST((found.levels[0].ways.confidence == caches::Confidence::low));
+  BOOST_TEST_REQUIRE(found.levels[0].shared_use.size() == 1u);
+  BOOST_TEST((found.levels[0].shared_use[0].sign == caches::SharingSign::later_look_differs));
+  BOOST_TEST(found.levels[0].shared_use[0].measured == 12);
+  Relieved constant(alone, alone);
+  found = caches::infer_caches(constant);
+  BOOST_TEST(!found.levels[0].effective);
+  BOOST_TEST((found.levels[0].ways.confidence == caches::Confidence::high));
 }
 
 /// Lines of pages in runs, at offsets that repeat with a power of two, would overflow sets of this second

@@ -267,8 +267,9 @@ double TimingSampler::exact(const Pattern& pattern) {
 
 double TimingSampler::disturbed(double ns, bool in_burst) {
   const Disturbances& d = machine_.disturbances;
-  double factor = 1 + std::abs(std::normal_distribution<double>(0, d.jitter)(random_));
-  factor *= 1 + std::normal_distribution<double>(0, d.clock_error)(random_);
+  // The library requires a standard deviation above 0: that of a distribution, which none of these need be.
+  double factor = 1 + d.jitter * std::abs(std::normal_distribution<double>()(random_));
+  factor *= 1 + d.clock_error * std::normal_distribution<double>()(random_);
   if (in_burst) factor *= std::uniform_real_distribution<double>(1.05, 1.6)(random_);
   if (chance(d.steal)) factor *= std::uniform_real_distribution<double>(1.5, 10)(random_);
   // Other cores delay what leaves the second level only.
@@ -290,9 +291,9 @@ std::vector<recount::caches::Reading> TimingSampler::read(std::span<const Patter
     const double share =
         std::min(1.0, static_cast<double>(pattern.count * 64) / static_cast<double>(machine_.l1.size));
     if (beside) ns += 0.08 * share * share * (machine_.l2.ns - machine_.l1.ns);
-    std::vector<double> all;
+    recount::caches::TimedRounds all;
     for (int round = 0; round < (bytes > private_bytes ? rounds_of_large : rounds_of_small); ++round)
-      all.push_back(disturbed(ns, bursts[static_cast<std::size_t>(round)]));
+      all.add(disturbed(ns, bursts[static_cast<std::size_t>(round)]), false);
     readings.push_back(recount::caches::summarised(pattern, all, {}));
   }
   return readings;

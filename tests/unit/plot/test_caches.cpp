@@ -101,6 +101,18 @@ BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
   }));
 }
 
+BOOST_AUTO_TEST_CASE(disturbed_rounds_are_named_in_the_caption) {
+  auto results = timed();
+  for (auto& o : results.observations)
+    if (recount::result::as_double(o.value) == 80.0e-9) o.flags = {"preempted 2 times (40 %)"};
+  const auto sheet = recount::caches::compose_caches("caches-latency", results);
+  BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
+    return c.find("repetitions disturbed (more than 1 % of their time lost)") != std::string::npos;
+  }));
+  BOOST_TEST(std::ranges::none_of(sheet.caption,
+                                  [](const auto& c) { return c.find("miss + 76") != std::string::npos; }));
+}
+
 BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
   const recount::plot::Panel panel = recount::caches::compose_caches("caches-ways", with_grid()).panels.at(0);
   const recount::plot::Series& first = panel.series.at(0);
