@@ -1,16 +1,48 @@
-#include "model/accelerated/program.hpp"
-
-#include "model/accelerated/nest.hpp"
+#include "model/program.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
+#include <cstdlib>
 
 namespace recount::model {
 
 namespace {
 
-/// Whether a loop turns as often wherever an outer loop, whose variable is given, stands.
+/// Least and greatest values of the variables of the loops around.
+struct Ranges {
+  Environment least{}, greatest{};
+
+  [[nodiscard]] std::int64_t greatest_value(const Affine& form) const {
+    std::int64_t sum = form.constant;
+    for (std::size_t v = 0; v < nest_depth; ++v)
+      sum += std::max(form.slope[v] * least[v], form.slope[v] * greatest[v]);
+    return sum;
+  }
+  [[nodiscard]] std::int64_t least_value(const Affine& form) const { return -greatest_value(form * -1); }
+};
+
+/// Drops the bound that is never the lesser, so that blocks that divide a matrix are recognised as equal.
+void settle_bounds(std::vector<NestNode>& nodes, const Ranges& around) {
+  for (NestNode& node : nodes) {
+    auto* const loop = std::get_if<NestLoop>(&node);
+    if (loop == nullptr) continue;
+    Bound& last = loop->last;
+    const Affine surplus = last.one + last.other * -1;
+    if (around.greatest_value(surplus) <= 0)
+      last.other = last.one;
+    else if (around.least_value(surplus) >= 0)
+      last.one = last.other;
+    Ranges inside = around;
+    const std::int64_t least = around.least_value(loop->first);
+    std::int64_t greatest = std::min(around.greatest_value(last.one), around.greatest_value(last.other)) - 1;
+    if (around.greatest_value(loop->first) == least) // turns by equal steps from one value
+      greatest = std::max(least, greatest - (greatest - least) % loop->step);
+    inside.least[loop->variable] = least;
+    inside.greatest[loop->variable] = std::max(least, greatest);
+    settle_bounds(loop->body, inside);
+  }
+}
+
+/// Whether the number of turns of a loop does not depend on an outer loop, whose variable is given.
 bool same_turns(const NestLoop& loop, std::size_t outer) {
   return loop.last.one.slope[outer] == loop.first.slope[outer] &&
          loop.last.other.slope[outer] == loop.first.slope[outer];
@@ -36,7 +68,7 @@ public:
     std::vector<Step> steps;
     for (const NestNode& node : nodes) {
       if (const auto* const loop = std::get_if<NestLoop>(&node)) {
-        steps.push_back(of(*loop));
+        steps.push_back(make_step(*loop));
         continue;
       }
       if (steps.empty() || !steps.back().bare) {
@@ -44,15 +76,15 @@ public:
         steps.back().bare = steps.back().leaf = steps.back().regular = true;
         steps.back().id = ids++;
       }
-      take(steps.back(), std::get<NestAccess>(node), {}, {});
+      add(steps.back(), std::get<NestAccess>(node), {}, {});
     }
     return steps;
   }
 
-  std::size_t ids = 0, most_accesses = 0;
+  std::size_t ids = 0;
 
 private:
-  Step of(const NestLoop& loop) {
+  Step make_step(const NestLoop& loop) {
     Step step;
     step.id = ids++;
     step.variable = loop.variable;
@@ -65,12 +97,8 @@ private:
     Path path;
     std::vector<std::size_t> numbers;
     descend(step, loop.body, path, numbers, loop);
-    for (Stream& stream : step.streams) {
+    for (Stream& stream : step.streams)
       stream.inner.resize(step.inner.size(), 0);
-      stream.grain = stream.own;
-      for (const std::int64_t slope : stream.inner)
-        stream.grain = std::gcd(stream.grain, slope);
-    }
     step.regular = regular(step);
     return step;
   }
@@ -86,14 +114,14 @@ private:
         path.pop_back();
         numbers.pop_back();
       } else {
-        take(step, std::get<NestAccess>(node), path, numbers, &own);
+        add(step, std::get<NestAccess>(node), path, numbers, &own);
       }
     }
   }
 
-  void take(Step& step, const NestAccess& access, const Path& path, const std::vector<std::size_t>& numbers,
-            const NestLoop* own = nullptr) {
-    Stream stream{access.array, access.bytes, {}, 0, std::vector<std::int64_t>(step.inner.size(), 0)};
+  void add(Step& step, const NestAccess& access, const Path& path, const std::vector<std::size_t>& numbers,
+           const NestLoop* own = nullptr) {
+    Stream stream{access.bytes, {}, 0, std::vector<std::int64_t>(step.inner.size(), 0)};
     Affine address = access.address;
     for (std::size_t i = path.size(); i-- > 0;) {
       const NestLoop& loop = *path[i];
@@ -102,19 +130,15 @@ private:
     }
     if (own != nullptr) stream.own = address.slope[own->variable] * own->step;
     stream.start = Terms(address);
-    if (step.leaf) {
-      step.accesses.push_back({access.cause, access.array, access.bytes, stream.start, stream.own});
-      most_accesses = std::max(most_accesses, step.accesses.size());
-    }
+    if (step.leaf) step.accesses.push_back({access.cause, access.bytes, stream.start, stream.own});
     const auto same = [&](const Stream& other) {
       const auto& longer = stream.inner;
-      return other.array == stream.array && other.bytes == stream.bytes && other.own == stream.own &&
+      return other.bytes == stream.bytes && other.own == stream.own &&
              other.start.constant == stream.start.constant && other.start.slopes == stream.start.slopes &&
              std::equal(other.inner.begin(), other.inner.end(), longer.begin()) &&
              std::all_of(longer.begin() + static_cast<std::ptrdiff_t>(other.inner.size()), longer.end(),
                          [](std::int64_t slope) { return slope == 0; });
     };
-    step.arrays |= 1u << stream.array;
     if (std::ranges::none_of(step.streams, same)) step.streams.push_back(std::move(stream));
   }
 
@@ -126,50 +150,16 @@ private:
   }
 };
 
-bool multiples(const Affine& form, std::int64_t of) {
-  return form.constant % of == 0 &&
-         std::ranges::all_of(form.slope, [&](std::int64_t slope) { return slope % of == 0; });
-}
-
-bool aligned(const std::vector<NestNode>& nodes, std::int64_t line) {
-  return std::ranges::all_of(nodes, [&](const NestNode& node) {
-    if (const auto* const loop = std::get_if<NestLoop>(&node)) return aligned(loop->body, line);
-    const auto& access = std::get<NestAccess>(node);
-    return std::has_single_bit(access.bytes) && access.bytes <= line &&
-           multiples(access.address, access.bytes);
-  });
-}
-
 } // namespace
 
 Program prepare(const Nest& nest) {
   Builder builder;
   Program program;
   Nest settled = nest;
-  settle_bounds(settled);
+  settle_bounds(settled.nodes, {});
   program.steps = builder.sequence(settled.nodes);
   program.size = builder.ids;
-  program.most_accesses = builder.most_accesses;
   return program;
-}
-
-bool tell_turns(const Step& step, std::int64_t turns, const Environment& variables,
-                std::array<std::int64_t, nest_depth>& inner) {
-  if (step.inner.size() > inner.size()) return false;
-  for (std::size_t l = 0; l < step.inner.size(); ++l) {
-    const NestLoop& loop = step.inner[l];
-    inner[l] = loop.trips(variables);
-    if (step.bare || turns == 1) continue;
-    const std::int64_t own = loop.first.slope[step.variable];
-    const std::int64_t one = loop.last.one.slope[step.variable] - own,
-                       other = loop.last.other.slope[step.variable] - own;
-    if (one == 0 && other == 0) continue;
-    if ((one > 0) != (other > 0) && one != 0 && other != 0) return false;
-    Environment end = variables;
-    end[step.variable] += (turns - 1) * step.step;
-    if (loop.trips(end) != inner[l]) return false;
-  }
-  return true;
 }
 
 std::int64_t accesses(const std::vector<Step>& steps, Environment& variables) {
@@ -202,10 +192,6 @@ bool may_recur(const Step& step, std::int64_t line) {
             std::ranges::any_of(stream.inner, [&](std::int64_t own) { return own % line != 0; }));
   };
   return step.regular && same_turns(step) && std::ranges::none_of(step.streams, leaps);
-}
-
-bool aligned(const Nest& nest, std::int64_t line) {
-  return aligned(nest.nodes, line);
 }
 
 } // namespace recount::model

@@ -1,8 +1,8 @@
 // Replays innermost loops access by access; iterations that only hit are counted without simulating them.
 #pragma once
 
-#include "model/accelerated/program.hpp"
 #include "model/hierarchy_wide.hpp"
+#include "model/program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ inline std::int64_t stays(std::int64_t address, std::int64_t step, unsigned byte
   return step < 0 ? first / -step + 1 : std::int64_t{1} << 62;
 }
 
-/// Carries out innermost loops. Not thread-safe.
+/// Replays innermost loops. Not thread-safe.
 class InnerLoopReplay {
 public:
   explicit InnerLoopReplay(Hierarchy& caches)

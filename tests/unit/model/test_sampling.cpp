@@ -1,9 +1,9 @@
 // Sampled simulations of matrix products against complete ones.
 #include "kernel/kernels.hpp"
 #include "kernel/matmul/matmul_point.hpp"
-#include "model/accelerated/accelerate.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
+#include "model/nest_simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_SUITE(sampled)
+BOOST_AUTO_TEST_SUITE(sampling)
 
 namespace {
 
@@ -46,17 +46,17 @@ std::map<std::string, std::int64_t> complete(const result::Params& at, const mod
 } // namespace
 
 // The transposition is a loop that is simulated completely; of the product 6 samples of 2 to 5 windows are.
-BOOST_AUTO_TEST_CASE(progress_is_told_between_samples) {
+BOOST_AUTO_TEST_CASE(progress_is_reported_between_samples) {
   model::Hierarchy caches(machine(true));
-  std::vector<double> told;
-  caches.progress.listener = [&](double share) { told.push_back(share); };
+  std::vector<double> reported;
+  caches.progress.listener = [&](double share) { reported.push_back(share); };
   const model::MachineDescription on = machine(true);
   model::NestSimulation(kernel::matmul_nest(point("transposed", 170, 8)), on).run(caches);
-  BOOST_REQUIRE(told.size() > 100U);
-  BOOST_TEST(std::ranges::is_sorted(told));
-  BOOST_TEST(told.front() < 1.0 / 170);
-  BOOST_TEST(std::abs(told.back() - 1) < 1e-9);
-  BOOST_TEST(std::ranges::count_if(told, [](double share) { return share > 0.1; }) >= 12);
+  BOOST_REQUIRE(reported.size() > 100U);
+  BOOST_TEST(std::ranges::is_sorted(reported));
+  BOOST_TEST(reported.front() < 1.0 / 170);
+  BOOST_TEST(std::abs(reported.back() - 1) < 1e-9);
+  BOOST_TEST(std::ranges::count_if(reported, [](double share) { return share > 0.1; }) >= 12);
 }
 
 BOOST_AUTO_TEST_CASE(complete_counts_are_within_the_stated_error) {
