@@ -75,11 +75,10 @@ private:
   };
 
   /// The most recently used lines and pages, this many, are certainly in the first cache and TLB level, in
-  /// order of use, if no walk intervened. Where accesses may enter(), the first level is LRU.
+  /// order of use, if no walk intervened.
   static std::size_t lines_kept(const Hierarchy& caches) {
     const MachineDescription& machine = caches.machine();
-    if (caches.entrance() == Level::Kind::other ||
-        !std::ranges::all_of(machine.levels, [](const LevelDescription& level) {
+    if (!caches.keeps_newest() || !std::ranges::all_of(machine.levels, [](const LevelDescription& level) {
           return level.inclusion == Inclusion::non_inclusive;
         }))
       return 0;
@@ -98,17 +97,15 @@ private:
 
   /// Access by access.
   void all_turns(std::int64_t turns, std::int64_t loads, std::int64_t stores) {
-    const Level::Kind entrance = caches_.entrance();
-    const bool wide = entrance == Level::Kind::wide;
-    const bool within =
-        entrance != Level::Kind::other && std::ranges::all_of(walkers_, [&](const Walker& w) {
+    const bool wide =
+        caches_.wide_entrance() && std::ranges::all_of(walkers_, [&](const Walker& w) {
           return std::has_single_bit(w.bytes) && w.bytes <= line_ && (w.address | w.step) % w.bytes == 0;
         });
-    switch (within ? walkers_.size() : 0) {
-    case 1: wide ? wide_turns<1>(turns) : packed_turns<1>(turns); break;
-    case 2: wide ? wide_turns<2>(turns) : packed_turns<2>(turns); break;
-    case 3: wide ? wide_turns<3>(turns) : packed_turns<3>(turns); break;
-    case 4: wide ? wide_turns<4>(turns) : packed_turns<4>(turns); break;
+    switch (wide ? walkers_.size() : 0) {
+    case 1: wide_turns<1>(turns); break;
+    case 2: wide_turns<2>(turns); break;
+    case 3: wide_turns<3>(turns); break;
+    case 4: wide_turns<4>(turns); break;
     default:
       while (turns-- > 0)
         turn();
@@ -117,26 +114,12 @@ private:
     caches_.count(turns * loads, turns * stores);
   }
 
-  template <std::size_t size>
-  void packed_turns(std::int64_t turns) {
-    caches_.machine().tlb ? packed_turns<size, true>(turns) : packed_turns<size, false>(turns);
-  }
   /// A few access streams, held in registers.
   template <std::size_t size>
   [[nodiscard]] std::array<Walker, size> few() const {
     std::array<Walker, size> walkers;
     std::ranges::copy(walkers_, walkers.begin());
     return walkers;
-  }
-  template <std::size_t size, bool tlb>
-  void packed_turns(std::int64_t turns) {
-    for (auto walkers = few<size>(); turns > 0; --turns)
-#pragma GCC unroll 4
-      for (Walker& walker : walkers) {
-        const auto address = static_cast<std::uint64_t>(walker.address);
-        walker.store ? caches_.enter<Cause::store, tlb>(address) : caches_.enter<Cause::load, tlb>(address);
-        walker.address += walker.step;
-      }
   }
   template <std::size_t size>
   void wide_turns(std::int64_t turns) {

@@ -1,7 +1,6 @@
 #include "model/nest_simulation.hpp"
 
 #include "model/inner_loop_replay.hpp"
-#include "model/recurrence.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// Instruction fetches: through caches and TLBs of their own into the levels that also hold data.
+#include "model/instructions.hpp"
+
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
@@ -6,24 +7,6 @@
 namespace recount::model {
 
 namespace {
-
-Level level_of(const LevelDescription& level, std::uint64_t seed) {
-  return {SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-          static_cast<std::uint64_t>(level.ways),
-          static_cast<std::uint64_t>(level.line),
-          level.policy,
-          seed,
-          level.qlru};
-}
-
-Level level_of(const TlbLevel& level, std::uint64_t seed) {
-  return {SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-          static_cast<std::uint64_t>(level.ways),
-          1,
-          level.policy,
-          seed,
-          level.qlru};
-}
 
 void insert(Level& level, std::uint64_t line) {
   if (level.insert(line, false) != Level::empty) ++level.counts.evictions;
@@ -39,9 +22,9 @@ bool look_up(Level& level, std::uint64_t line) {
 } // namespace
 
 Instructions::Instructions(const InstructionDescription& description, std::uint64_t seed)
-    : cache(level_of(description.cache, seed)) {
+    : cache(description.cache, seed) {
   for (const TlbLevel& level : description.tlb)
-    tlb.push_back(level_of(level, ++seed));
+    tlb.emplace_back(level, ++seed);
 }
 
 void Instructions::reset_counters() {
@@ -62,8 +45,9 @@ void Instructions::save(std::vector<std::uint64_t>& words) const {
     level.save(words);
 }
 
+// Instruction fetches: through caches and TLBs of their own into the levels that also hold data.
 void Hierarchy::fetch(std::uint64_t address, unsigned bytes) {
-  constexpr std::uint64_t seed = 128; // apart from those of data caches and TLBs
+  constexpr std::uint64_t seed = 128; // differs from those of data caches and TLBs
   while (instructions_.size() <= core_)
     instructions_.emplace_back(machine_.instructions.value(), machine_.seed + seed);
   Level& cache = instructions_[core_].cache;

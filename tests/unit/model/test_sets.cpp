@@ -1,5 +1,5 @@
-// Sets of many ways against lists that are searched from the front.
-#include "model/linked_sets.hpp"
+// Sets of ordered policies against lists that are searched from the front.
+#include "model/sets.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,15 +7,16 @@
 #include <random>
 #include <vector>
 
-using recount::model::LinkedSets;
+using recount::model::Policy;
 using recount::model::SetIndex;
-using Entry = LinkedSets::Entry;
+using recount::model::Sets;
+using Entry = Sets::Entry;
 
-BOOST_AUTO_TEST_SUITE(linked_sets)
+BOOST_AUTO_TEST_SUITE(ordered_sets)
 
 namespace {
 
-/// The same, as plainly as can be: by set, newest first.
+/// Reference: lists by set, newest first.
 class Lists {
 public:
   Lists(std::uint64_t sets, std::size_t ways) : ways_(ways), lists_(sets) {}
@@ -31,7 +32,7 @@ public:
     auto& list = of(line);
     list.push_back(line << 1 | Entry{dirty});
     std::rotate(list.begin(), list.end() - 1, list.end());
-    if (list.size() <= ways_) return LinkedSets::empty;
+    if (list.size() <= ways_) return Sets::empty;
     const Entry last = list.back();
     list.pop_back();
     return last;
@@ -39,14 +40,21 @@ public:
   Entry remove(std::uint64_t line) {
     auto& list = of(line);
     const auto at = find(list, line);
-    if (at == list.end()) return LinkedSets::empty;
+    if (at == list.end()) return Sets::empty;
     const Entry entry = *at;
     list.erase(at);
     return entry;
   }
+  bool clean(std::uint64_t line) {
+    auto& list = of(line);
+    const auto at = find(list, line);
+    const bool dirty = at != list.end() && (*at & 1) != 0;
+    if (dirty) *at &= ~Entry{1};
+    return dirty;
+  }
   [[nodiscard]] std::vector<Entry> entries(std::uint64_t set) const {
     auto all = lists_[set];
-    all.resize(ways_, LinkedSets::empty);
+    all.resize(ways_, Sets::empty);
     return all;
   }
 
@@ -62,17 +70,19 @@ private:
 /// Few lines, so that they are met again, or many, so that they are evicted; some far apart.
 void compare(std::uint64_t sets, std::size_t ways, std::uint64_t lines, bool first, unsigned seed) {
   std::mt19937_64 random(seed);
-  LinkedSets fast{SetIndex(sets), ways};
+  Sets fast(SetIndex(sets), ways, first ? Policy::lru : Policy::fifo);
   Lists plain(sets, ways);
   std::vector<Entry> read(ways);
   for (int step = 0; step < 20'000; ++step) {
     const std::uint64_t line = random() % lines << (seed % 3 == 0 ? 40 : 0) | random() % sets;
     const bool dirty = random() % 4 == 0;
-    if (random() % 16 == 0) {
+    if (const auto chance = random() % 32; chance == 0) {
+      BOOST_TEST_REQUIRE(fast.clean(line) == plain.clean(line));
+    } else if (chance < 3) {
       BOOST_TEST_REQUIRE(fast.remove(line) == plain.remove(line));
     } else {
       const bool there = fast.holds(line);
-      BOOST_TEST_REQUIRE(fast.use(line, dirty, first) == there);
+      BOOST_TEST_REQUIRE(fast.use(line, dirty) == there);
       BOOST_TEST_REQUIRE(plain.use(line, dirty, first) == there);
       if (!there) BOOST_TEST_REQUIRE(fast.insert(line, dirty) == plain.insert(line, dirty));
     }
@@ -91,7 +101,7 @@ void compare(std::uint64_t sets, std::size_t ways, std::uint64_t lines, bool fir
 
 BOOST_AUTO_TEST_CASE(every_order_of_uses_evicts_as_a_list) {
   unsigned seed = 0;
-  for (const std::size_t ways : {1u, 2u, 33u, 48u, 64u, 96u, 500u})
+  for (const std::size_t ways : {1u, 2u, 8u, 33u, 48u, 64u, 96u, 500u})
     for (const std::uint64_t sets : {1u, 4u})
       for (const std::uint64_t lines : {ways, 2 * ways, 20 * ways})
         for (const bool first : {true, false})
@@ -100,13 +110,13 @@ BOOST_AUTO_TEST_CASE(every_order_of_uses_evicts_as_a_list) {
 
 // A ring of three places, by hand: 1 2 3 come, 1 is used again, 4 evicts 2, 3 goes, 5 takes its place.
 BOOST_AUTO_TEST_CASE(the_least_recently_used_of_three_leaves) {
-  LinkedSets sets{SetIndex(1), 3};
+  Sets sets(SetIndex(1), 3, Policy::lru);
   for (const std::uint64_t line : {1u, 2u, 3u})
-    BOOST_TEST(sets.insert(line, false) == LinkedSets::empty);
-  BOOST_TEST(sets.use(1, true, true));
+    BOOST_TEST(sets.insert(line, false) == Sets::empty);
+  BOOST_TEST(sets.use(1, true));
   BOOST_TEST(sets.insert(4, false) == Entry{2 << 1});
   BOOST_TEST(sets.remove(3) == Entry{3 << 1});
-  BOOST_TEST(sets.insert(5, false) == LinkedSets::empty);
+  BOOST_TEST(sets.insert(5, false) == Sets::empty);
   std::vector<Entry> entries(3);
   sets.read(0, entries);
   const std::vector<Entry> expected{5 << 1, 4 << 1, 1 << 1 | 1};

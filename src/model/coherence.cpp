@@ -2,6 +2,7 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace recount::model {
 
@@ -11,6 +12,24 @@ namespace {
 void swap_contents(auto& one, auto& other) {
   std::swap(one, other);
   std::swap(one.counts, other.counts);
+}
+
+void save_lines(const std::vector<std::unordered_set<std::uint64_t>>& lost,
+                std::vector<std::uint64_t>& words) {
+  for (const auto& lines : lost) {
+    words.push_back(lines.size());
+    const std::set ordered(lines.begin(), lines.end());
+    words.insert(words.end(), ordered.begin(), ordered.end());
+  }
+}
+
+void restore_lines(std::vector<std::unordered_set<std::uint64_t>>& lost,
+                   std::span<const std::uint64_t>& words) {
+  for (auto& lines : lost) {
+    const auto count = words[0];
+    lines = {words.begin() + 1, words.begin() + 1 + static_cast<std::ptrdiff_t>(count)};
+    words = words.subspan(1 + count);
+  }
 }
 
 } // namespace
@@ -25,8 +44,7 @@ void Hierarchy::add_core() {
     core.levels.back().counts = {};
     core.prefetchers.back().counts = {};
   }
-  if (machine_.tlb) core.tlb.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
-  core.newest_pages.fill(no_page);
+  if (machine_.tlb) core.tlb.emplace(*machine_.tlb, machine_.seed + tlb_seed, tlb_->mixed());
   core.lost.resize(private_);
   cores_.push_back(std::move(core));
 }
@@ -36,11 +54,7 @@ void Hierarchy::swap_with(Core& core) {
     swap_contents(levels_[at], core.levels[at]);
     swap_contents(prefetchers_[at], core.prefetchers[at]);
   }
-  if (tlb_)
-    for (const auto part : Tlb::parts)
-      for (std::size_t at = 0; at < ((*tlb_).*part).size(); ++at)
-        swap_contents(((*tlb_).*part)[at], ((*core.tlb).*part)[at]);
-  newest_pages_.swap(core.newest_pages);
+  if (tlb_) tlb_->swap_contents(*core.tlb);
   lost_.swap(core.lost);
 }
 
@@ -103,6 +117,44 @@ void Hierarchy::give(std::uint64_t block, bool keep) {
     }
   }
   if (any_dirty) put(private_, address, Cause::write_back, block_shift_);
+}
+
+void Hierarchy::save_cores(State& words) const {
+  words.insert(words.end(), {core_, cores_.size()});
+  save_lines(lost_, words);
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    if (i == core_) continue;
+    const Core& core = cores_[i];
+    for (const Level& level : core.levels)
+      level.save(words);
+    if (core.tlb) core.tlb->save(words);
+    for (const Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.save(words);
+    save_lines(core.lost, words);
+  }
+}
+
+// The current core is restored, except for its number and the lines that it lost.
+void Hierarchy::restore_cores(std::span<const std::uint64_t> words) {
+  cores_.clear();
+  begin(!words.empty());
+  core_ = words.empty() ? 0 : words[0];
+  if (words.empty()) return;
+  const std::uint64_t count = words[1];
+  while (cores_.size() < count)
+    add_core();
+  words = words.subspan(2);
+  restore_lines(lost_, words);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i == core_) continue;
+    Core& core = cores_[i];
+    for (Level& level : core.levels)
+      level.restore(words);
+    if (core.tlb) core.tlb->restore(words);
+    for (Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.restore(words);
+    restore_lines(core.lost, words);
+  }
 }
 
 } // namespace recount::model
