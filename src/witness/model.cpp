@@ -1,7 +1,6 @@
 // The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
 #include "base/nearest.hpp"
 #include "model/machine.hpp"
-#include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "witness/witness.hpp"
 
