@@ -8,6 +8,6 @@ rows = []
 for path in sorted(map(pathlib.Path, files), key=lambda p: p.stem):
     rows.append(f'    {{"{path.stem}", R"JSON({path.read_text()})JSON"}},\n')
 pathlib.Path(out).write_text(
-    '#include "model/shipped.hpp"\n\nnamespace recount::model {\n\n'
+    '#include "model/machine.hpp"\n\nnamespace recount::model {\n\n'
     'std::span<const Shipped> shipped_machines() {\n  static constexpr Shipped all[] = {\n'
     + "".join(rows) + "  };\n  return all;\n}\n\n} // namespace recount::model\n")

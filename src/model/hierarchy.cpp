@@ -1,95 +1,124 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <ranges>
 
 namespace recount::model {
 
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
   check(machine_, machine_.name.empty() ? "machine" : machine_.name);
   std::uint64_t seed = machine_.seed;
-  for (const LevelDescription& level : machine_.levels)
-    levels_.emplace_back(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-                         static_cast<std::uint64_t>(level.ways), static_cast<std::uint64_t>(level.line),
-                         level.policy, seed++, level.qlru);
-  mixed_ = machine_.tlb && machine_.placement && machine_.placement->mixed;
-  for (std::size_t at = 0; at < levels_.size(); ++at)
-    if (const auto bytes = static_cast<std::uint64_t>(machine_.levels[at].sector); bytes > 0)
-      levels_[at].sectors = Sectors(levels_[at].shift(), static_cast<unsigned>(std::countr_zero(bytes)));
-  if (machine_.tlb) tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, mixed_);
+  for (const LevelDescription& level : machine_.levels) {
+    levels_.emplace_back(level, seed++);
+    prefetchers_.emplace_back(level.prefetch, levels_.back().shift());
+  }
+  if (machine_.tlb)
+    tlb_.emplace(*machine_.tlb, machine_.seed + tlb_seed, machine_.placement && machine_.placement->mixed);
   shift_ = levels_.front().shift();
-  first_ = levels_.front().quick() ? levels_.front().kind() : Level::Kind::other;
-  if (first_ == Level::Kind::wide && shift_ != wide_shift) first_ = Level::Kind::other;
-  within_ = (std::uint64_t{1} << shift_) - 1;
   first_bits_ = static_cast<std::uint64_t>(machine_.levels.front().sets() - 1) << shift_;
   newest_.fill(Level::empty);
-  newest_pages_.fill(no_page);
-  const auto mask_of = [](const auto& level, std::size_t places) { // hashed: one place for all
-    const std::int64_t sets = level.index.empty() ? level.sets() : 1;
-    return std::min<std::uint64_t>(places, static_cast<std::uint64_t>(sets & -sets)) - 1;
-  };
-  newest_mask_ = mask_of(machine_.levels.front(), newest_.size());
-  if (machine_.tlb && !mixed_)
-    newest_page_mask_ = mask_of(machine_.tlb->levels.front(), newest_pages_.size());
+  newest_mask_ = groups_of_sets(machine_.levels.front(), newest_.size()) - 1;
   if (!machine_.family.empty()) distances_.emplace(machine_);
-  for (std::size_t at = 0; at < levels_.size(); ++at)
-    prefetchers_.emplace_back(machine_.levels[at].prefetch, levels_[at].shift());
   if (machine_.placement && !machine_.placement->contiguous) physical_.emplace(*machine_.placement);
   private_ = static_cast<std::size_t>(std::ranges::count(machine_.levels, false, &LevelDescription::shared));
   block_shift_ = levels_[private_ - 1].shift();
   begin(false);
 }
 
-// With several cores at work, no access takes a short way.
+bool Hierarchy::simple(const LevelDescription& level) {
+  return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
+         level.prefetch.empty() && level.sector == 0;
+}
+
+// With several cores at work, every access is simulated in full.
 void Hierarchy::begin(bool coherent) {
-  const auto simple = [](const LevelDescription& level) {
-    return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
-           level.prefetch.empty() && level.sector == 0;
-  };
-  simple_ = !coherent && !distances_ && simple(machine_.levels.front());
-  direct_ = simple_ && !physical_;
-  simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
-  wide_ = simple_below_ && shift_ == wide_shift && levels_.size() <= most_wide &&
-          std::ranges::all_of(levels_, &Level::wide_lru);
-  wide_second_ = simple_ && levels_.size() > 1 && simple(machine_.levels[1]) && levels_[1].wide_lru();
-  room_ = direct_ ? within_ + 1 : 0;
-  wide_room_ = first_ == Level::Kind::wide ? room_ : 0;
+  first_ = below_ = Path::full;
+  const LevelDescription& first = machine_.levels.front();
+  if (!coherent && !distances_ && simple(first)) {
+    const auto sets = static_cast<std::uint64_t>(first.sets());
+    const bool wide = !physical_ && shift_ == wide_shift && levels_.front().wide_lru() &&
+                      first.index.empty() && std::has_single_bit(sets);
+    first_ = wide ? Path::wide : Path::simple;
+  }
+  if (!coherent && std::ranges::all_of(machine_.levels, simple)) {
+    const bool wide =
+        shift_ == wide_shift && levels_.size() <= most_wide && std::ranges::all_of(levels_, &Level::wide_lru);
+    below_ = wide ? Path::wide : Path::simple;
+  }
+  wide_room_ = first_ == Path::wide ? wide_line : 0;
   boundary_ = coherent ? private_ : ~std::size_t{0};
   lost_.assign(coherent ? private_ : 0, {});
   owners_.assign(coherent ? owners : 0, {});
 }
 
-// An access that crosses lines, or to levels that are not simple, or to drawn physical pages.
+// Accesses that do not take the wide entrance, or cross lines.
 void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
   crossings_[number(cause)] += static_cast<std::int64_t>(last - first);
   for (; first <= last; ++first) {
     const std::uint64_t address = physical_ ? (*physical_)(first << shift_) : first << shift_;
     const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
-    if (mixed_)
-      translate_mixed(first << shift_, cause);
-    else if (tlb_)
-      translate(first << shift_, cause);
+    if (tlb_) tlb_->mixed() ? translate_mixed(first << shift_, cause) : translate(first << shift_, cause);
     if (store && coherent()) take_from_others(address);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
-      continue;
-    }
-    if (!simple_) {
+    } else if (first_ == Path::full) {
       request(0, address, cause, store);
-      continue;
+    } else {
+      ++accesses_[number(cause)];
+      if (first_ == Path::simple && is_newest(line, store)) continue;
+      if (!levels_.front().use(line, store)) bring(address, cause, store);
     }
-    ++accesses_[number(cause)];
-    newest_[line & newest_mask_] = line << 1; // may be dirty or not
-    if (!levels_.front().use(line, store)) bring(address, cause, store);
   }
 }
 
-// After a miss of a simple first level.
+// Small and huge pages. The previous page is the only one known to be the most recent in its set.
+void Hierarchy::translate_mixed(std::uint64_t address, Cause cause) {
+  const std::uint64_t page = address >> tlb_->page_shift();
+  if (tlb_->is_newest(page)) return;
+  if (!physical_->huge(address)) {
+    if (!tlb_->translate_older(page, cause)) walk(page);
+    return;
+  }
+  const unsigned small_in_huge = tlb_->huge_shift() - tlb_->page_shift();
+  if (!tlb_->translate_huge(page >> small_in_huge, cause))
+    walk(page >> small_in_huge << small_in_huge, tlb_->fewer_tables());
+}
+
+// `last`: the level of the page table that holds the entry of the page; above 0 for a huge one.
+void Hierarchy::walk(std::uint64_t page, std::size_t last) {
+  constexpr unsigned level_bits = 9; // 512 entries of 8 bytes in a page of the table
+  std::vector<Level>& caches = tlb_->walk;
+  const auto key = [&](std::size_t above) { return page >> (level_bits * above); };
+  std::size_t missed = last;
+  while (missed < caches.size() && !caches[missed].use(key(missed + 1), false))
+    ++missed;
+  for (std::size_t above = missed; above > last; --above) {
+    caches[above - 1].insert(key(above), false);
+    read_entry(page_table + above * table_above + 8 * key(above));
+  }
+  read_entry(page_table + last * table_above + 8 * key(last));
+}
+
+void Hierarchy::read_entry(std::uint64_t entry) {
+  const std::uint64_t address = physical_ ? (*physical_)(entry) : entry, line = address >> shift_;
+  if (first_ == Path::full) {
+    request(0, address, Cause::walk, false);
+    return;
+  }
+  ++levels_.front().counts.accesses[number(Cause::walk)];
+  if (first_ == Path::simple && is_newest(line, false)) return;
+  if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
+}
+
+// After a miss of a first level whose path is not full.
 void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
   ++levels_[0].counts.misses[number(cause)];
-  if (wide_) return bring_wide(levels_[0].wide().set_of(address >> shift_), address, cause, dirty);
-  if (simple_below_) return bring_simple(1, address, cause, dirty);
+  if (below_ == Path::wide)
+    return bring_wide(levels_[0].wide().set_of(address >> shift_), address, cause, dirty);
+  if (below_ == Path::simple) return bring_simple(1, address, cause, dirty);
   const bool came_dirty = request(1, address, cause, false);
   fill(0, address, dirty || came_dirty);
 }
@@ -258,6 +287,152 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, 
     prefetchers.brought(kind, next); // first, because what the line evicts can remove it again
     fill(at, next << level.shift(), came_dirty);
   });
+}
+
+void Hierarchy::reset_counters() {
+  for (Level& level : levels_)
+    level.counts = {};
+  if (tlb_)
+    for (Level& level : tlb_->levels)
+      level.counts = {};
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.counts = {};
+  if (distances_) distances_->reset_counters();
+  for (Instructions& one : instructions_)
+    one.reset_counters();
+  memory_ = {};
+  accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
+}
+
+void Hierarchy::clear() {
+  for (Level& level : levels_)
+    level.clear();
+  if (tlb_) tlb_->clear();
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.clear();
+  if (distances_) distances_->clear();
+  for (Instructions& one : instructions_)
+    one.clear();
+  for (Core& core : cores_) {
+    for (Level& level : core.levels)
+      level.clear();
+    for (Prefetchers& prefetchers : core.prefetchers)
+      prefetchers.clear();
+    if (core.tlb) core.tlb->clear();
+    core.lost.assign(private_, {});
+  }
+  for (auto& lines : lost_)
+    lines.clear();
+  std::ranges::fill(owners_, Owner{});
+  newest_.fill(Level::empty);
+}
+
+std::vector<std::int64_t> Hierarchy::vacancies() const {
+  std::vector<std::int64_t> all;
+  const auto add = [&](const std::optional<Tlb>& tlb, const std::vector<Level>& levels) {
+    all.resize(std::max(all.size(), (tlb ? tlb->levels.size() : 0) + levels.size()));
+    std::size_t i = 0;
+    for (std::size_t level = 0; tlb && level < tlb->levels.size(); ++level)
+      all[i++] += tlb->vacant(level);
+    for (const Level& level : levels)
+      all[i++] += level.vacant();
+  };
+  add(tlb_, levels_);
+  for (std::size_t i = 0; i < cores_.size(); ++i)
+    if (i != core_) add(cores_[i].tlb, cores_[i].levels);
+  return all;
+}
+
+Counts Hierarchy::counts() const {
+  Counts all;
+  for (const Level& level : levels_)
+    all.levels.push_back(level.counts);
+  for (const Prefetchers& prefetchers : prefetchers_)
+    all.prefetch.push_back(prefetchers.counts);
+  if (tlb_)
+    for (const Level& level : tlb_->levels)
+      all.tlb.push_back(level.counts);
+  for (const Cause cause : {Cause::load, Cause::store})
+    all.levels.front().accesses[number(cause)] += accesses_[number(cause)];
+  if (distances_) all.distances = distances_->counts();
+  count_instructions(all);
+  all.memory = memory_;
+  const LevelCounts& first = all.levels.front();
+  if (tlb_) // each is looked up once
+    for (const Cause cause : {Cause::load, Cause::store})
+      all.tlb.front().accesses[number(cause)] = first.accessed(cause);
+  all.loads = first.accessed(Cause::load) - crossings_[number(Cause::load)];
+  all.stores = first.accessed(Cause::store) - crossings_[number(Cause::store)];
+  return all;
+}
+
+Hierarchy::State Hierarchy::state(std::size_t caches) const {
+  State words;
+  save(words, caches);
+  return words;
+}
+
+std::int64_t Hierarchy::reached(std::size_t at) const {
+  const auto& accesses = levels_[at].counts.accesses;
+  return std::accumulate(accesses.begin(), accesses.end(), std::int64_t{0});
+}
+
+void Hierarchy::save(State& words, std::size_t caches) const {
+  for (const Level& level : levels_ | std::views::take(caches))
+    level.save(words);
+  if (tlb_) tlb_->save(words);
+  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
+    prefetchers.save(words);
+  if (distances_) distances_->save(words);
+  if (coherent()) save_cores(words);
+  for (const Instructions& one : instructions_)
+    one.save(words);
+}
+
+void Hierarchy::restore(const State& state) {
+  std::span<const std::uint64_t> words = state;
+  for (Level& level : levels_)
+    level.restore(words);
+  if (tlb_) tlb_->restore(words);
+  for (Prefetchers& prefetchers : prefetchers_)
+    prefetchers.restore(words);
+  if (distances_) distances_->restore(words);
+  restore_cores(words);
+  newest_.fill(Level::empty);
+}
+
+bool Hierarchy::is(const State& state, std::size_t caches) const {
+  std::span<const std::uint64_t> words = state;
+  for (const Level& level : levels_ | std::views::take(caches))
+    if (!level.same(words)) return false;
+  if (tlb_ && !tlb_->same(words)) return false;
+  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
+    if (!prefetchers.same(words)) return false;
+  if (distances_ && !distances_->same(words)) return false;
+  State others;
+  if (coherent()) save_cores(others);
+  for (const Instructions& one : instructions_)
+    one.save(others);
+  return std::ranges::equal(words, others);
+}
+
+void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {
+  for (std::size_t at = 0; at < levels_.size(); ++at)
+    levels_[at].counts.add(later.levels[at], earlier.levels[at], times);
+  for (std::size_t at = 0; at < levels_.size(); ++at)
+    prefetchers_[at].counts.add(later.prefetch[at], earlier.prefetch[at], times);
+  if (tlb_)
+    for (std::size_t at = 0; at < tlb_->levels.size(); ++at)
+      tlb_->levels[at].counts.add(later.tlb[at], earlier.tlb[at], times);
+  if (distances_) distances_->add(later.distances, earlier.distances, times);
+  add_instructions(later, earlier, times);
+  memory_.add(later.memory, earlier.memory, times);
+  const LevelCounts &l = later.levels.front(), &e = earlier.levels.front();
+  const std::int64_t crossed[2] = {
+      l.accessed(Cause::load) - e.accessed(Cause::load) - (later.loads - earlier.loads),
+      l.accessed(Cause::store) - e.accessed(Cause::store) - (later.stores - earlier.stores)};
+  for (std::size_t i = 0; i < 2; ++i)
+    crossings_[i] += times * crossed[i];
 }
 
 } // namespace recount::model

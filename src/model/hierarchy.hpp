@@ -9,12 +9,12 @@
 #include "model/machine.hpp"
 #include "model/placement.hpp"
 #include "model/prefetchers.hpp"
-#include "model/progress.hpp"
 #include "model/sampling.hpp"
 #include "model/tlb.hpp"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -22,16 +22,36 @@
 
 namespace recount::model {
 
+/// Progress of a simulation, reported by its loops. Not thread-safe.
+class Progress {
+public:
+  /// Called with the share of the simulation that is done, 0 to 1; often, so it should be quick.
+  std::function<void(double share)> listener;
+
+  /// What follows is the part of the whole from `from` to `to`.
+  void part(double from, double to) {
+    from_ = from;
+    to_ = to;
+  }
+  /// This share of the part is done.
+  void tell(double share) const {
+    if (listener) listener(from_ + share * (to_ - from_));
+  }
+
+private:
+  double from_ = 0, to_ = 1;
+};
+
 /// A set-associative hierarchy of data caches, starting cold. Addresses are plain numbers: nothing is
 /// dereferenced. load() and store() allocate nothing and make no virtual call. Not thread-safe: one per
 /// thread.
 ///
 /// What happens, in this order. An access is split at line ends; each line is one access to the first level.
 /// With a TLB the page is looked up first, and a miss in all its levels reads one page-table entry through
-/// the first cache level. A miss asks the next level (which does the same in turn), then allocates a way,
-/// evicting a line if no place is empty, then takes the line in. A dirty line that leaves is written to the
-/// next level: that counts there under Cause::write_back, never as demand; it is a use of the line if the
-/// level holds it, else the line is taken in without asking further down.
+/// the first cache level. A miss requests the line from the next level (which does the same in turn), then
+/// allocates a way, evicting a line if no place is empty, then fills it. A dirty line that is evicted is
+/// written to the next level: that counts there under Cause::write_back, never as demand; it is a use of the
+/// line if the level holds it, else it fills the level without a request further down.
 class Hierarchy {
 public:
   /// Throws recount::Error (bad_input) for a description that check() refuses.
@@ -89,38 +109,21 @@ public:
   [[nodiscard]] const LevelCounts& tlb_counts(std::size_t at) const { return tlb_->levels[at].counts; }
   /// Page walks so far.
   [[nodiscard]] std::int64_t walks() const { return levels_.front().counts.accessed(Cause::walk); }
-  /// Counts accesses that are not counted otherwise: those of enter() and of WideEntrance, and those known
-  /// to hit in the first cache and the first TLB level and to change nothing.
+  /// Counts accesses that are not counted otherwise: those of WideEntrance, and those known to hit in the
+  /// first cache and the first TLB level and to change nothing.
   void count(std::int64_t loads, std::int64_t stores) {
     accesses_[static_cast<unsigned>(Cause::load)] += loads;
     accesses_[static_cast<unsigned>(Cause::store)] += stores;
   }
-  /// How an access within one line may go in, not counted: by WideEntrance (wide),
-  /// by enter() (packed), or by load() and store() alone.
-  [[nodiscard]] Level::Kind entrance() const { return direct_ ? first_ : Level::Kind::other; }
-  template <Cause cause, bool with_tlb>
-  [[gnu::always_inline]] void enter(std::uint64_t address) {
-    constexpr bool store = cause == Cause::store;
-    const std::uint64_t line = address >> shift_;
-    if constexpr (with_tlb) translate(address, cause);
-    if (!is_newest<store>(line) && !levels_.front().packed().use_eight(line, store))
-      bring(address, cause, store);
-  }
-  /// The same where only the data tell which it is.
-  template <bool with_tlb>
-  [[gnu::always_inline]] void enter(std::uint64_t address, bool store) {
-    const Cause cause = store ? Cause::store : Cause::load;
-    const std::uint64_t line = address >> shift_;
-    if constexpr (with_tlb) translate(address, cause);
-    if (!is_newest(line, store) && !levels_.front().packed().use_eight(line, store))
-      bring(address, cause, store);
+  /// Whether accesses within one line may use WideEntrance, which does not count them.
+  [[nodiscard]] bool wide_entrance() const { return first_ == Path::wide; }
+  /// Whether the lines last used, as many as the first level has ways, are certainly in it, if every level is
+  /// non-inclusive.
+  [[nodiscard]] bool keeps_newest() const {
+    return first_ != Path::full && !physical_ && machine_.levels.front().policy == Policy::lru;
   }
   template <bool with_tlb>
   class WideEntrance; ///< in hierarchy_wide.hpp
-  /// Whether an access lies within a line of the first level.
-  [[nodiscard]] bool within_line(std::uint64_t address, unsigned bytes) const {
-    return address >> shift_ == (address + bytes - 1) >> shift_;
-  }
   /// Restores a state() of a hierarchy of the same description. Counts stay.
   void restore(const State& state);
   [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
@@ -134,19 +137,18 @@ public:
   std::optional<Sampling> sampling; ///< set by a simulation that was sampled: its counts are estimates
 
 private:
-  // Hits in a simple hierarchy are settled here, without a call.
+  /// How accesses are simulated, the same result faster: by request(); by Level::use() and insert(), of
+  /// levels that are simple(); or by the vectors of WideSets.
+  enum class Path { full, simple, wide };
+  /// Whether a level writes back, allocates, does not prefetch, and has neither victims nor sectors.
+  static bool simple(const LevelDescription& level);
+
   template <Cause cause>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes) {
     if (address % wide_line + bytes <= wide_room_) return access_wide<cause>(address);
-    if ((address & within_) + bytes > room_) [[unlikely]]
-      return lines(address >> shift_, (address + bytes - 1) >> shift_, cause);
-    ++accesses_[static_cast<unsigned>(cause)];
-    if (tlb_) translate(address, cause);
-    const std::uint64_t line = address >> shift_;
-    if (is_newest<cause == Cause::store>(line)) return;
-    first_ == Level::Kind::packed ? look<cause, true>(line, address) : look<cause, false>(line, address);
+    lines(address >> shift_, (address + bytes - 1) >> shift_, cause);
   }
-  /// Within a line of a wide entrance. The first place of a set tells which line is its newest.
+  /// Hits within a line of a wide entrance. The first entry of a set is its newest line.
   template <Cause cause>
   [[gnu::always_inline]] void access_wide(std::uint64_t address) {
     ++accesses_[static_cast<unsigned>(cause)];
@@ -159,15 +161,8 @@ private:
   /// Of the lines of a wide entrance; a vector has as many bytes.
   static constexpr unsigned wide_shift = 6;
   static constexpr std::uint64_t wide_line = std::uint64_t{1} << wide_shift;
-  /// Whether the line was the last used in its set, if it must be dirty known as dirty; from now on it is.
-  template <bool store>
-  [[gnu::always_inline]] bool is_newest(std::uint64_t line) {
-    Level::Entry& newest = newest_[line & newest_mask_];
-    if (store ? newest == (line << 1 | 1) : newest >> 1 == line) return true;
-    newest = line << 1 | Level::Entry{store};
-    return false;
-  }
-  /// The same without a branch on which it is.
+  /// Whether the line was the last used in its group of sets and, for a store, known as dirty; from now on it
+  /// is.
   [[gnu::always_inline]] bool is_newest(std::uint64_t line, bool store) {
     Level::Entry& newest = newest_[line & newest_mask_];
     const Level::Entry other = newest ^ line << 1; // 0 or 1: the line, clean or dirty
@@ -175,21 +170,10 @@ private:
     newest = line << 1 | Level::Entry{store};
     return false;
   }
-  /// Apart, so that what surrounds it keeps its registers.
-  template <Cause cause, bool eight>
-  [[gnu::noinline]] void look(std::uint64_t line, std::uint64_t address) {
-    constexpr bool store = cause == Cause::store;
-    Level& first = levels_.front();
-    if (!(eight ? first.packed().use_eight(line, store) : first.use(line, store)))
-      bring(address, cause, store);
-  }
   template <Cause cause>
   void look_wide(Level::Entry* set, std::uint64_t address, Level::Entry dirty);
   void translate(std::uint64_t address, Cause cause) {
     const std::uint64_t page = address >> tlb_->page_shift();
-    std::uint64_t& newest = newest_pages_[page & newest_page_mask_];
-    if (page == newest) return;
-    newest = page;
     if (!tlb_->translate(page, cause)) walk(page);
   }
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
@@ -216,12 +200,11 @@ private:
   std::uint64_t invalidate_above(std::size_t at, std::uint64_t address);
   void prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed);
 
-  /// What a core has for itself, while it is not the current one. Its counts are those of the current one.
+  /// The private levels of a core that is not the current one. Its counts are those of the current one.
   struct Core {
-    std::vector<Level> levels; ///< the private ones
+    std::vector<Level> levels;
     std::vector<Prefetchers> prefetchers;
     std::optional<Tlb> tlb;
-    std::array<std::uint64_t, 64> newest_pages{};
     std::vector<std::unordered_set<std::uint64_t>> lost; ///< by level: lines that other cores' stores removed
   };
   /// Who has stored to a block since any other core has requested it: no other core has a copy.
@@ -258,33 +241,22 @@ private:
   }
   [[nodiscard]] bool coherent() const { return !cores_.empty(); }
 
-  static constexpr std::uint64_t no_page = ~std::uint64_t{0};
   MachineDescription machine_;
   std::vector<Level> levels_;
   std::vector<Prefetchers> prefetchers_; ///< of each level
   std::optional<Tlb> tlb_;
-  std::vector<Instructions> instructions_; ///< by core; empty: nothing was fetched
-  std::optional<Distances> distances_;     ///< of a family, in place of the level
-  unsigned shift_;                         ///< log2 of the first level's line
-  Level::Kind first_;                      ///< whose use_eight() serves the first level; `other`: use()
-  std::optional<PhysicalPages> physical_;  ///< none: physical addresses are the virtual ones
-  bool simple_;                            ///< the first level writes back, allocates and does not prefetch
-  bool direct_;                            ///< and addresses are physical ones
-  bool mixed_;                             ///< pages of two sizes
-  bool simple_below_;                      ///< so do the others, and none is exclusive
-  bool wide_; ///< simple_below_, lines of wide_line, and all levels, at most most_wide, wide_lru()
-  static constexpr std::size_t most_wide = 4;
-  bool wide_second_;     ///< the first two are simple and the second wide_lru(), whatever lies below
-  std::uint64_t within_; ///< the bits of an address within a line of the first level
-  std::uint64_t room_, wide_room_; ///< the first level's line where direct_ (and the entrance wide), else 0
-  std::uint64_t first_bits_;       ///< where the entrance is wide, the bits of an address that are its set
-  /// Of each group of sets of the first TLB level, the page used last: to use it again changes nothing.
-  std::array<std::uint64_t, 64> newest_pages_;
-  std::uint64_t newest_page_mask_ = 0; ///< pages of one set have one place
-  /// Of each group of sets of the first level, the line used last: to use it again changes nothing. 2 * line,
-  /// 1 more where it is known to be dirty. Not where the entrance is wide: the first place of a set tells it.
+  std::vector<Instructions> instructions_;       ///< by core; empty: nothing was fetched
+  std::optional<Distances> distances_;           ///< of a family, in place of the level
+  std::optional<PhysicalPages> physical_;        ///< none: physical addresses are the virtual ones
+  unsigned shift_;                               ///< log2 of the first level's line
+  Path first_ = Path::full, below_ = Path::full; ///< of accesses, and of misses of the first level
+  static constexpr std::size_t most_wide = 4;    ///< levels, if below_ is wide
+  std::uint64_t wide_room_ = 0;                  ///< wide_line if first_ is wide, else 0
+  std::uint64_t first_bits_; ///< if first_ is wide, the bits of an address that are its set
+  /// If first_ is simple: by group of sets of the first level, the line used last, to use which again changes
+  /// nothing. 2 * line, 1 more if it is known to be dirty.
   std::array<Level::Entry, 64> newest_;
-  std::uint64_t newest_mask_;          ///< lines of one set have one place
+  std::uint64_t newest_mask_;          ///< lines of one set are in one group
   std::int64_t accesses_[2] = {0, 0};  ///< loads and stores not yet among the first level's counts
   std::int64_t crossings_[2] = {0, 0}; ///< extra line accesses of loads and stores that cross a line
   LevelCounts memory_;
@@ -296,5 +268,41 @@ private:
   std::vector<std::unordered_set<std::uint64_t>> lost_; ///< of the current core
   std::vector<Owner> owners_;                           ///< the block's lowest bits select the place
 };
+
+/// The same counts and final state as calling `pass()` `passes` times, for a pass that replays the same
+/// accesses each time. Once the state after a pass equals the state after an earlier one, what lies between
+/// recurs and is counted at once. The whole state is compared, no hash, so this is exact; a state
+/// that never recurs (random replacement) is simulated to the end. Keeps one state (Brent's cycle search).
+/// `progress` is updated after each pass, if the passes are the whole simulation. With `first`, only that
+/// many caches are compared: a state recurs if, besides, no request has reached the next one meanwhile.
+template <class Pass>
+void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr,
+            std::size_t first = Hierarchy::every) {
+  const auto reached = [&] { return first < caches.levels() ? caches.reached(first) : 0; };
+  Hierarchy::State mark;
+  std::int64_t reached_at_mark = 0;
+  Counts at_mark;
+  std::int64_t marked = 0, next_mark = 1;
+  for (std::int64_t done = 1; done <= passes; ++done) {
+    pass();
+    if (progress) progress->tell(static_cast<double>(done) / static_cast<double>(passes));
+    if (done == passes) return;
+    if (marked > 0 && reached() == reached_at_mark && caches.is(mark, first)) {
+      const std::int64_t period = done - marked, left = passes - done;
+      caches.add(caches.counts(), at_mark, left / period);
+      for (std::int64_t i = 0; i < left % period; ++i)
+        pass();
+      return;
+    }
+    if (done == next_mark) {
+      mark.clear();
+      caches.save(mark, first);
+      reached_at_mark = reached();
+      at_mark = caches.counts();
+      marked = done;
+      next_mark *= 2;
+    }
+  }
+}
 
 } // namespace recount::model

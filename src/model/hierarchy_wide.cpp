@@ -39,7 +39,7 @@ template <Cause cause>
 RECOUNT_BY_EIGHT void Hierarchy::look_wide(Level::Entry* set, std::uint64_t address, Level::Entry dirty) {
   constexpr bool store = cause == Cause::store;
   if (wide::use_key(set, levels_[0].wide().shape(), dirty, store)) return;
-  if (!wide_) return bring(address, cause, store);
+  if (below_ != Path::wide) return bring(address, cause, store);
   ++levels_[0].counts.misses[number(cause)];
   bring_wide(set, address, cause, store);
 }
@@ -47,7 +47,7 @@ template void Hierarchy::look_wide<Cause::load>(Level::Entry* set, std::uint64_t
 template void Hierarchy::look_wide<Cause::store>(Level::Entry* set, std::uint64_t address,
                                                  Level::Entry dirty);
 
-// After a miss of the first level, where wide_; `set`: its set.
+// After a miss of the first level, if below_ is wide; `set`: its set.
 RECOUNT_BY_EIGHT void Hierarchy::bring_wide(Level::Entry* set, std::uint64_t address, Cause cause,
                                             bool dirty) {
   ask_wide<1>(address, cause);

@@ -7,7 +7,7 @@
 namespace recount::model {
 
 /// The way in for loads and stores alike, with what it needs in registers; while it is used, nothing else is.
-/// What the second level of cache or TLB has is settled here. Only where entrance() is wide.
+/// What the second level of cache or TLB has is settled here. Only if wide_entrance().
 template <bool with_tlb>
 class Hierarchy::WideEntrance {
 public:
@@ -19,12 +19,13 @@ public:
   };
   explicit WideEntrance(Hierarchy& caches) : caches_(caches), first_(*caches.levels_.front().wide().view()) {
     first_sets_ = first_.mask << wide_shift;
-    if (caches.wide_second_ && caches.levels_[1].shift() == wide_shift) {
+    if (caches.levels_.size() > 1 && caches.levels_[1].wide_lru() && simple(caches.machine().levels[1]) &&
+        caches.levels_[1].shift() == wide_shift) {
       second_ = view_of(caches.levels_[1]);
       if (second_.fold != SetIndex::no_fold) second_ = {};
     }
     second_sets_ = second_.mask << wide_shift;
-    if (caches.wide_ && caches.levels_.size() > 2) {
+    if (caches.below_ == Path::wide && caches.levels_.size() > 2) {
       third_ = view_of(caches.levels_[2]);
       third_shift_ = caches.levels_[2].shift();
       if (caches.machine().levels[2].sets() < sets_beside) third_ = {};
@@ -85,8 +86,8 @@ private:
     if (third_.entries && ahead != 0) foresee(address + static_cast<std::uint64_t>(ahead));
     if (!second_.entries) return caches_.bring(address, cause_of(load), load == 0);
     if ((*there | 1) != dirty && !wide::use(there, second_.shape, line, false))
-      return caches_.wide_ ? caches_.bring_from_third(set, address, cause_of(load), load == 0)
-                           : caches_.bring(address, cause_of(load), load == 0);
+      return caches_.below_ == Path::wide ? caches_.bring_from_third(set, address, cause_of(load), load == 0)
+                                          : caches_.bring(address, cause_of(load), load == 0);
     ++settled.lines[load];
     const Level::Entry leaves = wide::insert(set, first_.shape, dirty - load);
     if ((leaves & 1) == 0) return;
@@ -101,14 +102,15 @@ private:
   [[gnu::always_inline]] RECOUNT_BY_EIGHT void translate(std::uint64_t address, unsigned load,
                                                          Settled& settled) const {
     const std::uint64_t page = address >> page_shift_;
-    std::uint64_t& newest = caches_.newest_pages_[page & caches_.newest_page_mask_];
-    if (page == newest) return;
-    if (!more_pages_.entries) return caches_.translate(address, cause_of(load));
-    newest = page;
+    if (caches_.tlb_->is_newest(page)) return;
+    if (!more_pages_.entries) {
+      if (!caches_.tlb_->translate_older(page, cause_of(load))) caches_.walk(page);
+      return;
+    }
     Level::Entry* const set = pages_.set_of(page);
     if (wide::use(set, pages_.shape, page, false)) return;
     if (!wide::use(more_pages_.set_of(page), more_pages_.shape, page, false)) {
-      if (!caches_.tlb_->translate(page, cause_of(load))) caches_.walk(page);
+      if (!caches_.tlb_->translate_older(page, cause_of(load))) caches_.walk(page);
       return;
     }
     ++settled.pages;

@@ -2,80 +2,119 @@
 #pragma once
 
 #include "model/counts.hpp"
-#include "model/linked_sets.hpp"
 #include "model/machine.hpp"
-#include "model/packed_sets.hpp"
-#include "model/sectors.hpp"
+#include "model/sets.hpp"
 #include "model/wide_sets.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace recount::model {
 
+/// The sectors of a level's lines: which are present, and which of them are dirty. Not thread-safe.
+class Sectors {
+public:
+  /// None.
+  Sectors() = default;
+  /// log2 of the bytes of a line and of a sector.
+  Sectors(unsigned line, unsigned sector) : line_shift_(line), shift_(sector) {}
+
+  [[nodiscard]] bool any() const { return line_shift_ > 0; }
+  [[nodiscard]] unsigned shift() const { return shift_; }
+  [[nodiscard]] bool has(std::uint64_t address) const {
+    const auto found = lines_.find(address >> line_shift_);
+    return found != lines_.end() && (found->second.valid & bit(address)) != 0;
+  }
+  /// The sector of the address is present; `dirty`: and is written.
+  void add(std::uint64_t address, bool dirty) {
+    Line& line = lines_[address >> line_shift_];
+    line.valid |= bit(address);
+    if (dirty) line.dirty |= bit(address);
+  }
+  /// The line is evicted; returns a bit for each of its sectors that is dirty.
+  std::uint64_t take(std::uint64_t line) {
+    const auto found = lines_.find(line);
+    if (found == lines_.end()) return 0;
+    const std::uint64_t dirty = found->second.dirty;
+    lines_.erase(found);
+    return dirty;
+  }
+  void clean(std::uint64_t line) {
+    if (const auto found = lines_.find(line); found != lines_.end()) found->second.dirty = 0;
+  }
+
+  /// As of Level; the words are those of a level with sectors.
+  void save(std::vector<std::uint64_t>& words) const;
+  void restore(std::span<const std::uint64_t>& words);
+  void clear() { lines_.clear(); }
+
+private:
+  struct Line {
+    std::uint64_t valid = 0, dirty = 0;
+  };
+  [[nodiscard]] std::uint64_t bit(std::uint64_t address) const {
+    return std::uint64_t{1} << (address >> shift_ & ((std::uint64_t{1} << (line_shift_ - shift_)) - 1));
+  }
+  unsigned line_shift_ = 0, shift_ = 0;
+  std::unordered_map<std::uint64_t, Line> lines_;
+};
+
+/// Number of groups, at most `most`, of the sets of a level such that a line's lowest bits are its group; 1
+/// if the level is hashed.
+[[nodiscard]] std::uint64_t groups_of_sets(const auto& level, std::size_t most) {
+  const std::int64_t sets = level.index.empty() ? level.sets() : 1;
+  return std::min<std::uint64_t>(most, static_cast<std::uint64_t>(sets & -sets));
+}
+
 /// The lines of one level. A line is its number (address / line size). Not thread-safe.
-///
-/// Every set has its entries in an order. For LRU it is that of recency and for FIFO that of arrival, newest
-/// first and empty places last; for the others a line keeps its place.
 class Level {
 public:
-  using Entry = PackedSets::Entry; ///< 2 * line + dirty
-  static constexpr Entry empty = PackedSets::empty;
+  using Entry = Sets::Entry; ///< 2 * line + dirty
+  static constexpr Entry empty = Sets::empty;
 
-  Level(const SetIndex& index, std::uint64_t ways, std::uint64_t line_bytes, Policy policy,
-        std::uint64_t seed, const Qlru& qlru = {});
+  Level(const LevelDescription& level, std::uint64_t seed);
+  /// Of a TLB: a line is a page number.
+  Level(const TlbLevel& level, std::uint64_t seed);
 
-  /// Looks a line up and, where it is, does what a use does: order of recency, dirty mark.
-  [[gnu::always_inline]] bool use(std::uint64_t line, bool dirty) {
-    if (kind_ == Kind::wide) return wide_.use(line, dirty, policy_ == Policy::lru);
-    if (kind_ == Kind::linked) return linked_.use(line, dirty, policy_ == Policy::lru);
-    return kind_ == Kind::packed ? packed_.use(line, dirty, policy_ == Policy::lru) : use_other(line, dirty);
+  /// Looks a line up; if present, marks it dirty if requested and updates the replacement state.
+  bool use(std::uint64_t line, bool dirty) {
+    return wide_ ? wide_sets_.use(line, dirty, policy_ == Policy::lru) : sets_.use(line, dirty);
   }
-  /// How the lines are kept.
-  enum class Kind { wide, packed, linked, other };
-  [[nodiscard]] Kind kind() const { return kind_; }
-  /// Whether PackedSets::use_eight() or wide::use() of WideSets::set_after() may serve in place of use().
-  [[nodiscard]] bool quick() const { return quick_; }
-  /// Whether wide::use() and wide::insert() of wide() may serve in place of use() and insert().
-  [[nodiscard]] bool wide_lru() const { return kind_ == Kind::wide && policy_ == Policy::lru; }
-  [[nodiscard]] PackedSets& packed() { return packed_; }
-  [[nodiscard]] WideSets& wide() { return wide_; }
-  /// Takes in a line that is not there; returns the evicted entry, or `empty`.
+  /// Inserts a line that is absent; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty) {
-    if (kind_ == Kind::wide) return wide_.insert(line, dirty);
-    if (kind_ == Kind::linked) return linked_.insert(line, dirty);
-    return kind_ == Kind::packed ? packed_.insert(line, dirty) : insert_other(line, dirty);
+    return wide_ ? wide_sets_.insert(line, dirty) : sets_.insert(line, dirty);
   }
-  /// Takes a line out; returns its entry, or `empty` when it was not there.
-  Entry remove(std::uint64_t line);
-  [[nodiscard]] bool holds(std::uint64_t line) const;
+  /// Removes a line; returns its entry, or `empty` if it was absent.
+  Entry remove(std::uint64_t line) { return wide_ ? wide_sets_.remove(line) : sets_.remove(line); }
+  [[nodiscard]] bool holds(std::uint64_t line) const {
+    return wide_ ? wide_sets_.holds(line) : sets_.holds(line);
+  }
   /// Marks a line clean, which is no use of it; whether it was dirty.
   bool clean(std::uint64_t line);
 
+  /// Whether wide::use() and wide::insert() of wide() have the effect of use() and insert().
+  [[nodiscard]] bool wide_lru() const { return wide_ && policy_ == Policy::lru; }
+  [[nodiscard]] WideSets& wide() { return wide_sets_; }
   [[nodiscard]] unsigned shift() const { return shift_; }
-  [[nodiscard]] Policy policy() const { return policy_; }
 
   /// Everything the future depends on, appended to `words`: the sets' entries in their order, the words of
   /// the replacement policy, the state of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
-  /// Compares with what save() appended, taking it off the front of `words`.
+  /// Compares with what save() appended, removing it from the front of `words`.
   [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
-  /// Becomes what save() appended, taking it off the front of `words`.
+  /// Becomes what save() appended, removing it from the front of `words`.
   void restore(std::span<const std::uint64_t>& words);
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
-  /// One set's entries in their order.
-  void read(std::uint64_t set, std::span<Entry> out) const;
-  void write(std::uint64_t set, std::span<const Entry> in);
-  /// The words of the replacement policy, set by set; none where has_word() is false.
-  [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
 
   /// Places without a line.
   [[nodiscard]] std::int64_t vacant() const;
 
-  /// As use(), of a line that may have sectors: false where the sector of the address is not there.
+  /// As use(), of a line that may have sectors: false if the sector of the address is absent.
   bool use_at(std::uint64_t address, bool dirty) {
     if (sectors.any()) {
       if (!sectors.has(address)) return false;
@@ -83,39 +122,31 @@ public:
     }
     return use(address >> shift_, dirty);
   }
-  /// log2 of the bytes that are brought in at a time.
+  /// log2 of the bytes that a miss fetches.
   [[nodiscard]] unsigned unit_shift() const { return sectors.any() ? sectors.shift() : shift_; }
-  /// Of an entry that has left: a bit for each dirty sector, for the whole line without sectors.
+  /// Of an evicted entry: a bit for each dirty sector, for the whole line without sectors.
   std::uint64_t take_dirty(Entry entry) { return sectors.any() ? sectors.take(entry >> 1) : entry & 1; }
 
   LevelCounts counts;
   Sectors sectors;
 
 private:
-  [[nodiscard]] Entry* set_of(std::uint64_t line) { return entries_.data() + index_(line) * ways_; }
-  [[nodiscard]] const Entry* set_of(std::uint64_t line) const {
-    return entries_.data() + index_(line) * ways_;
+  Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& qlru, std::uint64_t seed,
+        unsigned shift);
+  void read(std::uint64_t set, std::span<Entry> out) const {
+    wide_ ? wide_sets_.read(set, out) : sets_.read(set, out);
   }
-  [[nodiscard]] bool same_entries(std::span<const Entry> theirs) const;
-  [[nodiscard]] std::size_t find(const Entry* set, std::uint64_t line) const;
-  bool use_other(std::uint64_t line, bool dirty);
-  Entry insert_other(std::uint64_t line, bool dirty);
-  [[nodiscard]] std::size_t victim(std::uint64_t set);
+  [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const {
+    return wide_ ? wide_sets_.same(set, entries) : sets_.same(set, entries);
+  }
 
-  bool vectors_; ///< entries are searched eight at a time
-  Kind kind_;    ///< the lines are in wide_, packed_, linked_ or entries_
-  bool quick_;   ///< LRU, 8 ways (wide: any number), the set is the lowest bits of the line
   Policy policy_;
+  bool wide_; ///< the lines are in wide_sets_, else in sets_
   unsigned shift_;
-  WideSets wide_;
-  PackedSets packed_;
-  LinkedSets linked_;
-  std::vector<Entry> entries_; ///< set by set
+  std::uint64_t number_; ///< of sets
   std::size_t ways_;
-  SetIndex index_;
-  Replacement replacement_;
-  std::vector<std::uint64_t> words_; ///< of its sets
-  std::uint64_t seed_, random_;
+  WideSets wide_sets_;
+  Sets sets_;
 };
 
 } // namespace recount::model

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,7 +86,7 @@ struct InstructionDescription {
   std::vector<TlbLevel> tlb; ///< none: the translation of instructions costs nothing
 };
 
-/// One cache of a family; see family.hpp.
+/// One cache of a family: machines that differ in the size and ways of their only cache.
 struct FamilyMember {
   std::int64_t size = 0, ways = 0;
   [[nodiscard]] std::int64_t sets(std::int64_t line) const { return size / (line * ways); }
@@ -157,5 +158,29 @@ void check(const MachineDescription& machine, const std::string& file);
 /// The same of a machine with these caches and TLBs. The TLBs are left out of virtual machines, whose CPUID
 /// need not be that of the CPU, and whose walks read two page tables.
 [[nodiscard]] MachineDescription host_machine(const host::Machine& here, const std::vector<host::Tlb>& tlbs);
+
+/// "32K/8": a member as it is written.
+[[nodiscard]] std::string to_text(const FamilyMember& member);
+
+/// The first cache of `machine` alone, LRU, write-back and without prefetcher, in other sizes and ways:
+/// "SIZES/WAYS", each one number or FROM:TO. Sizes double from one to the next; ways are all numbers, and
+/// those that do not divide a size into whole sets are left out. One member becomes an ordinary machine, more
+/// a family. Throws recount::Error (bad_input) naming the machine.
+[[nodiscard]] MachineDescription resized(MachineDescription machine, std::string_view text);
+
+/// The names of a family's members, for the name of a family ("i7-9700~l1=8K:64K/1:16") or of any other
+/// machine, which is its only member. Throws as machine() does.
+[[nodiscard]] std::vector<std::string> member_names(const std::string& machine_name);
+
+/// What comes before the sizes in a name that has any, "i7-9700~l1="; else empty.
+[[nodiscard]] std::string_view before_sizes(std::string_view machine_name);
+
+/// A description in src/model/data, which is embedded in the program.
+struct Shipped {
+  std::string_view name; ///< the file's name without .json
+  std::string_view json;
+};
+/// Sorted by name.
+[[nodiscard]] std::span<const Shipped> shipped_machines();
 
 } // namespace recount::model

@@ -29,9 +29,9 @@ namespace recount::model {
 /// The same keys without a simulation: of loads and stores alone, or of instruction `fetches`, too.
 [[nodiscard]] std::vector<std::string> metric_names(const MachineDescription& machine, bool fetches = false);
 
-/// The machine without its outermost levels as far as no metric asked for tells of them and nothing within
-/// depends on them: they are neither inclusive nor exclusive. The metrics asked for stay the same to the
-/// last count; fewer levels are simulated faster, by far where that makes set-by-set simulation possible.
+/// The machine without those outermost levels that no requested metric needs and that do not change the
+/// levels within: they are neither inclusive nor exclusive. The requested metrics stay the same to the last
+/// count; fewer levels are simulated faster.
 [[nodiscard]] MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics);
 
 } // namespace recount::model

@@ -16,7 +16,6 @@ SetIndex::SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks)
     : sets_(sets), mask_(masks.empty() && std::has_single_bit(sets) ? sets - 1 : none) {
   for (std::size_t i = 0; i < masks.size(); ++i) {
     invertible_ = invertible_ && (masks[i] & (sets - 1)) == std::uint64_t{1} << i;
-    bits_ = std::max(bits_, static_cast<unsigned>(std::bit_width(masks[i])));
     for (std::uint64_t left = masks[i]; left != 0; left &= left - 1) {
       const int right = std::countr_zero(left) - static_cast<int>(i);
       auto term = std::ranges::find(terms_, right, &Term::right);

@@ -26,8 +26,6 @@ public:
   [[nodiscard]] bool hashed() const { return !terms_.empty(); }
   /// Whether the set is the lowest bits of the line.
   [[nodiscard]] bool low_bits() const { return mask_ != none; }
-  /// That mask of the set's bits in a line; only with low_bits().
-  [[nodiscard]] std::uint64_t mask() const { return mask_; }
   /// Whether the set is (line ^ line >> fold()) & (sets() - 1).
   [[nodiscard]] bool folds() const { return low_bits() || fold_ != 0; }
   /// Only where folds().
@@ -40,8 +38,6 @@ public:
     const std::uint64_t first = row * sets_;
     return first + (hashed() ? set ^ (*this)(first) : set);
   }
-  /// The lowest bits of a line, this many, determine the set; 0 when not hashed.
-  [[nodiscard]] unsigned bits() const { return bits_; }
 
 private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
@@ -60,7 +56,6 @@ private:
 
   std::uint64_t sets_, mask_;
   unsigned fold_ = 0; ///< of masks as xor_masks() makes them: log2 of the sets
-  unsigned bits_ = 0;
   bool invertible_ = true;
   std::vector<Term> terms_;
 };

@@ -15,19 +15,18 @@ unsigned shift_of(std::int64_t bytes) {
 } // namespace
 
 Tlb::Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed)
-    : page_shift_(shift_of(description.page)), huge_shift_(shift_of(description.huge_page)) {
+    : page_shift_(shift_of(description.page)), huge_shift_(shift_of(description.huge_page)), mixed_(mixed) {
   const auto index = [](const TlbLevel& level) {
     return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
   };
-  const auto add = [&](std::vector<Level>& to, const TlbLevel& level) {
-    to.emplace_back(index(level), static_cast<std::uint64_t>(level.ways), std::uint64_t{1}, level.policy,
-                    seed++, level.qlru);
-  };
+  const auto add = [&](std::vector<Level>& to, const TlbLevel& level) { to.emplace_back(level, seed++); };
+  newest_.fill(no_page);
   for (const TlbLevel& level : description.levels)
     add(levels, level);
   for (const TlbLevel& level : description.walk)
     add(walk, level);
   wide_ = !mixed && std::ranges::all_of(levels, &Level::wide_lru);
+  if (!mixed) newest_mask_ = groups_of_sets(description.levels.front(), newest_.size()) - 1;
   if (!mixed) return;
   const bool same = description.huge.empty();
   const std::vector<TlbLevel>& of_huge = same ? description.levels : description.huge;
@@ -60,12 +59,24 @@ void Tlb::restore(std::span<const std::uint64_t>& words) {
   for (const auto part : parts)
     for (Level& level : this->*part)
       level.restore(words);
+  newest_.fill(no_page);
+}
+
+void Tlb::swap_contents(Tlb& other) {
+  for (const auto part : parts)
+    for (std::size_t at = 0; at < (this->*part).size(); ++at) {
+      Level &one = (this->*part)[at], &another = (other.*part)[at];
+      std::swap(one, another);
+      std::swap(one.counts, another.counts);
+    }
+  newest_.swap(other.newest_);
 }
 
 void Tlb::clear() {
   for (const auto part : parts)
     for (Level& level : this->*part)
       level.clear();
+  newest_.fill(no_page);
 }
 
 bool Tlb::translate_huge(std::uint64_t page, Cause cause) {

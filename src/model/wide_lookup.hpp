@@ -10,7 +10,6 @@
 #else
 #include <utility>
 #define RECOUNT_BY_EIGHT
-#include <algorithm>
 #endif
 
 namespace recount::model::wide {
@@ -40,17 +39,6 @@ inline constexpr __mmask8 all = 0xff;
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline __mmask8 same(__m512i entries, Entry key) {
   return _mm512_cmpeq_epi64_mask(_mm512_maskz_or_epi64(all, entries, _mm512_set1_epi64(1)),
                                  _mm512_set1_epi64(static_cast<long long>(key)));
-}
-
-/// The place of a line among any number of entries, in any order; their number when it is not there.
-RECOUNT_BY_EIGHT inline std::size_t find(const Entry* entries, std::size_t number, std::uint64_t line) {
-  for (std::size_t from = 0; from < number; from += lanes) {
-    const std::size_t left = number - from;
-    const auto part = static_cast<__mmask8>(left < lanes ? (1u << left) - 1 : all);
-    const unsigned found = same(_mm512_maskz_loadu_epi64(part, entries + from), line << 1 | 1) & part;
-    if (found != 0) return from + static_cast<std::size_t>(__builtin_ctz(found));
-  }
-  return number;
 }
 
 /// WideSets::use() among the first eight places of a set, with `first`.
@@ -139,10 +127,6 @@ struct Taken {
 
 #else
 
-inline std::size_t find(const Entry* entries, std::size_t number, std::uint64_t line) {
-  return static_cast<std::size_t>(
-      std::find_if(entries, entries + number, [&](Entry entry) { return entry >> 1 == line; }) - entries);
-}
 /// Puts an entry before the ways up to one, whose own entry it returns.
 inline Entry push(Entry* set, const WideSets::Shape& sets, std::size_t last, Entry entry) {
   for (std::size_t way = 0; way <= last; ++way)

@@ -77,6 +77,15 @@ bool WideSets::holds(std::uint64_t line) const {
   return find(line) < shape_.ways;
 }
 
+bool WideSets::clean(std::uint64_t line) {
+  const std::size_t way = find(line);
+  if (way == shape_.ways) return false;
+  Entry& entry = at(*this, index_(line), way);
+  const bool dirty = (entry & 1) != 0;
+  entry &= ~Entry{1};
+  return dirty;
+}
+
 void WideSets::read(std::uint64_t set, std::span<Entry> out) const {
   const Entry* const from = entries_.data() + set * lanes;
   const std::size_t first = first_of(out.size());

@@ -14,8 +14,8 @@
 
 namespace recount::model {
 
-/// As PackedSets, but the entries themselves stand in order: newest first, empty places last. A set is one or
-/// two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
+/// Sets of an ordered policy whose entries are stored in order: newest first, empty places last. A set is one
+/// or two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
 /// permutation. The first vectors of all sets are contiguous, as most look-ups need no other: those of
 /// a large level then fill every line of this processor's caches. Only where supported(). Not thread-safe. An
 /// entry is 2 * line + dirty.
@@ -23,7 +23,7 @@ class WideSets {
 public:
   using Entry = std::uint64_t;
   static constexpr Entry empty = ~Entry{0};
-  static constexpr std::size_t lanes = 8; ///< entries of a vector
+  static constexpr std::size_t lanes = 8, most_ways = 2 * lanes; ///< lanes: entries of a vector
 
   /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();
@@ -32,13 +32,15 @@ public:
 
   WideSets(const SetIndex& index, std::size_t ways);
 
-  /// Looks a line up and marks it dirty if asked to; with `first`, moves it to the front.
+  /// Looks a line up and marks it dirty if requested; with `first`, moves it to the front.
   bool use(std::uint64_t line, bool dirty, bool first);
-  /// Takes in a line that is not there, at the front; returns the evicted entry, or `empty`.
+  /// Inserts a line that is absent, at the front; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty);
-  /// Takes a line out; returns its entry, or `empty` when it was not there.
+  /// Removes a line; returns its entry, or `empty` if it was absent.
   Entry remove(std::uint64_t line);
   [[nodiscard]] bool holds(std::uint64_t line) const;
+  /// Marks a line clean; whether it was present and dirty.
+  bool clean(std::uint64_t line);
 
   /// One set's entries in order, or where dense() those of it and the sets after it.
   void read(std::uint64_t set, std::span<Entry> out) const;
@@ -93,7 +95,7 @@ private:
   [[nodiscard]] static auto& at(Self& self, std::uint64_t set, std::size_t way) {
     return self.entries_[set * lanes + self.shape_.place(way)];
   }
-  /// Of so many entries in order, those that stand together at the first vector of a set.
+  /// Number of entries in the first vector of a set, of so many in order.
   [[nodiscard]] std::size_t first_of(std::size_t entries) const {
     return shape_.second == 0 ? entries : std::min(entries, lanes);
   }

@@ -1,7 +1,7 @@
 // Expressions of a nest evaluated at a point.
 #pragma once
 
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 #include "nest/definition.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "nest/typing.hpp"
 
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 #include "nest/parse.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "nest/parse.hpp"
 
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 #include "nest/expressions.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "nest/point.hpp"
 
-#include "model/accelerated/program.hpp"
-#include "model/accelerated/recorder.hpp"
+#include "model/nest.hpp"
+#include "model/program.hpp"
 #include "nest/affine.hpp"
 
 #include <fmt/format.h>
@@ -137,8 +137,6 @@ private:
     const double turns = std::max(0.0, std::ceil((last - first) / step));
     most *= std::floor(static_cast<double>(around.greatest - around.least) / step) + 1;
     times *= turns;
-    const auto is_loop = [](const Node& node) { return std::holds_alternative<Loop>(node); };
-    if (std::any_of(loop.body.begin(), loop.body.end(), is_loop)) point_.estimate_.outer_turns += times;
     loops_.push_back(around);
     middles_.push_back(first + std::max(0.0, turns - 1) / 2 * step);
     body(loop.body, times, most);

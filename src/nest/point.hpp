@@ -1,7 +1,7 @@
 // A loop nest at a point: parameters are numbers, arrays are placed, subscripts are checked.
 #pragma once
 
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 #include "nest/typing.hpp"
 
 #include <cstdint>
@@ -28,8 +28,7 @@ struct PlacedArray {
 /// Numbers of accesses and turns, estimated from the middle of each loop.
 struct Estimate {
   double accesses = 0;
-  double in_columns = 0;  ///< those that leave their line nearly every turn of the innermost loop
-  double outer_turns = 0; ///< of loops that hold loops
+  double in_columns = 0; ///< those that leave their line nearly every turn of the innermost loop
 };
 
 /// Keeps a reference to the definition.

@@ -1,6 +1,6 @@
 #include "nest/transform.hpp"
 
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 
 #include <recount/error.hpp>
 

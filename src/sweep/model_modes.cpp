@@ -13,7 +13,7 @@
 namespace recount::sweep {
 namespace {
 
-constexpr double longest_complete = 60; ///< seconds of a simulation that is not sampled by default
+constexpr double longest_complete = 1; ///< seconds of a simulation that is not sampled by default
 
 const std::vector<std::string> sample_words{"auto", "always", "never"};
 

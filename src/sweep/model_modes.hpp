@@ -11,7 +11,7 @@ namespace recount::sweep {
 
 inline constexpr const char* sample_help = "simulate loop nests of the model in samples: auto (default: "
                                            "where the complete simulation would take more "
-                                           "than a minute), always, never";
+                                           "than a second), always, never";
 inline constexpr const char* draws_help =
     "draws of array addresses and physical pages per modelled point (default: one fixed placement)";
 

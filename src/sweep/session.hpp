@@ -2,7 +2,6 @@
 #pragma once
 
 #include "command/output.hpp"
-#include "model/machine.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/plan.hpp"
 
@@ -49,15 +48,6 @@ struct Ended {
 /// Refuses a grid that a native witness cannot execute within `most` bytes, naming the largest point;
 /// `setting` says what the limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
 void check_memory(const Session& session, std::int64_t most, const std::string& setting);
-
-/// Whether a level has a prefetcher: every access is then simulated in full, which takes many times as long.
-[[nodiscard]] bool prefetches(const model::MachineDescription& machine);
-
-/// simulated_seconds() of a matrix product.
-[[nodiscard]] double matmul_simulated_seconds(const Job& job);
-
-/// simulated_seconds() of a nest that is written as text.
-[[nodiscard]] double nest_simulated_seconds(const Job& job);
 
 /// The points that are shown: all, or of each metric and witness those where it is least, compared with the
 /// first point of the grid.

@@ -34,18 +34,6 @@ void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what)
 }
 
 template <bool with_tlb>
-bool plain_packed(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
-                  const std::uint64_t* end, PlainCounts& counts) {
-  const auto put = [&](std::uint64_t address, Blocks::Access what) {
-    if (!caches.within_line(address, Blocks::bytes(what))) return false;
-    caches.enter<with_tlb>(address, !Blocks::loads(what));
-    return true;
-  };
-  return take_plain(blocks, at, end, counts, put,
-                    [&](std::uint64_t address, Blocks::Access what) { split(caches, address, what); });
-}
-
-template <bool with_tlb>
 RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
                                  const std::uint64_t* end, PlainCounts& counts) {
   typename model::Hierarchy::WideEntrance<with_tlb>::Settled settled;
@@ -62,11 +50,8 @@ RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks,
 } // namespace
 
 bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* const end) {
-  const auto entrance = caches_.entrance();
-  if (!gate_.open() || sampler_.active() || entrance == model::Level::Kind::other) return true;
-  const bool tlb = caches_.machine().tlb.has_value(), wide = entrance == model::Level::Kind::wide;
-  const auto take =
-      wide ? (tlb ? plain_wide<true> : plain_wide<false>) : (tlb ? plain_packed<true> : plain_packed<false>);
+  if (!gate_.open() || sampler_.active() || !caches_.wide_entrance()) return true;
+  const auto take = caches_.machine().tlb ? plain_wide<true> : plain_wide<false>;
   PlainCounts counts;
   const bool good = take(caches_, blocks, at, end, counts);
   const std::int64_t stores = counts.accesses - counts.loads;

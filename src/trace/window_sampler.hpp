@@ -1,8 +1,8 @@
 // Which accesses of a process are simulated where every Nth window is.
 #pragma once
 
-#include "model/accelerated/sampled.hpp"
 #include "model/hierarchy.hpp"
+#include "model/sampling.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,5 @@
 // The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
 #include "base/nearest.hpp"
-#include "model/family.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "witness/witness.hpp"

@@ -1,7 +1,7 @@
 #include "witness/witness.hpp"
 #include "base/nearest.hpp"
 
-#include "model/family.hpp"
+#include "model/machine.hpp"
 
 #include <algorithm>
 #include <array>

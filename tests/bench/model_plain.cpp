@@ -5,7 +5,7 @@
 #include "../unit/model/reference.hpp"
 #include "compare.hpp"
 #include "kernel/matmul/matmul_point.hpp"
-#include "model/accelerated/accelerate.hpp"
+#include "model/nest_simulation.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
 
@@ -82,10 +82,8 @@ void replay(Simulator& simulator) {
 /// As `recount sweep` replays where nothing can be skipped: runs on a line at
 /// once.
 void replay_runs(model::Hierarchy& caches) {
-  model::Acceleration how;
-  how.setwise = false;
   const auto point = kernel::complete(kernel::find("matmul"), {{"variant", std::string("ijk")}, {"n", n}});
-  model::NestSimulation(kernel::matmul_nest(point), caches.machine(), how).run(caches);
+  model::simulate_nest(kernel::matmul_nest(point), caches);
 }
 
 /// Runs a program with nothing to say; false when it could not.

@@ -19,7 +19,7 @@ FLOORS = [
      ('statistics', 'medians, quantiles, bootstrap intervals of plain numbers')],
     [('errata', 'published errata of performance counters, by CPU and event'),
      ('event', 'event names to perf_event_attr: libpfm4, sysfs PMUs, breakpoints'),
-     ('model', 'simulated caches and TLBs, machine descriptions, the accelerated simulation'),
+     ('model', 'simulated caches and TLBs, machine descriptions, simulation of loop nests'),
      ('metric', 'metrics as data: formulas over events and presets'),
      ('result', 'observations, the results file, curves over a parameter')],
     [('preset', 'preset tables, read as PAPI reads them'),

@@ -5,7 +5,7 @@
 #include "kernel/kernels.hpp"
 #include "kernel/loops/cycle.hpp"
 #include "kernel/memory.hpp"
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "kernel/loops/cycle.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/presets_of_tally.hpp"
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "kernel/loops/stride_loop.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 
 #include <fmt/format.h>
 

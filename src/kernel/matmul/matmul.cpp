@@ -5,7 +5,7 @@
 #include "kernel/matmul/ceilings.hpp"
 #include "kernel/matmul/matmul_memory.hpp"
 #include "kernel/matmul/native_matmul.hpp"
-#include "kernel/nest/nest_simulation.hpp"
+#include "model/nest_simulation.hpp"
 
 #include "recount/error.hpp"
 
@@ -92,11 +92,11 @@ public:
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     if (vectorised_) throw unavailable(name_, unsimulated());
-    simulate_nest(matmul_nest(point, caches.machine().placement), caches);
+    model::simulate_nest(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
   std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
-    simulate_nest_warm(matmul_nest(point, caches.machine().placement), caches);
+    model::simulate_nest_warm(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
   [[nodiscard]] std::string unsimulated() const override {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernel/matmul/matmul_point.hpp"
-#include "model/accelerated/recorder.hpp"
 #include "model/hierarchy.hpp"
+#include "model/nest.hpp"
 
 #include <array>
 #include <optional>

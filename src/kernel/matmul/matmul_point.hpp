@@ -4,7 +4,7 @@
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/memory.hpp"
-#include "model/accelerated/nest.hpp"
+#include "model/nest.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -5,8 +5,8 @@
 #include "kernel/closed_form.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/nest/nest_instance.hpp"
-#include "kernel/nest/nest_simulation.hpp"
 #include "kernel/point.hpp"
+#include "model/nest_simulation.hpp"
 #include "nest/compile.hpp"
 #include "nest/dependences.hpp"
 #include "recount/error.hpp"
@@ -171,14 +171,14 @@ model::Nest NestKernel::recorded(const nest::Point& point, const std::optional<m
 
 std::int64_t NestKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
   const nest::Point where = at(point);
-  simulate_nest(recorded(where, caches.machine().placement), caches);
+  model::simulate_nest(recorded(where, caches.machine().placement), caches);
   const nest::Work work = where.work();
   return work.loads + work.stores;
 }
 
 std::int64_t NestKernel::simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
   const nest::Point where = at(point);
-  simulate_nest_warm(recorded(where, caches.machine().placement), caches);
+  model::simulate_nest_warm(recorded(where, caches.machine().placement), caches);
   const nest::Work work = where.work();
   return work.loads + work.stores;
 }

@@ -5,7 +5,7 @@
 #include "kernel/provoked.hpp"
 #include "kernel/system/cpus.hpp"
 #include "kernel/system/native_system.hpp"
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <unistd.h>

@@ -1,8 +1,7 @@
 // A family counted in one pass against each of its members simulated alone.
-#include "model/family.hpp"
 #include "model/hierarchy.hpp"
+#include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "model/recurrence.hpp"
 #include "random_machine.hpp"
 #include "recount/error.hpp"
 

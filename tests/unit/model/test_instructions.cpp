@@ -2,7 +2,6 @@
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "model/recurrence.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

@@ -1,5 +1,5 @@
 // The marks of prefetched lines against std::map: few lines that collide, so that many gaps are closed.
-#include "model/line_marks.hpp"
+#include "model/prefetchers.hpp"
 
 #include <boost/test/unit_test.hpp>
 

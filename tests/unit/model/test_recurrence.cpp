@@ -1,5 +1,5 @@
 // Repeated passes counted at once against the same passes simulated one by one.
-#include "model/recurrence.hpp"
+#include "model/hierarchy.hpp"
 #include "random_machine.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -17,7 +17,8 @@ namespace {
 /// Lines are letters. Returns what left, a letter or `-` per access; `.` for a hit.
 std::string leaves(Policy policy, std::uint64_t ways, const std::string& accesses,
                    const char* qlru = "srrip") {
-  Level level(SetIndex(1), ways, 1, policy, 1, *parse_qlru(qlru));
+  const auto all = static_cast<std::int64_t>(ways);
+  Level level(TlbLevel{all, all, {}, policy, *parse_qlru(qlru)}, 1);
   std::string left;
   for (const char line : accesses) {
     const auto number = static_cast<std::uint64_t>(line);
