@@ -2,8 +2,9 @@
 //
 // For all classes of the library that open events:
 //  - fork(2): a child does not count with its parent's objects. start() throws, stop() and reset() do
-//    nothing, reads have no value and give the reason; destroying its copies leaves the parent's events alone. The
-//    child may open its own; if its parent had several threads, only after execve(2) (signal-safety(7)).
+//    nothing, reads have no value and give the reason; destroying its copies leaves the parent's events
+//    alone. The child may open its own; if its parent had several threads, only after execve(2)
+//    (signal-safety(7)).
 //  - pthread_cancel(3), deferred: a thread may be cancelled while it reads or opens, and is then unwound.
 //    Destructors, Region and the C interface postpone the cancellation.
 //  - Signals: no function is async-signal-safe unless it says so.
