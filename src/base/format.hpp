@@ -1,8 +1,10 @@
 // Numbers as text.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,5 +41,17 @@ namespace recount::base {
 }
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
 [[nodiscard]] std::string format_witness(const std::string& witness);
+
+// Numbers as event names write them.
+
+/// A whole unsigned number, decimal or hexadecimal after 0x; none for anything else. Pure.
+[[nodiscard]] inline std::optional<std::uint64_t> parse_number(std::string_view text) {
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (hex) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
 
 } // namespace recount::base

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "result/observation.hpp"
-#include "statistics/estimate.hpp"
+#include "statistics/statistics.hpp"
 
 #include <map>
 #include <optional>

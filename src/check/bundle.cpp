@@ -5,8 +5,8 @@
 #include "command/measuring.hpp"
 #include "command/table_export.hpp"
 #include "host/machine.hpp"
-#include "result/write.hpp"
-#include "witness/header.hpp"
+#include "result/results_file.hpp"
+#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 

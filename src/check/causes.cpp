@@ -1,6 +1,5 @@
 #include "check/causes.hpp"
 
-#include "base/glob.hpp"
 #include "base/text.hpp"
 #include "check/causes_data.hpp" // made from data/causes.txt by the build
 

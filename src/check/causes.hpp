@@ -1,7 +1,7 @@
 // Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
 #pragma once
 
-#include "statistics/estimate.hpp"
+#include "statistics/statistics.hpp"
 
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "check/ground.hpp"
 #include "check/verdict.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 #include "sweep/plan.hpp"
 
 #include <cstdint>

@@ -12,14 +12,14 @@
 #include "command/print.hpp"
 #include "command/table_export.hpp"
 #include "host/cpu.hpp"
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/plan.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/parallel.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/shard.hpp"
-#include "witness/header.hpp"
+#include "witness/results_header.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

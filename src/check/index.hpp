@@ -4,7 +4,7 @@
 #include "check/agreement.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <map>
 #include <string>

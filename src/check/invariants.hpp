@@ -3,7 +3,7 @@
 
 #include "preset/view.hpp"
 #include "result/observation.hpp"
-#include "statistics/estimate.hpp"
+#include "statistics/statistics.hpp"
 
 #include <map>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "check/check.hpp"
-#include "verdict/store.hpp"
+#include "verdict/verdict_store.hpp"
 
 #include <vector>
 

@@ -2,10 +2,10 @@
 
 #include "check/index.hpp"
 #include "host/pmu.hpp"
-#include "kernel/proof_rows.hpp"
+#include "kernel/proofs.hpp"
 #include "trace/tool.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/program.hpp"
+#include "witness/program_witness.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,13 +1,13 @@
 #include "check/program.hpp"
 
 #include "check/invariants.hpp"
-#include "kernel/presets_of_tally.hpp"
+#include "kernel/tally.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
 #include "process/waiter.hpp"
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"
-#include "trace/section_gate.hpp"
+#include "trace/gates.hpp"
 #include "trace/session.hpp"
 #include "trace/tool.hpp"
 

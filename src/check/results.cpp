@@ -2,7 +2,7 @@
 
 #include "check/index.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/proof_rows.hpp"
+#include "kernel/proofs.hpp"
 #include "preset/standard.hpp"
 
 #include <recount/error.hpp>

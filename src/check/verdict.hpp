@@ -5,7 +5,7 @@
 #include "check/invariants.hpp"
 #include "host/machine.hpp"
 #include "plot/figure.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <recount/event.hpp>
 

@@ -7,7 +7,7 @@
 #include "command/statistic.hpp"
 #include "command/terminal_size.hpp"
 #include "plot/figure.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <recount/error.hpp>
 

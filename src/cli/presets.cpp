@@ -7,7 +7,7 @@
 #include "command/command.hpp"
 #include "command/table_export.hpp"
 #include "command/verdicts.hpp"
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/here.hpp"
 
 #include <recount/error.hpp>

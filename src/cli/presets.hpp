@@ -1,7 +1,7 @@
 // The data of `recount presets`.
 #pragma once
 
-#include "preset/components.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/view.hpp"
 
 #include <set>

@@ -6,8 +6,8 @@
 #include "command/statistic.hpp"
 #include "command/verdicts.hpp"
 #include "report/build_report.hpp"
-#include "result/join.hpp"
-#include "result/read.hpp"
+#include "result/curves.hpp"
+#include "result/results_file.hpp"
 
 #include <recount/error.hpp>
 

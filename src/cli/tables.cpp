@@ -6,9 +6,9 @@
 #include "compare/compare.hpp"
 #include "matmul/figures.hpp"
 #include "matmul/sections.hpp"
-#include "profile/figure.hpp"
+#include "profile/profile_figure.hpp"
 #include "sweep/section.hpp"
-#include "watch/figure.hpp"
+#include "watch/watch_figure.hpp"
 
 namespace recount::cli {
 

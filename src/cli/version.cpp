@@ -1,8 +1,8 @@
 #include "cli/version.hpp"
 
 #include "cli/commit.hpp"
-#include "symbol/versions.hpp"
-#include "witness/header.hpp"
+#include "symbol/disassembly.hpp"
+#include "witness/results_header.hpp"
 
 #include <recount/papi.hpp>
 

@@ -1,7 +1,7 @@
 // The marks of recount check beside the values of other commands.
 #pragma once
 
-#include "verdict/store.hpp"
+#include "verdict/verdict_store.hpp"
 
 #include <string>
 

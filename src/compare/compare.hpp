@@ -4,7 +4,7 @@
 #include "document/document.hpp"
 #include "document/section.hpp"
 #include "plot/figure.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <cstddef>
 #include <map>

@@ -1,5 +1,4 @@
 #include "cost/cost.hpp"
-#include "cost/probe.hpp"
 #include "cost/routes.hpp"
 
 #include "statistics/statistics.hpp"

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "doctor/doctor.hpp"
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "host/sysctl.hpp"
 
 #include <algorithm>

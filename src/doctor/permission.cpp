@@ -1,7 +1,6 @@
 // Permission: tested, not derived from the paranoid level, since distributions patch its meaning.
-#include "host/permission.hpp"
-#include "doctor/doctor.hpp"
 #include "host/sysctl.hpp"
+#include "doctor/doctor.hpp"
 #include "process/child.hpp"
 #include "process/write_all.hpp"
 

@@ -3,7 +3,7 @@
 #include "doctor/doctor.hpp"
 #include "errata/errata.hpp"
 #include "host/machine.hpp"
-#include "verdict/store.hpp"
+#include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 // format escapes it.
 #pragma once
 
-#include "base/characters.hpp"
+#include "base/text.hpp"
 
 #include <functional>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "document/document.hpp"
 #include "plot/figure.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <functional>
 #include <memory>

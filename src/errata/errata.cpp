@@ -1,6 +1,6 @@
 #include "errata/errata.hpp"
 
-#include "base/number.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "errata/errata_data.hpp" // made from data/errata.txt by the build
 

@@ -1,6 +1,6 @@
 #include "event/breakpoint.hpp"
 
-#include "base/number.hpp"
+#include "base/format.hpp"
 #include "event/domain.hpp"
 
 #include <recount/error.hpp>

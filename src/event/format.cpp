@@ -1,7 +1,6 @@
 #include "event/format.hpp"
 
 #include "base/format.hpp"
-#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
 #include "event/list.hpp"
 
-#include "base/glob.hpp"
+#include "base/text.hpp"
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/generic_prose.hpp"

@@ -1,7 +1,7 @@
 #include "event/sysfs.hpp"
 
 #include "base/nearest.hpp"
-#include "base/number.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "event/domain.hpp"
 #include "event/format.hpp"

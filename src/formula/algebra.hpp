@@ -1,7 +1,7 @@
 // Formulas as algebra: a preset is a quotient of two polynomials over its native events.
 #pragma once
 
-#include "formula/rpn.hpp"
+#include "formula/expression.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // Formulas over named quantities, in the notation of school: (PAPI_LD_INS + PAPI_SR_INS) / PAPI_TOT_CYC
 #pragma once
 
-#include "formula/rpn.hpp"
+#include "formula/expression.hpp"
 
 #include <cstddef>
 #include <optional>

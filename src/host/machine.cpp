@@ -1,4 +1,5 @@
 #include "host/machine.hpp"
+
 #include "base/text.hpp"
 
 #include <cstring>
@@ -9,6 +10,27 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <sched.h>
+#include <thread>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#include "base/text.hpp"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <memory>
 
 namespace recount::host {
 namespace {
@@ -103,6 +125,358 @@ const Cache* Machine::data_cache(int level) const {
 const Machine& this_machine() {
   static const Machine machine = read_machine();
   return machine;
+}
+
+namespace {
+std::map<std::string, std::string> first_block(std::string_view text) {
+  std::map<std::string, std::string> fields;
+  for (const auto line : base::split(text, '\n')) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos) {
+      if (fields.contains("model name") || fields.contains("CPU part")) break; // the next CPU begins
+      continue;
+    }
+    fields.try_emplace(std::string(base::trim(line.substr(0, colon))), base::trim(line.substr(colon + 1)));
+  }
+  return fields;
+}
+
+int as_int(const std::map<std::string, std::string>& fields, const std::string& name) {
+  const auto it = fields.find(name);
+  return it == fields.end() ? 0 : static_cast<int>(std::strtol(it->second.c_str(), nullptr, 0));
+}
+
+/// Arm CPUs tell numbers only. Source: arch/arm64/include/asm/cputype.h of Linux.
+struct ArmPart {
+  int implementer, part;
+  const char* name;
+};
+constexpr std::array arm_parts{
+    ArmPart{0x41, 0xd03, "Arm Cortex-A53"},  ArmPart{0x41, 0xd04, "Arm Cortex-A35"},
+    ArmPart{0x41, 0xd05, "Arm Cortex-A55"},  ArmPart{0x41, 0xd07, "Arm Cortex-A57"},
+    ArmPart{0x41, 0xd08, "Arm Cortex-A72"},  ArmPart{0x41, 0xd09, "Arm Cortex-A73"},
+    ArmPart{0x41, 0xd0a, "Arm Cortex-A75"},  ArmPart{0x41, 0xd0b, "Arm Cortex-A76"},
+    ArmPart{0x41, 0xd0c, "Arm Neoverse N1"}, ArmPart{0x41, 0xd0d, "Arm Cortex-A77"},
+    ArmPart{0x41, 0xd40, "Arm Neoverse V1"}, ArmPart{0x41, 0xd41, "Arm Cortex-A78"},
+    ArmPart{0x41, 0xd44, "Arm Cortex-X1"},   ArmPart{0x41, 0xd49, "Arm Neoverse N2"},
+    ArmPart{0x41, 0xd4f, "Arm Neoverse V2"}, ArmPart{0x43, 0x0af, "Cavium ThunderX2"},
+    ArmPart{0x46, 0x001, "Fujitsu A64FX"},   ArmPart{0x48, 0xd01, "HiSilicon TSV110"},
+    ArmPart{0xc0, 0xac3, "Ampere-1"},
+};
+
+std::string arm_name(int implementer, int part, const std::string& otherwise) {
+  const auto known = std::find_if(arm_parts.begin(), arm_parts.end(), [&](const ArmPart& one) {
+    return one.implementer == implementer && one.part == part;
+  });
+  return known == arm_parts.end() ? otherwise : known->name;
+}
+
+std::string as_text(const std::map<std::string, std::string>& fields, const std::string& name) {
+  const auto it = fields.find(name);
+  return it == fields.end() ? std::string() : it->second;
+}
+} // namespace
+
+std::string Cpu::identity() const {
+  return vendor + "-" + std::to_string(family) + "-" + std::to_string(model) + "-" + std::to_string(stepping);
+}
+
+Cpu parse_cpuinfo(std::string_view cpuinfo) {
+  const auto fields = first_block(cpuinfo);
+  Cpu cpu;
+  if (fields.contains("CPU part")) {
+    cpu.vendor = as_text(fields, "CPU implementer");
+    cpu.family = as_int(fields, "CPU architecture");
+    cpu.model = as_int(fields, "CPU part");
+    cpu.stepping = as_int(fields, "CPU revision");
+    cpu.name = as_text(fields, "model name");
+    if (cpu.name.empty())
+      cpu.name = arm_name(as_int(fields, "CPU implementer"), cpu.model,
+                          "Arm implementer " + cpu.vendor + " part " + as_text(fields, "CPU part"));
+    return cpu;
+  }
+  cpu.name = as_text(fields, "model name");
+  cpu.vendor = as_text(fields, "vendor_id");
+  cpu.family = as_int(fields, "cpu family");
+  cpu.model = as_int(fields, "model");
+  cpu.stepping = as_int(fields, "stepping");
+  cpu.microcode = as_text(fields, "microcode");
+  const std::string flags = as_text(fields, "flags");
+  for (const auto flag : base::split(flags, ' '))
+    cpu.hypervisor |= flag == "hypervisor";
+  return cpu;
+}
+
+// hwloc's view: caches and siblings.
+namespace {
+struct Destroy {
+  void operator()(hwloc_topology_t t) const { hwloc_topology_destroy(t); }
+};
+using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+
+/// Loaded once; only CPUs and caches, since buses and network cards cost time and tell nothing here.
+hwloc_topology_t topology() {
+  static const Topology loaded = [] {
+    // Without /sys hwloc reports that on standard error, unless its environment forbids it (hwloc 2.8).
+    const bool silenced =
+        std::getenv("HWLOC_HIDE_ERRORS") == nullptr && ::setenv("HWLOC_HIDE_ERRORS", "2", 1) == 0;
+    hwloc_topology_t t = nullptr;
+    if (hwloc_topology_init(&t) != 0) return Topology();
+    Topology owner(t);
+    hwloc_topology_set_all_types_filter(t, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(t, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_cache_types_filter(t, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_icache_types_filter(t, HWLOC_TYPE_FILTER_KEEP_ALL);
+    // Without this flag a container's cpuset would make a shared cache look private.
+    hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    const bool failed = hwloc_topology_load(t) != 0;
+    if (silenced) ::unsetenv("HWLOC_HIDE_ERRORS"); // no command inherits it
+    if (failed) return Topology();
+    return owner;
+  }();
+  return loaded.get();
+}
+
+hwloc_obj_t processing_unit(int cpu) {
+  if (!topology() || cpu < 0) return nullptr;
+  return hwloc_get_pu_obj_by_os_index(topology(), static_cast<unsigned>(cpu));
+}
+
+char letter(hwloc_obj_cache_type_t type) {
+  return type == HWLOC_OBJ_CACHE_DATA ? 'd' : type == HWLOC_OBJ_CACHE_INSTRUCTION ? 'i' : 'u';
+}
+} // namespace
+
+std::string Cache::name() const {
+  return "L" + std::to_string(level) + (type == 'u' ? std::string() : std::string(1, type));
+}
+
+std::vector<Cache> caches_of(int cpu) {
+  std::vector<Cache> caches;
+  for (hwloc_obj_t object = processing_unit(cpu); object; object = object->parent) {
+    if (!hwloc_obj_type_is_cache(object->type)) continue;
+    const auto& c = object->attr->cache;
+    if (c.size == 0) continue; // arm64 firmware may name caches without describing them
+    caches.push_back({static_cast<int>(c.depth), letter(c.type), static_cast<std::int64_t>(c.size),
+                      static_cast<std::int64_t>(c.linesize), c.associativity,
+                      hwloc_bitmap_weight(object->cpuset)});
+  }
+  std::stable_sort(caches.begin(), caches.end(), [](const Cache& a, const Cache& b) {
+    return std::pair(a.level, a.type) < std::pair(b.level, b.type);
+  });
+  return caches;
+}
+
+std::vector<int> smt_siblings(int cpu) {
+  std::vector<int> siblings;
+  hwloc_obj_t core = processing_unit(cpu);
+  while (core && core->type != HWLOC_OBJ_CORE)
+    core = core->parent;
+  if (!core) return siblings;
+  for (int other = hwloc_bitmap_first(core->cpuset); other >= 0;
+       other = hwloc_bitmap_next(core->cpuset, other)) {
+    if (other != cpu) siblings.push_back(other);
+  }
+  return siblings;
+}
+
+// Caches as sysfs and as the CPU's own CPUID leaves state them: hwloc's view is usually one of the two. TLBs
+// as CPUID states them.
+namespace {
+
+void sort_caches(std::vector<Cache>& caches) {
+  std::ranges::sort(caches, {}, [](const Cache& c) { return std::pair(c.level, c.type); });
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+/// Intel's leaf 4 and AMD's 0x8000001d have one format (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix
+/// E).
+std::vector<Cache> read_leaf(unsigned leaf) {
+  std::vector<Cache> caches;
+  for (unsigned index = 0; index < 16; ++index) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(leaf, index, &a, &b, &c, &d) == 0 || (a & 31) == 0) break;
+    const std::int64_t line = (b & 0xfff) + 1, partitions = (b >> 12 & 0x3ff) + 1, ways = (b >> 22) + 1,
+                       sets = std::int64_t{c} + 1;
+    const bool full = (a >> 9 & 1) != 0;
+    caches.push_back({static_cast<int>(a >> 5 & 7),
+                      (a & 31) == 1   ? 'd'
+                      : (a & 31) == 2 ? 'i'
+                                      : 'u',
+                      line * partitions * ways * sets, line, full ? -1 : ways,
+                      static_cast<int>((a >> 14 & 0xfff) + 1)});
+  }
+  sort_caches(caches);
+  return caches;
+}
+
+std::vector<Cache> read_cpuid() {
+  auto caches = read_leaf(4);
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned topology_extensions = 1U << 22;
+  if (caches.empty() && __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & topology_extensions) != 0)
+    caches = read_leaf(0x8000001d);
+  return caches;
+}
+
+std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t leaf, std::uint32_t index) {
+  std::array<std::uint32_t, 4> r{};
+  if (__get_cpuid_count(leaf, index, &r[0], &r[1], &r[2], &r[3]) == 0) return {};
+  return r;
+}
+#else
+std::vector<Cache> read_cpuid() {
+  return {};
+}
+
+std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t, std::uint32_t) {
+  return {};
+}
+#endif
+
+// Each kind of core states its own: ask on the CPU itself, in a thread whose affinity nobody misses.
+void on_cpu(int cpu, const std::function<void()>& ask) {
+  std::thread asking([&] {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<std::size_t>(cpu), &only);
+    if (cpu >= 0 && cpu < CPU_SETSIZE && ::sched_setaffinity(0, sizeof only, &only) == 0) ask();
+  });
+  asking.join();
+}
+
+} // namespace
+
+std::vector<Cache> caches_in_sysfs(int cpu) {
+  std::vector<Cache> caches;
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
+  for (int index = 0; std::filesystem::exists(folder + std::to_string(index)); ++index) {
+    const std::string at = folder + std::to_string(index) + "/";
+    const std::string size = base::read_line(at + "size").value_or(""),
+                      type = base::read_line(at + "type").value_or("");
+    if (size.empty() || type.empty()) continue;
+    Cache cache;
+    cache.level = static_cast<int>(base::read_number(at + "level").value_or(0));
+    cache.type = type == "Data" ? 'd' : type == "Instruction" ? 'i' : 'u';
+    cache.size = std::atoll(size.c_str()) * (size.back() == 'M' ? 1 << 20 : size.back() == 'K' ? 1 << 10 : 1);
+    cache.line = base::read_number(at + "coherency_line_size").value_or(0);
+    cache.ways = base::read_number(at + "ways_of_associativity").value_or(0);
+    const auto sharing = base::parse_cpu_list(base::read_line(at + "shared_cpu_list").value_or(""));
+    cache.shared_by = std::max(1, static_cast<int>(sharing.size()));
+    if (cache.level > 0 && cache.size > 0) caches.push_back(cache);
+  }
+  sort_caches(caches);
+  return caches;
+}
+
+std::vector<Cache> caches_by_cpuid(int cpu) {
+  std::vector<Cache> caches;
+  on_cpu(cpu, [&] { caches = read_cpuid(); });
+  return caches;
+}
+
+std::vector<Tlb> tlbs_by_cpuid(int cpu) {
+  std::vector<Tlb> tlbs;
+  on_cpu(cpu, [&] { tlbs = decode_tlbs(read_registers); });
+  return tlbs;
+}
+
+// The CPUID leaves that state TLBs: Intel's leaf 0x18 (Intel SDM volume 2A, CPUID) and AMD's 0x80000005 and
+// 0x80000006 (AMD APM volume 3, appendix E).
+
+namespace {
+
+using Registers = std::array<std::uint32_t, 4>; // EAX, EBX, ECX, EDX
+
+constexpr std::int64_t small_page = 4096, huge_page = std::int64_t{2} << 20;
+constexpr std::int64_t most_entries = 1 << 20; ///< what no TLB has: the registers say nothing
+constexpr std::int64_t unknown = 0;            ///< entries or ways that cannot be told
+
+/// Structures of one level and page size are searched together. If they have the same sets, they are one with
+/// the sum of their ways.
+void add(std::vector<Tlb>& tlbs, Tlb more) {
+  const auto same =
+      std::ranges::find_if(tlbs, [&](const Tlb& t) { return t.level == more.level && t.page == more.page; });
+  if (same == tlbs.end()) return tlbs.push_back(more);
+  const bool alike =
+      same->ways != unknown && more.ways != unknown && same->entries / same->ways == more.entries / more.ways;
+  same->entries += more.entries;
+  same->ways = alike ? same->ways + more.ways : unknown;
+}
+
+std::vector<Tlb> deterministic(const CpuidReader& read) {
+  constexpr std::uint32_t leaf = 0x18, most_indexes = 64, data = 1, unified = 3, loads = 4;
+  std::vector<Tlb> tlbs;
+  const auto first = read(leaf, 0);
+  for (std::uint32_t index = 0; first && index <= (*first)[0] && index < most_indexes; ++index) {
+    const auto r = read(leaf, index);
+    if (!r) break;
+    const auto [a, b, c, d] = *r;
+    const std::uint32_t type = d & 0x1f;
+    const int level = static_cast<int>(d >> 5 & 7);
+    if (level == 0 || (type != data && type != unified && type != loads)) continue;
+    const std::int64_t ways = b >> 16, entries = ways * c;
+    if ((b & 1) != 0) add(tlbs, {level, small_page, entries, ways});
+    if ((b & 2) != 0) add(tlbs, {level, huge_page, entries, ways});
+  }
+  return tlbs;
+}
+
+/// The ways of an encoded range. Sets are selected by bits of the address, so there are 2^k of them.
+std::int64_t ways_of(std::uint32_t code, std::int64_t entries) {
+  struct Range {
+    std::int64_t least, end;
+  };
+  constexpr std::array<Range, 15> ranges = {{{0, 0},
+                                             {1, 2},
+                                             {2, 3},
+                                             {3, 4},
+                                             {4, 6},
+                                             {6, 8},
+                                             {8, 16},
+                                             {0, 0},
+                                             {16, 32},
+                                             {0, 0},
+                                             {32, 48},
+                                             {48, 64},
+                                             {64, 96},
+                                             {96, 128},
+                                             {128, most_entries}}};
+  if (code >= ranges.size()) return entries; // fully associative
+  for (std::int64_t ways = ranges.at(code).least; ways < std::min(ranges.at(code).end, entries + 1); ++ways)
+    if (ways > 0 && entries % ways == 0 && std::has_single_bit(static_cast<std::uint64_t>(entries / ways)))
+      return ways;
+  return unknown;
+}
+
+std::vector<Tlb> extended(const CpuidReader& read) {
+  std::vector<Tlb> tlbs;
+  const auto first = read(0x80000005, 0), second = read(0x80000006, 0), features = read(0x80000021, 0);
+  constexpr std::uint32_t sizes_times_32 = 1U << 14; // L2TlbSizeX32
+  const std::int64_t factor = features && ((*features)[0] & sizes_times_32) != 0 ? 32 : 1;
+  for (const auto& [page, at] : {std::pair(small_page, 1U), std::pair(huge_page, 0U)}) {
+    const std::uint32_t one = first ? first->at(at) >> 16 : 0, two = second ? second->at(at) >> 16 : 0;
+    if (const std::int64_t entries = one & 0xff, ways = one >> 8; entries > 0)
+      tlbs.push_back({1, page, entries, ways == 0xff ? entries : ways});
+    if (const std::int64_t entries = factor * (two & 0xfff); entries > 0 && two >> 12 != 0)
+      tlbs.push_back({2, page, entries, ways_of(two >> 12, entries)});
+  }
+  return tlbs;
+}
+
+} // namespace
+
+std::vector<Tlb> decode_tlbs(const CpuidReader& read) {
+  std::vector<Tlb> tlbs = deterministic(read);
+  if (tlbs.empty()) tlbs = extended(read);
+  std::erase_if(tlbs, [all = tlbs](const Tlb& tlb) {
+    return std::ranges::any_of(all, [&](const Tlb& t) {
+      return t.page == tlb.page &&
+             (t.ways <= 0 || t.entries > most_entries || t.entries <= 0 || t.entries % t.ways != 0);
+    });
+  });
+  std::ranges::sort(tlbs, {}, [](const Tlb& t) { return std::pair(t.page, t.level); });
+  return tlbs;
 }
 
 } // namespace recount::host

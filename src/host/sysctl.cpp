@@ -1,7 +1,13 @@
 #include "host/sysctl.hpp"
+
 #include "base/text.hpp"
 
+#include <linux/capability.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 
 namespace recount::host {
 namespace {
@@ -19,6 +25,43 @@ std::optional<long long> sysctl_number(const std::string& name) {
 }
 std::string show_setting(const std::string& name) {
   return name + " = " + sysctl(name).value_or("(not there)");
+}
+
+namespace {
+std::string container() {
+  if (const char* name = std::getenv("container"); name && *name) return name;
+  const std::string init = base::read_file("/proc/1/environ").value_or("");
+  for (const auto variable : base::split(init, '\0')) {
+    constexpr std::string_view key = "container=";
+    if (variable.starts_with(key) && variable.size() > key.size())
+      return std::string(variable.substr(key.size()));
+  }
+  if (::access("/.dockerenv", F_OK) == 0) return "docker";
+  if (::access("/run/.containerenv", F_OK) == 0) return "podman";
+  return {};
+}
+} // namespace
+
+void parse_status(const std::string& status, Permission& into) {
+  for (const auto line : base::split(status, '\n')) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const auto key = line.substr(0, colon);
+    const std::string value(base::trim(line.substr(colon + 1)));
+    if (key == "Seccomp") into.seccomp = std::atoi(value.c_str());
+    if (key != "CapEff") continue;
+    const std::uint64_t effective = std::strtoull(value.c_str(), nullptr, 16);
+    into.cap_perfmon = ((effective >> CAP_PERFMON) & 1) != 0;
+    into.cap_sys_admin = ((effective >> CAP_SYS_ADMIN) & 1) != 0;
+  }
+}
+
+Permission permission() {
+  Permission p;
+  p.root = ::geteuid() == 0;
+  p.container = container();
+  parse_status(base::read_file("/proc/self/status").value_or(""), p);
+  return p;
 }
 
 } // namespace recount::host

@@ -1,6 +1,6 @@
 #include "kernel/memory.hpp"
 
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

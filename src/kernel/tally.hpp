@@ -1,7 +1,10 @@
 // Instruction counts of measured code by class: counted by hand from its instructions, never measured.
 #pragma once
 
+#include "kernel/kernel.hpp"
+
 #include <span>
+#include <vector>
 
 namespace recount::kernel {
 
@@ -112,5 +115,16 @@ constexpr Tally floating(double Tally::*kind, int bits, int lanes) {
 }
 
 } // namespace tallies
+
+// The presets that a tally answers.
+
+/// Presets that count instructions and operations, known zeros included: each a sum of the tally's kinds over
+/// `turns` times `turn` and `besides`.
+[[nodiscard]] std::vector<Expectation> instruction_presets(const Tally& turn, double turns,
+                                                           const Tally& besides);
+
+/// Presets that count what caches do, for code whose lines all fit in L1 except those that
+/// the tally counts as misses.
+[[nodiscard]] std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& besides);
 
 } // namespace recount::kernel

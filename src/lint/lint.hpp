@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lint/rules.hpp"
-#include "preset/components.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/view.hpp"
 
 #include <optional>

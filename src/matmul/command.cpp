@@ -7,7 +7,7 @@
 #include "command/outputs.hpp"
 #include "command/statistic.hpp"
 #include "command/table_export.hpp"
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "host/cpu.hpp"
 #include "host/machine.hpp"
 #include "matmul/java.hpp"
@@ -16,7 +16,7 @@
 #include "matmul/sections.hpp"
 #include "matmul/study.hpp"
 #include "result/completeness.hpp"
-#include "result/write.hpp"
+#include "result/results_file.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/options.hpp"
@@ -25,7 +25,7 @@
 #include "sweep/range.hpp"
 #include "sweep/session.hpp"
 #include "sweep/shard.hpp"
-#include "witness/header.hpp"
+#include "witness/results_header.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "matmul/product.hpp"
-#include "result/read.hpp"
-#include "statistics/difference.hpp"
+#include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
 
 #include <map>

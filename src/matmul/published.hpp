@@ -1,7 +1,7 @@
 // Tables of matrix products that others have published, as results: values taken over, never measured here.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <string>
 #include <string_view>

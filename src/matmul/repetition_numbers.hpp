@@ -1,7 +1,7 @@
 // Repetitions numbered over all runs of a machine.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 #include "matmul/study.hpp"
 
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/ceilings.hpp"
 #include "matmul/java.hpp"

@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"
-#include "base/number.hpp"
 #include "base/text.hpp"
 #include "recount/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "nest/dependences.hpp"
 
-#include "nest/affine.hpp"
+#include "nest/definition.hpp"
 
 #include <recount/error.hpp>
 

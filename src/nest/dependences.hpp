@@ -1,7 +1,7 @@
 // Whether another form of a loop nest computes the same.
 #pragma once
 
-#include "nest/point.hpp"
+#include "nest/nest_point.hpp"
 
 #include <cstddef>
 #include <string>

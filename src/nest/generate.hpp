@@ -1,7 +1,7 @@
 // C code of a loop nest.
 #pragma once
 
-#include "nest/typing.hpp"
+#include "nest/definition.hpp"
 
 #include "model/nest.hpp"
 #include "nest/parse.hpp"

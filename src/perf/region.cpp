@@ -3,9 +3,8 @@
 #include <recount/error.hpp>
 #include <recount/user_read.hpp>
 
-#include "base/characters.hpp"
-#include "base/format.hpp"
 #include "base/text.hpp"
+#include "base/format.hpp"
 #include "perf/owner.hpp"
 #include "process/signals.hpp"
 #include "process/write_all.hpp"

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "event/sysfs.hpp"
 #include "host/machine.hpp"
-#include "host/permission.hpp"
 #include "host/sysctl.hpp"
 
 #include <fmt/core.h>

@@ -1,10 +1,11 @@
 #include "plot/figure.hpp"
-
-#include "plot/fonts.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
-#include "plot/output.hpp"
-#include "plot/script_rows.hpp"
+#include "plot/plot_output.hpp"
+#include "plot/script.hpp"
+#include "plot/style.hpp"
+#include "process/child.hpp"
+#include "process/program.hpp"
 
 #include <recount/error.hpp>
 
@@ -13,8 +14,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 
+// Whether the font that figures name is installed.
 namespace recount::plot {
+
+/// A warning when fontconfig would take another font in its place, or cannot be asked; nothing when all is
+/// well. Starts fc-match(1).
+[[nodiscard]] std::optional<std::string> font_warning();
+
 namespace {
 
 /// What is at the end of a whole file of the format.
@@ -95,6 +104,34 @@ std::string draw_text(const Sheet& sheet, TextSize size) {
   run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
   delivery.verify("\n");
   return file_contents(delivery.draft());
+}
+
+// Whether gnuplot could draw a format: asked before something is measured for it.
+
+void check_drawable(Format format) {
+  Layout layout;
+  layout.width = 240;
+  layout.height = 160;
+  run_gnuplot([&](auto& gp) { gp << "set terminal " << terminal(format, layout, false) << "\n"; });
+}
+
+std::optional<std::string> font_warning() {
+  const std::string name(font.text());
+  const std::string remedy = " (Debian: apt-get install fonts-liberation)";
+  if (!process::find_program("fc-match"))
+    return "cannot check whether the font " + name + " is installed: fc-match not found" + remedy;
+  process::Spawn spawn;
+  spawn.argv = {"fc-match", "-f", "%{family[0]}", name};
+  try {
+    const auto answer = process::capture(spawn, {}, std::chrono::seconds(20));
+    if (!answer.exit.ok())
+      return "fc-match fails for the font " + name + ": " + process::describe(answer.exit);
+    if (answer.out == name) return {};
+    return "the font " + name + " is missing, " + answer.out + " is used instead, and labels may not fit" +
+           remedy;
+  } catch (const Error& error) {
+    return std::string(error.what());
+  }
 }
 
 } // namespace recount::plot

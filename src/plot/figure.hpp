@@ -1,9 +1,9 @@
 // Figures from results: gnuplot draws, one style for all.
 #pragma once
 
-#include "plot/format.hpp"
+#include "plot/plot_format.hpp"
 #include "plot/sheet.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,17 +1,23 @@
 #include "plot/gnuplot.hpp"
 
+#include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/program.hpp"
 
 #include <recount/error.hpp>
 
+#include <gnuplot-iostream.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <iomanip>
+#include <locale>
 
 namespace recount::plot {
 namespace {
@@ -93,6 +99,102 @@ std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   cause += said.empty() ? ", without output" : ", output:\n" + said;
   throw unavailable("gnuplot", cause, {},
                     "gnuplot --version should be 5.2 or later; " + std::string(install));
+}
+
+namespace {
+
+std::string_view tex_of(char c) {
+  switch (c) {
+  case '\\': return "\\textbackslash{}";
+  case '{': return "\\{";
+  case '}': return "\\}";
+  case '_': return "\\_";
+  case '%': return "\\%";
+  case '&': return "\\&";
+  case '#': return "\\#";
+  case '$': return "\\$";
+  case '~': return "\\textasciitilde{}";
+  case '^': return "\\textasciicircum{}";
+  default: return {};
+  }
+}
+
+/// Characters that need no escape in double quotes: the others are `...`, @macros, escapes, or begin a
+/// comment.
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view(" .,:;_-+=/()").find(c) != std::string_view::npos;
+}
+
+/// In single quotes where the string has neither quotes nor line ends. Gnuplot reads '' as one quote after
+/// some characters only: not at the head of a string, and not after another '' (seen with
+/// gnuplot 5.4.4).
+std::string literal_of(const std::string& text) {
+  if (text.find_first_of(std::string_view("'\n\r\0", 4)) == text.npos) return "'" + text + "'";
+  std::string out = "\"";
+  for (const char c : text)
+    out += is_plain(c) ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+  return out + "\"";
+}
+
+std::string shown(std::string_view text, bool tex) {
+  std::string out;
+  for (const char c : base::printable(text)) {
+    const auto escaped = tex ? tex_of(c) : std::string_view{};
+    if (escaped.empty())
+      out += c;
+    else
+      out += escaped;
+  }
+  return out;
+}
+} // namespace
+
+GnuplotCode quoted(std::string_view text, bool tex) {
+  return {GnuplotCode::Made{}, literal_of(shown(text, tex))};
+}
+
+GnuplotCode quoted_tic(std::string_view text, bool tex) {
+  std::string doubled;
+  for (const char c : shown(text, tex)) // "\\%" becomes "\\%%"
+    doubled += c == '%' ? std::string("%%") : std::string(1, c);
+  return {GnuplotCode::Made{}, literal_of(doubled)};
+}
+
+GnuplotCode file_literal(std::string_view path) {
+  const bool special = path == "-" || path.starts_with('|') || path.starts_with('~');
+  const std::string name = (special ? "./" : "") + std::string(path);
+  return {GnuplotCode::Made{}, literal_of(name)};
+}
+
+GnuplotCode comment(std::string_view text) {
+  return {GnuplotCode::Made{}, "# " + base::printable(text) + (text.ends_with('\\') ? " \n" : "\n")};
+}
+
+GnuplotWriter::GnuplotWriter(std::FILE* file) : gnuplot_(std::make_unique<gnuplotio::Gnuplot>(file)) {
+  gnuplot_->imbue(std::locale::classic());
+  *gnuplot_ << std::defaultfloat << std::setprecision(17);
+}
+
+GnuplotWriter::~GnuplotWriter() = default;
+
+GnuplotWriter& GnuplotWriter::operator<<(const GnuplotCode& code) {
+  *gnuplot_ << code.text();
+  return *this;
+}
+
+template <class Row>
+void GnuplotWriter::data(const GnuplotCode& name, const std::vector<Row>& rows) {
+  *gnuplot_ << name.text() << " << e\n";
+  gnuplot_->send1d(rows); // ends with a line "e"
+}
+
+template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row4>&);
+template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row5>&);
+
+bool GnuplotWriter::flush() {
+  gnuplot_->flush();
+  return gnuplot_->good();
 }
 
 } // namespace recount::plot

@@ -2,7 +2,7 @@
 
 #include "plot/panel_look.hpp"
 #include "plot/style.hpp"
-#include "plot/text.hpp"
+#include "plot/plot_text.hpp"
 
 #include <algorithm>
 #include <cmath>

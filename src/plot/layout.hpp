@@ -3,7 +3,7 @@
 
 #include "plot/axis.hpp"
 #include "plot/figure.hpp"
-#include "plot/gnuplot_code.hpp"
+#include "plot/gnuplot.hpp"
 #include "plot/labels.hpp"
 #include "plot/sheet.hpp"
 

@@ -1,7 +1,8 @@
 #include "plot/panel_look.hpp"
 
+#include "plot/labels.hpp"
 #include "plot/style.hpp"
-#include "plot/text.hpp"
+#include "plot/plot_text.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace recount::plot {
 namespace {
@@ -272,6 +275,253 @@ private:
 
 PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, double least_left) {
   return PanelLayout(panel, cell, canvas, least_left).made(key);
+}
+
+// The axes of a panel: which scale suits what it shows.
+namespace {
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void take(double v) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+};
+
+/// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
+/// 100.
+constexpr double most_on_linear = 8;
+/// Over more than this factor, on one of decades: 1048576 ns says less than 1e6.
+constexpr double most_on_powers_of_2 = 1e4;
+
+/// Of the tics that are asked for, those that keep clear of the one before.
+Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
+  for (const auto& span : panel.spans) {
+    x.take(span.begin);
+    x.take(span.end);
+  }
+  if (panel.x_tics.empty()) return linear_axis(x.low, x.high, std::max(2, static_cast<int>(length / 32)));
+  Axis axis{x.low, x.high > x.low ? x.high : x.low + 1, false, {}};
+  double right = -1e9;
+  for (const auto& tic : panel.x_tics) {
+    const double half = canvas.wide(tic.label) / 2, centre = axis.place(tic.x) * length;
+    if (centre - half < right + 5 || centre + half > length + 8) continue;
+    right = centre + half;
+    axis.tics.push_back({tic.x, tic.label});
+  }
+  return axis;
+}
+
+} // namespace
+
+Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
+  Range middle, band;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples) {
+      if (std::isnan(s.y)) continue;
+      middle.take(s.y);
+      band.take(s.high);
+    }
+  }
+  const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
+  if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
+  if (middle.low > 0 && (wide || panel.y_halves))
+    return log2_axis(
+        middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
+        [](double v) { return fmt::format("{:.7g}", v); }, [&](const std::string&) { return canvas.tall(); });
+  if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
+  // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
+  double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
+  double low = std::min(0.0, middle.low);
+  if (panel.y_is_share) {
+    high = std::max(high, 1.03);
+    low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
+  }
+  const int wanted = panel.x_along == Panel::Along::linear
+                         ? std::max(4, static_cast<int>(plot.height() / 12))
+                         : std::max(2, static_cast<int>(plot.height() / 18));
+  return linear_axis(low, high, wanted);
+}
+
+Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
+  Range x;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples)
+      x.take(s.x);
+  }
+  if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
+  if (panel.x_along == Panel::Along::names) {
+    Axis axis{0.5, static_cast<double>(panel.x_names.size()) + 0.5, false, {}};
+    for (std::size_t i = 0; i < panel.x_names.size(); ++i)
+      axis.tics.push_back({static_cast<double>(i + 1), panel.x_names[i]});
+    return axis;
+  }
+  if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
+  if (panel.x_along == Panel::Along::settings) {
+    std::vector<double> values;
+    for (const auto& series : panel.series)
+      for (const auto& s : series.samples)
+        values.push_back(s.x);
+    return settings_axis(values, length, canvas.cells ? 8 : 5,
+                         [&](const std::string& t) { return canvas.wide(t); });
+  }
+  // The axis ends a little outside the data, so that no marker sits on the border.
+  const double margin = std::pow(std::max(x.high / x.low, 2.0), 0.02);
+  return log2_axis(
+      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7,
+      [](double v) { return base::format_bytes(v); }, [&](const std::string& t) { return canvas.wide(t); });
+}
+
+// The names of levels, which stand beside their lines.
+namespace {
+
+/// Places one note after the other, each clear of those before.
+class LevelNotes {
+public:
+  LevelNotes(const Panel& panel, const PanelLook& look, const Canvas& canvas)
+      : panel_(panel), look_(look), canvas_(canvas) {}
+
+  std::vector<Note> made() {
+    set_notes();
+    return std::move(notes_);
+  }
+
+private:
+  /// Whether a curve passes so high between `left` and the right end.
+  [[nodiscard]] bool passed(double left, double low, double high) const {
+    return std::any_of(panel_.series.begin(), panel_.series.end(), [&](const Series& series) {
+      return std::any_of(series.samples.begin(), series.samples.end(), [&](const Sample& sample) {
+        const Vec here = at(sample);
+        return here.x >= left && here.y > low && here.y < high;
+      });
+    });
+  }
+
+  /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
+  [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
+    const double tall = canvas_.tall();
+    const auto around = [&](const Note& n) { return box_around(n.at, canvas_.wide(n.text), tall - 0.5); };
+    const Box box = around(note);
+    return std::ranges::any_of(notes_, [&](const Note& n) { return overlap(box, around(n)); }) ||
+           std::ranges::any_of(panel_.series, [&](const Series& series) {
+             if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
+               return false;
+             const double y = at(series.samples.back()).y;
+             return y > box.bottom && y < box.top && std::abs(at(series.samples.front()).y - y) < tall;
+           });
+  }
+
+  /// Above the right end of a flat level, or below where a curve is in the way; further left where levels are
+  /// so near one another that their names would overlap. On another level's line where nothing else is left.
+  [[nodiscard]] Note flat_note(const Series& series, double y) const {
+    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
+    const double right = look_.plot.right - half - 1;
+    for (const bool lines : {true, false})
+      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
+        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
+        for (const bool under : {below, !below}) {
+          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
+          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
+          if (!covered(note, series, lines)) return note;
+        }
+      }
+    return {series.label, {right, y + tall / 2}};
+  }
+
+  /// Whether a marker, another note or another level is where the note would be.
+  [[nodiscard]] bool occupied(const Note& note, const Series& own) const {
+    const Box box = grown(box_around(note.at, canvas_.wide(note.text), canvas_.tall() - 1), 1);
+    if (!inside(box, look_.plot)) return true;
+    return std::ranges::any_of(notes_,
+                               [&](const Note& n) {
+                                 return overlap(box,
+                                                box_around(n.at, canvas_.wide(n.text), canvas_.tall() - 1));
+                               }) ||
+           std::ranges::any_of(panel_.series, [&](const Series& series) {
+             if (&series == &own) return false;
+             if (series.look == Series::Look::level)
+               return series.samples.size() > 1 &&
+                      crosses(at(series.samples.front()), at(series.samples.back()), box);
+             return std::ranges::any_of(series.samples,
+                                        [&](const Sample& sample) { return distance(at(sample), box) < 2; });
+           });
+  }
+
+  /// Beside a level that slopes, where nothing is in the way.
+  [[nodiscard]] Note sloped_note(const Series& series, Vec a, Vec b) const {
+    const double half = canvas_.wide(series.label) / 2;
+    const auto beside = [&](double share, bool left) {
+      const double x = a.x + share * (b.x - a.x);
+      return Note{series.label, {left ? x - half - 4 : x + half + 4, a.y + share * (b.y - a.y)}};
+    };
+    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
+      for (const bool left : {true, false})
+        if (const Note note = beside(share, left); !occupied(note, series)) return note;
+    return beside(0.35, false);
+  }
+
+  /// One name for flat levels that are nearer to one another than names can be: "line, n = 4096 to 10240".
+  [[nodiscard]] static std::string common_name(const std::vector<const Series*>& levels) {
+    const std::string &first = levels.front()->label, &last = levels.back()->label;
+    if (levels.size() == 1) return first;
+    const auto parts = std::ranges::mismatch(first, last);
+    const auto blank = first.rfind(' ', static_cast<std::size_t>(parts.in1 - first.begin()));
+    if (blank == std::string::npos) return {};
+    const bool same = std::ranges::all_of(
+        levels, [&](const Series* level) { return level->label.starts_with(first.substr(0, blank + 1)); });
+    return same ? first + (levels.size() > 2 ? " to " : ", ") + last.substr(blank + 1) : std::string();
+  }
+
+  /// Names of flat levels: above their right end, or below where a curve is in the way.
+  void set_flat_notes(std::vector<const Series*> flat) {
+    const auto height = [&](const Series* level) { return at(level->samples.back()).y; };
+    std::vector<std::vector<const Series*>> groups;
+    std::ranges::stable_sort(flat, {}, height);
+    for (const Series* level : flat) {
+      if (groups.empty() || height(level) - height(groups.back().back()) > canvas_.tall())
+        groups.emplace_back();
+      groups.back().push_back(level);
+    }
+    for (auto& group : groups) {
+      std::ranges::sort(group); // as they were given
+      Series named = *group.front();
+      named.label = common_name(group);
+      if (named.label.empty())
+        for (const Series* level : group)
+          notes_.push_back(flat_note(*level, height(level)));
+      else
+        notes_.push_back(flat_note(named, height(*std::ranges::max_element(group, {}, height))));
+    }
+  }
+
+  void set_notes() {
+    std::vector<const Series*> flat;
+    const auto slopes = [&](const Series& series) {
+      return at(series.samples.back()).y - at(series.samples.front()).y >= canvas_.tall();
+    };
+    for (const Series& series : panel_.series)
+      if (series.look == Series::Look::level && series.samples.size() > 1 && !slopes(series))
+        flat.push_back(&series);
+    set_flat_notes(flat);
+    for (const Series& series : panel_.series)
+      if (series.look == Series::Look::level && series.samples.size() > 1 && slopes(series))
+        notes_.push_back(sloped_note(series, at(series.samples.front()), at(series.samples.back())));
+  }
+
+  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
+
+  const Panel& panel_;
+  const PanelLook& look_;
+  const Canvas& canvas_;
+  std::vector<Note> notes_;
+};
+
+} // namespace
+
+std::vector<Note> level_notes(const Panel& panel, const PanelLook& look, const Canvas& canvas) {
+  return LevelNotes(panel, look, canvas).made();
 }
 
 } // namespace recount::plot

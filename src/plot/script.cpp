@@ -1,20 +1,47 @@
-#include "plot/script_rows.hpp"
+#include "plot/script.hpp"
 
 #include "base/output_file.hpp"
 #include "plot/layout.hpp"
-#include "plot/output.hpp"
-#include "plot/pen.hpp"
+#include "plot/plot_output.hpp"
 #include "plot/style.hpp"
 
 #include <recount/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <string>
+#include <vector>
 
+// What all panels are written with: text, tics and margins at places on the page.
 namespace recount::plot {
+
+/// Writes gnuplot commands for one drawing. Places are points at final size, as in its layout.
+class Pen {
+public:
+  Pen(GnuplotWriter& gnuplot, const Drawing& drawing);
+  /// "screen X, screen Y"
+  [[nodiscard]] GnuplotCode screen(Vec at) const;
+  /// `how`: what follows the place, such as "left tc lt 44".
+  void label(const std::string& text, Vec at, const GnuplotCode& how);
+  void tics(Literal axis, const Axis& of);
+  void margins(const Box& plot);
+  /// The caption.
+  void caption();
+  [[nodiscard]] bool tex() const { return tex_; }     ///< LaTeX will set the text
+  [[nodiscard]] bool cells() const { return cells_; } ///< a text terminal
+
+private:
+  GnuplotWriter& gnuplot_;
+  const Drawing& drawing_;
+  bool tex_, cells_;
+};
+
 namespace {
 GnuplotCode block(std::size_t panel, std::size_t curve) {
   return code("$panel{}curve{}", panel + 1, curve + 1);
@@ -215,6 +242,357 @@ void save_script(const std::string& path, const Sheet& sheet, const std::vector<
     if (!gp.flush()) throw base::cannot_write(path, errno);
   }
   delivery.deliver();
+}
+
+namespace {
+
+constexpr int line_of_perf = 1, line_of_papi = 2;
+constexpr double apart_in_row = 0.17; // perf above, PAPI below the middle, so that equal marks both show
+constexpr Literal grey_bar = "'#DDDDDD'";
+
+/// Share as drawn, height, ends of the interval as drawn, share as counted.
+using RowPoint = Row5;
+using Witness = std::optional<Share> ShareRow::*;
+
+/// The middle of the i-th row from the top.
+double height_of(std::size_t i, std::size_t rows) {
+  return static_cast<double>(rows - i) - 0.5;
+}
+
+std::vector<RowPoint> points(const std::vector<ShareRow>& rows, const RowsLook& look, Witness who,
+                             double offset) {
+  std::vector<RowPoint> all;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (const auto& share = rows[i].*who)
+      all.emplace_back(look.x(share->value), height_of(i, rows.size()) + offset, look.x(share->low),
+                       look.x(share->high), share->value);
+  return all;
+}
+
+std::vector<RowPoint> stated_points(const std::vector<ShareRow>& rows, const RowsLook& look) {
+  std::vector<RowPoint> all;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Share& s = rows[i].stated;
+    // What must be met exactly is a hair's breadth wide.
+    all.emplace_back(1, height_of(i, rows.size()), std::max(std::min(s.low, 0.985), look.below),
+                     std::min(std::max(s.high, 1.015), look.above), s.value);
+  }
+  return all;
+}
+
+/// In text one mark in a cell would hide the other: rows with both at one place, or the others.
+std::vector<ShareRow> with_equal(std::vector<ShareRow> rows, bool equal) {
+  for (ShareRow& row : rows) {
+    const bool near = row.perf && row.papi &&
+                      std::abs(row.perf->value - row.papi->value) <= 0.01 * std::abs(row.perf->value);
+    if (near != equal) row.perf = row.papi = std::nullopt;
+  }
+  return rows;
+}
+
+/// One data block, and how it is drawn.
+struct RowBlock {
+  Literal name;
+  std::vector<RowPoint> points;
+  Literal letter; ///< in text
+  int line;
+};
+
+/// Those that have points: gnuplot dies of a block without.
+std::vector<RowBlock> blocks(const std::vector<ShareRow>& rows, const RowsLook& look, bool text) {
+  std::vector<RowBlock> all;
+  if (text) {
+    const auto equal = with_equal(rows, true), different = with_equal(rows, false);
+    all = {{"perfalone", points(different, look, &ShareRow::perf, 0), "o", line_of_perf},
+           {"papialone", points(different, look, &ShareRow::papi, 0), "x", line_of_papi},
+           {"equal", points(equal, look, &ShareRow::perf, 0), "*", grey_text}};
+  } else {
+    all = {{"perf", points(rows, look, &ShareRow::perf, apart_in_row), "o", line_of_perf},
+           {"papi", points(rows, look, &ShareRow::papi, -apart_in_row), "x", line_of_papi}};
+  }
+  std::erase_if(all, [](const RowBlock& block) { return block.points.empty(); });
+  return all;
+}
+
+class RowsScript {
+public:
+  RowsScript(GnuplotWriter& gp, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+             Literal data)
+      : gp_(gp),
+        panel_(panel),
+        look_(look),
+        rows_(*look.rows),
+        drawing_(drawing),
+        data_(data),
+        pen_(gp, drawing) {}
+
+  void write() {
+    pen_.margins(look_.plot);
+    gp_ << "unset logscale; set logscale x 2\n"
+        << code("set xrange [{}:{}]; set yrange [{}:{}]\n", look_.x.low, look_.x.high, look_.y.low,
+                look_.y.high)
+        << (pen_.cells() ? Literal("unset grid\n") : Literal("set grid noytics xtics lt 42\n"))
+        << "set errorbars 0\nunset key\n";
+    pen_.tics("x", look_.x);
+    write_names();
+    write_titles();
+    write_remarks();
+    pen_.caption();
+    gp_ << "plot " << marks() << "\n";
+  }
+
+private:
+  [[nodiscard]] GnuplotCode grey() const { return code("tc lt {}", grey_text); }
+  [[nodiscard]] double height(std::size_t i) const { return height_of(i, panel_.rows.size()); }
+  [[nodiscard]] double size() const { return 0.42 * marker_scale(drawing_.format); }
+
+  void write_names() {
+    Axis names;
+    for (std::size_t i = 0; i < panel_.rows.size(); ++i)
+      names.tics.push_back({height(i), rows_.names[i]});
+    gp_ << "set ytics scale 0\n";
+    pen_.tics("y", names);
+  }
+
+  void write_titles() {
+    pen_.label(panel_.title, look_.title, Literal("left ") + grey());
+    pen_.label(panel_.x_title, look_.x_title, Literal("center ") + grey());
+    if (pen_.cells()) {
+      pen_.label("o perf   x PAPI   * both", rows_.key[0], Literal("left"));
+      return;
+    }
+    key(0, "perf", code("point lt {} ps {:.3f}", line_of_perf, size()));
+    key(1, "PAPI", code("point lt {} ps {:.3f}", line_of_papi, size()));
+    key(2, name_of_stated, code("point lt {} pt 5 lc rgb {} ps {:.3f}", grey_text, grey_bar, 1.6 * size()));
+    gp_ << code("set arrow from 1, graph 0 to 1, graph 1 nohead back lt {}\n", line_of_capacity);
+  }
+
+  void key(std::size_t i, const std::string& name, const GnuplotCode& point) {
+    const Vec at = rows_.key[i];
+    pen_.label("", {at.x + 2.5, at.y}, point);
+    pen_.label(name, {at.x + 9, at.y}, Literal("left ") + grey());
+  }
+
+  void write_remarks() {
+    for (std::size_t i = 0; i < panel_.rows.size(); ++i)
+      gp_ << "set label " << plot::quoted(panel_.rows[i].remark, pen_.tex())
+          << code(" at screen {:.5f}, first {} left tc lt {}\n", rows_.remarks / drawing_.layout.width,
+                  height(i), panel_.rows[i].good ? line_of_capacity : grey_text);
+  }
+
+  [[nodiscard]] GnuplotCode marks() const {
+    GnuplotCode all;
+    if (!pen_.cells())
+      all = code("${}stated using 1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs solid 1 noborder lc rgb {} "
+                 "notitle",
+                 data_, grey_bar);
+    for (const RowBlock& block : blocks(panel_.rows, rows_, pen_.cells())) {
+      const GnuplotCode how = pen_.cells() ? code("using 1:2 with points pt '{}'", block.letter)
+                                           : code("using 1:2:3:4 with xerrorbars lw 1 ps {:.3f}", size());
+      all += code("{}${}{} {} lt {} notitle", all.empty() ? Literal("") : Literal(", \\\n     "), data_,
+                  block.name, how, block.line);
+    }
+    return all;
+  }
+
+  GnuplotWriter& gp_;
+  const Panel& panel_;
+  const PanelLook& look_;
+  const RowsLook& rows_;
+  const Drawing& drawing_;
+  Literal data_;
+  Pen pen_;
+};
+
+} // namespace
+
+void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,
+                     bool pictures, bool text) {
+  const auto write = [&](Literal suffix, const std::vector<RowPoint>& all) {
+    gnuplot.data(code("${}{}", name, suffix), all);
+  };
+  gnuplot << "# Data: share as drawn, row, interval of 90 %, share as counted\n";
+  for (const bool in_text : {true, false}) {
+    if (!(in_text ? text : pictures)) continue;
+    for (const RowBlock& block : blocks(panel.rows, look, in_text))
+      write(block.name, block.points);
+  }
+  if (pictures) write("stated", stated_points(panel.rows, look));
+}
+
+void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+                Literal data) {
+  RowsScript(gnuplot, panel, look, drawing, data).write();
+}
+
+// The layout of a panel of rows.
+namespace {
+
+/// Shares beyond these are as good as 0 or as infinity to a reader.
+constexpr double smallest = 1.0 / 128, largest = 128;
+/// The marks' names, and the width of each mark before its name.
+constexpr const char* key_names[] = {"perf", "PAPI", name_of_stated};
+constexpr double width_of_mark = 9;
+
+struct Extent {
+  double low = 0.5, high = 2;
+  bool below = false, above = false, negative = false;
+  void take(double share) {
+    if (share < smallest) {
+      below = true;
+      negative = negative || share < 0;
+    } else if (share > largest) {
+      above = true;
+    } else {
+      low = std::min(low, share);
+      high = std::max(high, share);
+    }
+  }
+};
+
+Extent extent_of(const Panel& panel) {
+  Extent e;
+  for (const ShareRow& row : panel.rows)
+    for (const auto* const share : {&row.perf, &row.papi})
+      if (*share)
+        for (const double v : {(*share)->value, (*share)->low, (*share)->high})
+          e.take(v);
+  for (const ShareRow& row : panel.rows) { // what is allowed does not stretch the axis without end
+    e.low = std::min(e.low, std::max(row.stated.low, 1.0 / 16));
+    e.high = std::max(e.high, std::min(row.stated.high, 16.0));
+  }
+  return e;
+}
+
+std::string share_text(double share) {
+  return share < 1 ? fmt::format("1/{:g}", 1 / share) : fmt::format("{:g}", share);
+}
+
+/// The text without its middle, so that it is no wider than that: both ends of an event name matter.
+std::string shortened(const std::string& text, double most, const Canvas& canvas) {
+  if (canvas.wide(text) <= most) return text;
+  std::string cut;
+  for (std::size_t kept = text.size() - 1; kept > 1; --kept) {
+    cut = text.substr(0, (kept + 1) / 2) + "…" + text.substr(text.size() - kept / 2);
+    if (canvas.wide(cut) <= most) break;
+  }
+  return cut;
+}
+
+double widest_remark(const Panel& panel, const Canvas& canvas) {
+  double most = 0;
+  for (const ShareRow& row : panel.rows)
+    most = std::max(most, canvas.wide(row.remark));
+  return most;
+}
+
+double row_step(const Canvas& canvas) {
+  return canvas.cells ? 8 : canvas.tall() + 2;
+}
+
+double above_rows(const Canvas& canvas) { // title and key
+  return canvas.cells ? 24 : 2 * canvas.tall() + 5;
+}
+
+double below_rows(const Canvas& canvas) { // tics and title of the axis
+  return canvas.cells ? 24 : 2 * canvas.tall() + (canvas.tex ? 14 : 8);
+}
+
+} // namespace
+
+double RowsLook::x(double share) const {
+  if (share < least) return below;
+  return share > most ? above : share;
+}
+
+double rows_height(const Panel& panel, const Canvas& canvas) {
+  const double lines =
+      static_cast<double>(panel.rows.size()) + (canvas.cells ? 1 : 0); // the border takes a line
+  return above_rows(canvas) + lines * row_step(canvas) + below_rows(canvas);
+}
+
+PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas) {
+  PanelLook look;
+  RowsLook rows;
+  rows.step = row_step(canvas);
+  const double line = canvas.tall(), gap = canvas.cells ? 4 : 4.5;
+  double widest_name = 0;
+  for (const ShareRow& row : panel.rows) {
+    rows.names.push_back(shortened(row.label, 0.38 * canvas.width, canvas));
+    widest_name = std::max(widest_name, canvas.wide(rows.names.back()));
+  }
+  look.plot = {cell.left + 2 + widest_name + gap + (canvas.tex ? 6 : 0), cell.bottom + below_rows(canvas),
+               cell.right - 3 - widest_remark(panel, canvas) - gap, cell.top - above_rows(canvas)};
+  rows.remarks = look.plot.right + gap;
+
+  const Extent extent = extent_of(panel);
+  rows.least = std::exp2(std::floor(std::log2(extent.low) - 0.01));
+  rows.most = std::exp2(std::ceil(std::log2(extent.high) + 0.01));
+  // A lane is as wide as its tic's text needs; the rest of the width is the axis, a little beyond its ends.
+  const double margin = 6, lane = canvas.cells ? 24 : 20;
+  const int lanes = (extent.below ? 1 : 0) + (extent.above ? 1 : 0);
+  const double octave =
+      std::max(1.0, (look.plot.width() - 2 * margin - lanes * lane) / std::log2(rows.most / rows.least));
+  const double step_out = std::exp2(lane / octave), factor = std::exp2(margin / octave);
+  rows.below = rows.least / step_out;
+  rows.above = rows.most * step_out;
+  look.x = log2_axis(extent.below ? rows.below / factor : rows.least / factor,
+                     extent.above ? rows.above * factor : rows.most * factor, look.plot.width(),
+                     canvas.cells ? 8 : 5, share_text, [&](const std::string& t) { return canvas.wide(t); });
+  std::erase_if(look.x.tics,
+                [&](const Tic& t) { return t.at < rows.least * 0.999 || t.at > rows.most * 1.001; });
+  if (extent.below) look.x.tics.insert(look.x.tics.begin(), {rows.below, extent.negative ? "≤ 0" : "0"});
+  if (extent.above) look.x.tics.push_back({rows.above, "> 128"});
+  look.y.low = canvas.cells ? -1 : 0;
+  look.y.high = static_cast<double>(panel.rows.size());
+
+  look.title = {cell.left + 2, cell.top - line / 2 - (canvas.cells ? 0 : 1)};
+  look.x_title = {look.plot.centre().x, cell.bottom + line / 2 + (canvas.cells ? 0 : 1)};
+  double x = cell.left + 2;
+  for (const char* name : key_names) {
+    rows.key.push_back({x, look.title.y - line - (canvas.cells ? 0 : 1)});
+    x += width_of_mark + canvas.wide(name) + 8;
+  }
+  look.rows = rows;
+  return look;
+}
+
+Pen::Pen(GnuplotWriter& gnuplot, const Drawing& drawing)
+    : gnuplot_(gnuplot),
+      drawing_(drawing),
+      tex_(is_tex(drawing.format)),
+      cells_(drawing.format == Format::dumb) {}
+
+GnuplotCode Pen::screen(Vec at) const {
+  return code("screen {:.5f}, screen {:.5f}", at.x / drawing_.layout.width, at.y / drawing_.layout.height);
+}
+
+void Pen::label(const std::string& text, Vec at, const GnuplotCode& how) {
+  gnuplot_ << "set label " << plot::quoted(text, tex_) << " at " << screen(at) << " " << how << "\n";
+}
+
+void Pen::tics(Literal axis, const Axis& of) {
+  gnuplot_ << "set " << axis << "tics (";
+  for (std::size_t i = 0; i < of.tics.size(); ++i)
+    gnuplot_ << code("{}{} {}", i > 0 ? Literal(", ") : Literal(""), quoted_tic(of.tics[i].text, tex_),
+                     of.tics[i].at);
+  gnuplot_ << ")\n";
+}
+
+void Pen::margins(const Box& plot) {
+  const double w = drawing_.layout.width, h = drawing_.layout.height;
+  gnuplot_ << code("set lmargin at screen {:.5f}; set rmargin at screen {:.5f}\n", plot.left / w,
+                   plot.right / w)
+           << code("set bmargin at screen {:.5f}; set tmargin at screen {:.5f}\n", plot.bottom / h,
+                   plot.top / h);
+}
+
+void Pen::caption() {
+  double y = drawing_.layout.caption_top - (cells_ ? 4 : 4.25);
+  for (const auto& line : drawing_.layout.caption) {
+    label(line, {cells_ ? 0.0 : 4.0, y}, code("left tc lt {}", line_of_capacity));
+    y -= cells_ ? 8 : 8.5;
+  }
 }
 
 } // namespace recount::plot

@@ -1,5 +1,8 @@
 #include "plot/select.hpp"
 
+#include "base/format.hpp"
+#include "plot/plot_text.hpp"
+
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
@@ -7,7 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -210,6 +216,320 @@ std::string inventory(const result::Results& results) {
       if (settings.size() > 1) text += fmt::format(", {}: {} values", name, settings.size());
   }
   return text;
+}
+
+namespace {
+using result::Curve;
+using CurvesOfPanel = std::vector<const Curve*>;
+
+constexpr std::size_t most_panels = 6;
+
+std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
+  if (const auto* word = std::get_if<std::string>(&setting))
+    return name == "file" ? std::filesystem::path(*word).stem().string() : *word;
+  const auto number = static_cast<double>(std::get<std::int64_t>(setting));
+  return name == "size" || name == "stride" ? base::format_bytes(number, compact)
+                                            : fmt::format("{}", std::get<std::int64_t>(setting));
+}
+
+/// The parameters that distinguish the curves of a panel.
+struct Differences {
+  bool machine = false, kernel = false, metric = false, witness = false;
+  std::vector<std::string> params;
+  std::size_t same_cpu = 0; ///< characters of "CPU on HOST" up to the host, if all have that CPU
+};
+
+/// Length of "CPU on ", where all machines begin with it.
+std::size_t common_cpu(const std::set<std::string>& machines) {
+  constexpr std::string_view on = " on ";
+  const std::size_t at = machines.empty() ? std::string::npos : machines.begin()->rfind(on);
+  if (at == std::string::npos) return 0;
+  const std::string cpu = machines.begin()->substr(0, at + on.size());
+  return std::ranges::all_of(machines, [&](const auto& m) { return m.starts_with(cpu); }) ? cpu.size() : 0;
+}
+
+Differences differences(const CurvesOfPanel& curves) {
+  std::set<std::string> machines, kernels, metrics, witnesses;
+  std::vector<Curve> bare; // varying() looks at the params only
+  for (const auto* c : curves) {
+    machines.insert(c->machine);
+    kernels.insert(c->kernel);
+    metrics.insert(c->metric);
+    witnesses.insert(c->witness);
+    bare.emplace_back().params = c->params;
+  }
+  return {machines.size() > 1,  kernels.size() > 1,    metrics.size() > 1,
+          witnesses.size() > 1, result::varying(bare), common_cpu(machines)};
+}
+
+std::string label_of(const Curve& c, const Differences& d, bool compact) {
+  std::vector<std::string> parts;
+  if (d.kernel) parts.push_back(c.kernel);
+  if (d.metric) parts.push_back(c.metric);
+  if (d.witness) parts.push_back(is_model(c.witness) ? c.witness + " (modelled)" : c.witness);
+  for (const auto& name : d.params) {
+    const auto found = c.params.find(name);
+    if (found != c.params.end()) parts.push_back(setting_text(name, found->second, compact));
+  }
+  if (d.machine) {
+    const std::string machine = c.machine.substr(d.same_cpu);
+    parts.push_back(compact && d.same_cpu > 0 ? machine.substr(0, machine.find('.')) : machine);
+  }
+  std::string text;
+  for (const auto& part : parts)
+    text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+Series series_of(const Curve& c, const Differences& d) {
+  Series s{label_of(c, d, false), label_of(c, d, true), {}, is_model(c.witness), false};
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& p : c.points) {
+    s.samples.push_back(p.y ? Sample{p.x, p.y->value, p.y->low, p.y->high} : Sample{p.x, none, none, none});
+    s.band = s.band || (p.y && p.y->high > p.y->low);
+  }
+  return s;
+}
+
+std::string y_title(const CurvesOfPanel& curves) {
+  const auto all = [&](auto test) {
+    return std::all_of(curves.begin(), curves.end(), [&](const auto* c) { return test(c->metric); });
+  };
+  if (all([](const auto& m) { return m == "seconds"; })) return "time per access (ns)";
+  if (all([](const auto& m) { return m == "tsc_cycles"; })) return "TSC cycles per access";
+  return all(is_miss) ? "misses per access" : "events per access";
+}
+
+/// What holds for all curves of a panel: kernel, metric, witness, fixed parameters.
+std::string title_of(const CurvesOfPanel& curves, const Differences& d, const std::string& x) {
+  const Curve& c = *curves.front();
+  std::vector<std::string> parts;
+  if (!d.kernel) parts.push_back("kernel " + c.kernel);
+  if (!d.metric && !is_time(c.metric)) parts.push_back(c.metric);
+  if (!d.witness)
+    parts.push_back(is_model(c.witness) ? "modelled (witness " + c.witness + ")" : "witness " + c.witness);
+  for (const auto& [name, setting] : c.params) {
+    if (name != x && std::find(d.params.begin(), d.params.end(), name) == d.params.end() &&
+        (name == "size" || name == "stride"))
+      parts.push_back(name + " " + setting_text(name, setting, false));
+  }
+  std::string text;
+  for (const auto& part : parts)
+    text += (text.empty() ? "" : ", ") + part;
+  for (std::size_t i = 0; i < d.params.size(); ++i)
+    text += (i == 0 ? "; by " : ", ") + d.params[i];
+  return text;
+}
+
+std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel& curves) {
+  // A described machine has other caches than the one that ran the sweep.
+  const bool here = std::any_of(curves.begin(), curves.end(),
+                                [](const auto* c) { return !c->witness.starts_with("model:"); });
+  std::map<std::string, std::int64_t> sizes;
+  bool differ = false;
+  for (const auto& run : results.runs) {
+    for (const auto& cache : run.caches) {
+      const auto [at, added] = sizes.emplace(cache.level, cache.size);
+      differ = differ || at->second != cache.size;
+    }
+  }
+  std::vector<Mark> marks;
+  if (!here || differ) return marks;
+  for (const auto& [level, size] : sizes) {
+    if (size > 0) marks.push_back({static_cast<double>(size), level + " " + base::format_bytes(size)});
+  }
+  return marks;
+}
+
+Panel panel_of(const Recipe& recipe, const result::Results& results, const std::string& x,
+               const CurvesOfPanel& curves) {
+  const auto d = differences(curves);
+  Panel panel;
+  panel.title = title_of(curves, d, x);
+  panel.x_title = x == "size" && recipe.kernel.empty() ? "working set" : x;
+  if (!recipe.kernel.empty()) panel.x_along = Panel::Along::settings;
+  panel.y_title = y_title(curves);
+  panel.y_is_time = recipe.quantity == Recipe::Quantity::time;
+  panel.y_is_share = recipe.quantity == Recipe::Quantity::count;
+  panel.ordered = d.params.size() == 1 && (d.params[0] == "size" || d.params[0] == "stride") && !d.kernel &&
+                  !d.metric && !d.witness && !d.machine;
+  panel.series_title = panel.ordered ? d.params[0] : "";
+  for (const auto* c : curves)
+    panel.series.push_back(series_of(*c, d));
+  if (recipe.capacities) panel.marks = capacities(results, curves);
+  return panel;
+}
+
+/// Sheets with one curve only need no panel for each metric: where it is few curves, they share one.
+std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>& curves) {
+  const bool crowded = curves.size() > 7;
+  std::map<std::vector<std::string>, CurvesOfPanel> groups;
+  for (const auto& c : curves) {
+    const bool time = is_time(c.metric);
+    const bool each = recipe.panel_each || (crowded && !time);
+    groups[each ? std::vector{c.kernel, c.metric, c.witness} : std::vector<std::string>{time ? c.metric : ""}]
+        .push_back(&c);
+  }
+  std::vector<CurvesOfPanel> panels;
+  for (auto& [key, group] : groups)
+    panels.push_back(std::move(group));
+  return panels;
+}
+} // namespace
+
+Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice) {
+  const auto selected = select(recipe, results, choice);
+  if (!drawable(selected)) {
+    std::string holds = "the results have " + inventory(results);
+    for (const auto& missing : selected.missing)
+      holds +=
+          fmt::format("; {} by {} was not counted ({})", missing.metric, missing.witness, missing.reason);
+    throw bad_input("figure " + recipe.entry.name, holds, "this figure needs " + recipe.entry.needs);
+  }
+  const auto panels = split(recipe, selected.curves);
+  if (panels.size() > most_panels)
+    throw bad_input("figure " + recipe.entry.name,
+                    fmt::format("{} panels, at most {} fit on a page", panels.size(), most_panels),
+                    "select with --metric and --witness");
+  Sheet sheet;
+  sheet.name = recipe.entry.name;
+  for (const auto& curves : panels)
+    sheet.panels.push_back(panel_of(recipe, results, selected.x, curves));
+  write_caption(sheet, results, selected);
+  return sheet;
+}
+
+namespace {
+
+/// Totals over the repetitions of the drawn points.
+struct Tally {
+  std::size_t least = 0, most = 0; ///< repetitions per measured point
+  std::size_t measured = 0, flagged = 0;
+  double least_running = 1;
+  bool modelled = false;
+};
+
+Tally tally(const Selected& selected) {
+  Tally t;
+  for (const auto& curve : selected.curves) {
+    const bool model = is_model(curve.witness);
+    t.modelled = t.modelled || model;
+    for (const auto& p : curve.points) {
+      if (!p.y || model) continue;
+      t.least = t.measured == 0 ? p.y->n : std::min(t.least, p.y->n);
+      t.most = std::max(t.most, p.y->n);
+      t.measured += p.y->n;
+      t.flagged += p.flagged;
+      t.least_running = std::min(t.least_running, p.least_running);
+    }
+  }
+  return t;
+}
+
+std::string without(std::string text, std::string_view part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part))
+    text.erase(at, part.size());
+  return text;
+}
+
+/// Only the machines whose runs are drawn.
+std::vector<std::string> machines(const result::Results& results, const Selected& selected) {
+  std::set<std::string> drawn;
+  for (const auto& curve : selected.curves)
+    drawn.insert(curve.machine);
+  return machine_names(results, [&](const std::string& machine) { return drawn.contains(machine); });
+}
+} // namespace
+
+std::string machine_name(const result::Run& run) {
+  const std::string name = run.cpu.empty() ? "unknown CPU" : without(without(run.cpu, "(R)"), "(TM)");
+  return run.virtualised.empty() ? name : name + " (virtual machine: " + run.virtualised + ")";
+}
+
+std::vector<std::string> machine_names(const result::Results& results,
+                                       const std::function<bool(const std::string&)>& wanted) {
+  std::set<std::string> seen;
+  std::vector<std::string> names;
+  for (const auto& run : results.runs) {
+    const std::string machine = run.cpu + " on " + run.host;
+    if (!wanted(machine) || !seen.insert(machine).second) continue;
+    if (std::string name = machine_name(run); std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::size_t least,
+                                         std::size_t most) {
+  if (most <= 1) return {"single runs"};
+  std::string n = fmt::format("{}", most);
+  if (least != most) n = fmt::format("up to {}", most);
+  std::vector<std::string> texts{fmt::format("{} of {} repetitions", statistics::name_of(statistic), n)};
+  if (statistic == statistics::Statistic::median)
+    texts.emplace_back(most < statistics::least_for_interval ? "band: range" : "band: 95 % interval");
+  return texts;
+}
+
+std::string disturbed_text(std::size_t disturbed, std::size_t all) {
+  return fmt::format("{} of {} disturbed (more than {} % of their time lost)", disturbed,
+                     base::format_count(all, "repetition"), result::disturbed_percent);
+}
+
+std::string modelled_text(const Sheet& sheet, bool measured) {
+  if (!measured) return "modelled, not measured";
+  const auto line = [](const Series& series) {
+    return series.modelled && series.look != Series::Look::points && series.samples.size() > 1;
+  };
+  const bool dashed = std::ranges::any_of(
+      sheet.panels, [&](const Panel& panel) { return std::ranges::any_of(panel.series, line); });
+  return dashed ? "dashed: modelled, not measured" : "open markers: modelled, not measured";
+}
+
+std::string caption_text(const Entry& entry, const Sheet& sheet) {
+  std::vector<std::string> panels;
+  for (const auto& panel : sheet.panels)
+    panels.push_back(panel.title);
+  std::string prose = entry.prose;
+  if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
+    prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
+  return fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "), fmt::join(sheet.caption, "; "));
+}
+
+void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected) {
+  const Tally t = tally(selected);
+  sheet.warnings = selected.warnings;
+  sheet.caption = machines(results, selected);
+  if (t.measured > 0)
+    for (auto& text : statistic_texts(results.statistic, t.least, t.most))
+      sheet.caption.push_back(std::move(text));
+  if (t.modelled) sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
+  if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
+    sheet.caption.push_back("dotted lines: stated capacities");
+  if (t.least_running < 0.9995) {
+    const auto share =
+        fmt::format("multiplexed: counted at least {:.0f} % of the time", 100 * t.least_running);
+    sheet.caption.push_back(share);
+    sheet.warnings.push_back(share);
+  }
+  if (t.flagged > 0) {
+    sheet.caption.push_back(disturbed_text(t.flagged, t.measured));
+    sheet.warnings.push_back(sheet.caption.back());
+  }
+  std::map<std::string, std::vector<std::string>> metrics; // by witness
+  for (const auto& [metric, witness, reason] : selected.missing) {
+    metrics[witness].push_back(metric);
+    sheet.warnings.push_back(fmt::format("not counted, not drawn: {} by {} ({})", metric, witness, reason));
+  }
+  for (const auto& [witness, names] : metrics)
+    sheet.caption.push_back(fmt::format("not counted by {}: {}", witness, fmt::join(names, ", ")));
+  for (const auto& curve : selected.curves) {
+    const auto gaps =
+        std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });
+    if (gaps > 0)
+      sheet.warnings.push_back(fmt::format("{} by {}, {}: gaps at {} without a value ({})", curve.metric,
+                                           curve.witness, result::describe(curve.params),
+                                           base::format_count(gaps, "point"), curve.reason));
+  }
 }
 
 } // namespace recount::plot

@@ -1,7 +1,7 @@
 // The text of plots/style.gp, so that a script holds everything it needs.
 #pragma once
 
-#include "plot/gnuplot_code.hpp"
+#include "plot/gnuplot.hpp"
 
 namespace recount::plot {
 

@@ -1,7 +1,7 @@
 #include "preset/catalogue.hpp"
 
 #include "base/text.hpp"
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 #include <recount/error.hpp>
 

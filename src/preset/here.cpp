@@ -2,7 +2,7 @@
 
 #include <recount/error.hpp>
 
-#include "formula/rpn.hpp"
+#include "formula/expression.hpp"
 
 #include <algorithm>
 #include <cstdlib>

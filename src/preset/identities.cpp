@@ -1,6 +1,6 @@
 #include "preset/view.hpp"
 
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/identities_data.hpp" // made from data/identities.txt by the build
 #include "preset/standard.hpp"
 

@@ -1,7 +1,7 @@
 // Reads a table as PAPI does on one kind of CPU, with diagnostics.
 #pragma once
 
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 #include <recount/preset.hpp>
 

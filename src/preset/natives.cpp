@@ -2,7 +2,7 @@
 
 #include "base/nearest.hpp"
 #include "preset/catalogue.hpp"
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "preset/standard.hpp"
 
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 namespace recount::preset {
 namespace {

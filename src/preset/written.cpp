@@ -1,6 +1,6 @@
 #include "preset/written.hpp"
 
-#include "formula/rpn.hpp"
+#include "formula/expression.hpp"
 #include "preset/standard.hpp"
 #include "preset/view.hpp"
 

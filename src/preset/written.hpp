@@ -2,7 +2,7 @@
 // does compute.)
 #pragma once
 
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 #include <recount/preset.hpp>
 

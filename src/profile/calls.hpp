@@ -1,14 +1,42 @@
-// Matches probe hits to calls: entries to returns. Pure.
+// Distribution of values in bounded memory.
 #pragma once
 
-#include "profile/spread.hpp"
+#include "profile/sites.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 namespace recount::profile {
+
+/// Least, greatest, sum and number of values are exact. Quantiles come from buckets: exact below 32, else
+/// within 1/32 of the value, as HdrHistogram has them.
+class Spread {
+public:
+  void add(std::uint64_t value) noexcept;
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::uint64_t least() const noexcept { return least_; }       ///< 0 without values
+  [[nodiscard]] std::uint64_t greatest() const noexcept { return greatest_; } ///< 0 without values
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+  [[nodiscard]] double mean() const noexcept { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
+  /// The value that a share p (0...1) of the values do not exceed; 0 without values.
+  [[nodiscard]] std::uint64_t quantile(double p) const noexcept;
+
+private:
+  static constexpr unsigned bits = 5; ///< 32 buckets between powers of two
+  static constexpr std::size_t buckets = (64 - bits + 1) << bits;
+  [[nodiscard]] static std::size_t bucket(std::uint64_t value) noexcept;
+  [[nodiscard]] static std::uint64_t middle(std::size_t bucket) noexcept;
+
+  std::uint64_t count_ = 0, least_ = 0, greatest_ = 0;
+  double sum_ = 0;
+  std::array<std::uint64_t, buckets> filled_{};
+};
+
+// Matches probe hits to calls: entries to returns. Pure.
 
 /// A probe was hit.
 struct CallHit {
@@ -79,5 +107,30 @@ private:
   std::vector<std::uint64_t> taken_; ///< scratch
   std::unordered_map<std::uint32_t, Thread> threads_;
 };
+
+// Empty functions, to measure the overhead of probes.
+
+/// Code per site: an instruction of the same class as the first one of the site, and a return. The overhead
+/// of a uprobe depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
+/// (arch/x86/kernel/uprobes.c). Empty on architectures other than x86-64, and where memory may not be
+/// executable.
+class Calibration {
+public:
+  explicit Calibration(const std::vector<Site>& sites);
+  Calibration(const Calibration&) = delete;
+  Calibration& operator=(const Calibration&) = delete;
+  ~Calibration();
+  /// In step with those given; empty: there is none.
+  [[nodiscard]] const Sites& sites() const noexcept { return sites_; }
+  void call(std::size_t site) const;
+
+private:
+  Sites sites_;
+  std::size_t bytes_ = 0;
+  unsigned char* code_ = nullptr;
+};
+
+/// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
+[[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
 
 } // namespace recount::profile

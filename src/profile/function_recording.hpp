@@ -4,7 +4,7 @@
 #include "command/output.hpp"
 #include "profile/calls.hpp"
 #include "profile/sites.hpp"
-#include "profile/target.hpp"
+#include "profile/recording.hpp"
 
 #include <optional>
 #include <string>

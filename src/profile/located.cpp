@@ -3,9 +3,15 @@
 #include "symbol/disassembly.hpp"
 #include "symbol/kernel_symbols.hpp"
 
+#include <recount/error.hpp>
+
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -140,6 +146,199 @@ Naming name_places(const Places& places, Files& files, const NamingOptions& opti
     name_file(places, which, files, options, naming);
   if (!kernel.empty()) name_kernel(places, kernel, naming);
   return naming;
+}
+
+namespace {
+constexpr std::size_t most_places = 1'000'000;
+constexpr std::size_t most_chains = 1'000'000;
+} // namespace
+
+std::size_t Places::Hash::operator()(const Place& p) const noexcept {
+  std::uint64_t h = p.offset * 0x9e3779b97f4a7c15U + (std::uint64_t{p.file} << 8U) +
+                    static_cast<std::uint64_t>(p.kind) + (std::uint64_t{p.object} << 40U);
+  h ^= h >> 32U;
+  return static_cast<std::size_t>(h * 0xbf58476d1ce4e5b9U);
+}
+
+Places::Places(std::vector<bool> after, bool chains)
+    : after_(std::move(after)),
+      with_chains_(chains),
+      totals_(after_.size()),
+      squares_(after_.size()),
+      chains_(1) {
+  chain_tallies_.resize(events());
+}
+
+void Places::add(const Record& record) {
+  if (const auto* sample = std::get_if<Sample>(&record))
+    add_sample(*sample);
+  else
+    spaces_.add(record);
+}
+
+double Places::effective(std::size_t event) const {
+  const auto weight = static_cast<double>(totals_[event].weight);
+  return squares_[event] > 0 ? weight * weight / squares_[event] : 0;
+}
+
+std::uint32_t Places::intern(const Place& wanted) {
+  const bool full = places_.size() >= most_places;
+  const Place place = full && !known_.contains(wanted) ? Place{Place::Kind::many} : wanted;
+  const auto [at, added] = known_.emplace(place, static_cast<std::uint32_t>(places_.size()));
+  if (added) {
+    places_.push_back(place);
+    tallies_.resize(places_.size() * events());
+  }
+  return at->second;
+}
+
+std::uint32_t Places::place(std::uint32_t pid, Mode mode, std::uint64_t address, std::uint32_t object) {
+  if (mode == Mode::kernel) return intern({Place::Kind::kernel, 0, address, object});
+  const auto found = mode == Mode::user ? spaces_.find(pid, address) : std::nullopt;
+  if (!found) return intern({Place::Kind::unknown, 0, address, object});
+  const auto& mapped = spaces_.files()[found->file];
+  const bool in_file = mapped.is_file() || mapped.path == "[vdso]";
+  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset, object});
+}
+
+void Places::add_sample(const Sample& s) {
+  // What was executed last ends right before the instruction that a trap names.
+  const std::uint64_t back = after_[s.event] && s.mode == Mode::user && s.ip > 0 ? 1 : 0;
+  const std::uint32_t innermost = place(s.pid, s.mode, s.ip - back);
+  Tally& tally = tallies_[innermost * events() + s.event];
+  Tally& total = totals_[s.event];
+  for (Tally* t : {&tally, &total}) {
+    ++t->samples;
+    t->weight += s.period;
+  }
+  squares_[s.event] += static_cast<double>(s.period) * static_cast<double>(s.period);
+  if (with_chains_) add_chain(s, innermost);
+}
+
+void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, std::uint64_t samples,
+                   std::uint64_t weight, std::uint32_t object) {
+  const std::uint32_t at = place(pid, Mode::user, address, object);
+  const std::uint32_t chain = with_chains_ ? child(0, at) : 0;
+  const auto add = [&](Tally& tally) {
+    tally.samples += samples;
+    tally.weight += weight;
+  };
+  add(tallies_[at * events() + event]);
+  add(totals_[event]);
+  if (chain != 0) add(chain_tallies_[chain * events() + event]);
+  const auto each = static_cast<double>(weight) / static_cast<double>(std::max<std::uint64_t>(samples, 1));
+  squares_[event] += each * static_cast<double>(weight);
+}
+
+std::uint32_t Places::child(std::uint32_t caller, std::uint32_t place) {
+  const std::uint64_t key = std::uint64_t{caller} << 32U | place;
+  const auto known = known_chains_.find(key);
+  if (known != known_chains_.end()) return known->second;
+  if (chains_.size() >= most_chains) return 0;
+  const auto made = static_cast<std::uint32_t>(chains_.size());
+  known_chains_.emplace(key, made);
+  chains_.push_back({caller, place});
+  chain_tallies_.resize(chains_.size() * events());
+  return made;
+}
+
+/// The kernel records addresses innermost first, with markers where the mode changes; all but the innermost
+/// are return addresses, whose calls end right before them.
+void Places::add_chain(const Sample& s, std::uint32_t innermost) {
+  frames_.assign(1, innermost);
+  Mode mode = s.mode;
+  bool first = true;
+  for (const std::uint64_t address : s.chain) {
+    if (address >= PERF_CONTEXT_MAX) {
+      mode = address == PERF_CONTEXT_KERNEL ? Mode::kernel
+             : address == PERF_CONTEXT_USER ? Mode::user
+                                            : Mode::unknown;
+      continue;
+    }
+    if (address > 0 && !(first && address == s.ip)) frames_.push_back(place(s.pid, mode, address - 1));
+    first = false;
+  }
+  std::uint32_t chain = 0;
+  for (std::size_t i = frames_.size(); i-- > 0;) {
+    const std::uint32_t next = child(chain, frames_[i]);
+    if (next == 0) {
+      ++cut_;
+      break;
+    }
+    chain = next;
+  }
+  Tally& tally = chain_tallies_[chain * events() + s.event];
+  ++tally.samples;
+  tally.weight += s.period;
+}
+
+namespace {
+constexpr std::size_t most_open = 512;
+
+bool same_bytes(std::span<const unsigned char> a, std::span<const std::uint8_t> b) {
+  // The kernel fills an id of fewer bytes up with zeros.
+  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+/// Why the file differs from the mapped one; empty: same file.
+std::string other_file(const symbol::MappedFile& mapped, const symbol::Module& module, ino_t inode) {
+  const auto id = module.build_id();
+  const bool another = !mapped.build_id.empty() ? !same_bytes(id, mapped.build_id)
+                                                : mapped.inode != 0 && mapped.inode != inode;
+  return another ? "the file was replaced since it was mapped" : "";
+}
+} // namespace
+
+process::Fd open_regular(const std::string& path) {
+  process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    fd.reset();
+    errno = EINVAL;
+  }
+  return fd;
+}
+
+void Files::look_at(const symbol::Spaces& spaces, std::uint32_t pid) {
+  while (open_.size() < spaces.files().size()) {
+    const auto& file = spaces.files()[open_.size()];
+    process::Fd fd;
+    if (file.is_file() && count_ < most_open) {
+      fd = open_regular(fmt::format("/proc/{}/root{}", pid, file.path));
+      if (!fd) fd = open_regular(file.path);
+      count_ += fd ? 1U : 0U;
+    }
+    open_.push_back(std::move(fd));
+  }
+}
+
+Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path) {
+  const auto& mapped = spaces.files()[file];
+  Found found;
+  try {
+    if (mapped.path == "[vdso]") {
+      found.module = symbol::vdso(debug_path);
+      return found;
+    }
+    process::Fd fd;
+    if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd) fd = open_regular(mapped.path);
+    if (!fd) {
+      found.trouble = std::strerror(errno);
+      return found;
+    }
+    struct stat status {};
+    ::fstat(fd.get(), &status);
+    found.module.emplace(std::move(fd), mapped.path, debug_path);
+    found.trouble = other_file(mapped, *found.module, status.st_ino);
+    if (!found.trouble.empty())
+      found.module.reset();
+    else
+      found.trouble = found.module->lacks();
+  } catch (const Error& error) {
+    found.trouble = error.problem().cause;
+  }
+  return found;
 }
 
 } // namespace recount::profile

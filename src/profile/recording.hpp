@@ -1,19 +1,108 @@
-// Samples a target until it ends or is stopped.
+// The requested events of a profile, with period or frequency.
 #pragma once
 
+#include "process/child.hpp"
+#include "process/waiter.hpp"
 #include "profile/data_objects.hpp"
-#include "profile/event_request.hpp"
-#include "profile/files.hpp"
-#include "profile/places.hpp"
-#include "profile/target.hpp"
+#include "profile/located.hpp"
 
 #include <recount/sampling.hpp>
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::profile {
+
+/// One word of -e: "EVENT", "EVENT:period=N" or "EVENT:freq=F".
+struct EventRequest {
+  std::string name;                        ///< of the event, without period and frequency
+  std::uint64_t period = 0, frequency = 0; ///< both 0: default of the event
+};
+
+/// Splits lists at commas that no "PMU/.../" encloses and reads each word. Throws Error (bad_input).
+[[nodiscard]] std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists);
+
+/// A data breakpoint on a variable by its name, "mem:NAME[+OFFSET][/LENGTH][:rw]": its name, and the words
+/// around it. Nothing if the event is something else, or its address is a number.
+struct Watched {
+  std::string variable;
+  std::uint64_t offset = 0;
+  std::string rest; ///< "/8:w"
+};
+[[nodiscard]] std::optional<Watched> watched_variable(const std::string& event);
+
+/// The event, on a hybrid CPU one for each core type that has it, ready to be sampled; `fallback` where its
+/// name gives no domain. Without period and frequency, every occurrence of software events and breakpoints,
+/// and 1000 samples per second of clocks and of hardware events. Throws Error.
+[[nodiscard]] std::vector<SampledEvent> sampled(const EventRequest& asked, Domain fallback);
+
+/// Whether a sample of this event reports the instruction after the one that caused it: data breakpoints are
+/// traps.
+[[nodiscard]] bool reports_next_instruction(const Event& event);
+/// Whether its occurrences are nanoseconds.
+[[nodiscard]] bool is_clock(const Event& event);
+
+/// Its address in the process now: of the variable of that name in its program, else in a library that it has
+/// mapped. Throws Error (bad_input): there is none, or several differ; `event` names it in the message.
+[[nodiscard]] std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t pid);
+
+// The profiled program: a new command, or running processes.
+
+/// What to profile: the processes, until the command ends if there is one; without processes, the command.
+struct TargetOptions {
+  std::vector<std::string> command;
+  std::vector<pid_t> pids;
+  std::optional<int> cpu;                                            ///< the command runs on this one only
+  std::vector<std::pair<std::string, std::string>> environment = {}; ///< of the command, beside the inherited
+  std::vector<std::pair<int, int>> descriptors = {};                 ///< as process::Spawn
+};
+
+/// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals
+/// from other processes are forwarded to it. It continues if recount is killed.
+class Target {
+public:
+  /// `stopped`: a command to be profiled waits at its entry point instead of before exec, with its libraries
+  /// mapped and nothing of it run. Throws process::CannotRun, and Error (bad_input) when there is no such
+  /// process.
+  Target(const TargetOptions& options, bool stopped);
+  /// The profiled processes: at least one.
+  [[nodiscard]] const std::vector<pid_t>& pids() const noexcept { return pids_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pids_.front(); }
+  [[nodiscard]] bool started_here() const noexcept { return observed_; }
+  void go(); ///< lets the command run
+  /// Whether to stop: the profiled processes or the command have ended, or a signal arrived while profiling
+  /// processes (a command handles its signals itself).
+  [[nodiscard]] bool over();
+  /// Processor time of a profiled command, see process::Child::cpu_time(); 0 else.
+  [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
+  /// Waits for the command: how it ended. Without a command as if it had succeeded.
+  [[nodiscard]] process::Exit end();
+
+private:
+  void start(bool held, bool traced);
+  void stop_at_entry();
+
+  process::HeldSignals signals_;
+  TargetOptions options_;
+  std::optional<process::Child> child_;
+  std::vector<pid_t> pids_;
+  bool observed_ = false; ///< the command is profiled
+  bool traced_ = false;
+};
+
+/// What was recorded of a command that a signal killed is incomplete.
+[[nodiscard]] inline bool killed(const process::Exit& exit) {
+  return exit.how == process::Exit::How::signalled;
+}
+/// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
+[[nodiscard]] std::string ending_text(const process::Exit& exit);
+
+// Samples a target until it ends or is stopped.
 
 struct RecordSettings {
   std::vector<EventRequest> events;

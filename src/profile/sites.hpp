@@ -4,10 +4,14 @@
 #include "process/fd.hpp"
 #include "symbol/module.hpp"
 
+#include <recount/event.hpp>
+
+#include <sys/types.h>
+
 #include <cstdint>
+#include <list>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace recount::profile {
@@ -43,5 +47,51 @@ struct FunctionName {
   std::string library, name;
 };
 [[nodiscard]] FunctionName parse_function_name(const std::string& text);
+
+// Probes on functions, as Linux's tracefs defines them (Documentation/trace/uprobetracer.rst).
+
+/// Defines probes in its own group, and removes them in the destructor. The constructor removes groups left
+/// behind by processes that have ended. Not thread-safe.
+class Tracefs {
+public:
+  /// Throws Error (unavailable) when tracefs is neither mounted nor mountable privately, or is not
+  /// writable for this user.
+  Tracefs();
+  Tracefs(Tracefs&&) noexcept = default;
+  Tracefs& operator=(Tracefs&&) = delete;
+  ~Tracefs();
+
+  /// A probe at an offset of an open file: on entry, or on return. Returns the `config` of a
+  /// PERF_TYPE_TRACEPOINT event. Throws Error (unavailable) with the kernel's errno.
+  [[nodiscard]] std::uint64_t define(int file, std::uint64_t offset, bool on_return);
+
+private:
+  void command(const std::string& line) const;
+  void clean_up() const;
+  process::Fd root_;
+  std::string group_;
+  std::vector<std::string> defined_;
+};
+
+// Probes on functions as events.
+
+/// Events that occur at the entry or the return of a function. The destructor removes them; this object
+/// must outlive the opened events. Uses tracefs where available; then new threads and processes of the target
+/// are followed. Else by the kernel's own "uprobe" PMU, which must not be inherited: until at
+/// least Linux 6.18, it looks for the file's name in the memory of a task that forks, and the fork fails.
+class ProbeEvents {
+public:
+  /// Throws Error (unavailable) if neither is available.
+  ProbeEvents();
+  [[nodiscard]] bool inheritable() const noexcept { return tracefs_.has_value(); }
+  /// Before the instruction at an offset of the site's file; `on_return`: after the function that begins
+  /// there has returned, by replacing its return address.
+  [[nodiscard]] Event at(const Site& site, std::uint64_t offset, bool on_return);
+
+private:
+  std::optional<Tracefs> tracefs_;
+  std::uint32_t pmu_ = 0;
+  std::list<std::string> paths_; ///< the kernel reads them when an event is opened
+};
 
 } // namespace recount::profile

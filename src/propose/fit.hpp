@@ -1,7 +1,7 @@
 // Formulas over measured counts of events that reproduce the expected counts of a preset. Pure.
 #pragma once
 
-#include "statistics/estimate.hpp"
+#include "statistics/statistics.hpp"
 
 #include <cstddef>
 #include <map>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formula/algebra.hpp"
-#include "propose/events.hpp"
+#include "propose/propose_events.hpp"
 
 #include <map>
 #include <memory>
@@ -103,5 +103,10 @@ private:
 [[nodiscard]] std::vector<std::string> kernels_of(const std::string& preset);
 /// The proposals as a preset table with comments. `table`: the name of the table they are from.
 [[nodiscard]] std::string csv_of(const Proposals& proposals, const std::string& table);
+
+// Comments of the tables that recount propose writes.
+
+/// Lines of a comment, which PAPI reads in pieces of 2047 bytes at most.
+[[nodiscard]] std::string comment(std::string text);
 
 } // namespace recount::propose

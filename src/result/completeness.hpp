@@ -1,7 +1,7 @@
 // Which of the planned runs a results file holds.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <cstddef>
 #include <string>

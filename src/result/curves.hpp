@@ -1,7 +1,7 @@
 // From observations to curves: repetitions of a point become a summary, points of one series a curve.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
 
 #include <functional>
@@ -48,5 +48,13 @@ struct Curve {
 /// Names of the parameters whose values differ between the curves, in alphabetical order; not how often the
 /// kernel passed over its data ("rounds", "passes") where the others tell the curves apart.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<Curve>& curves);
+
+// The shards of one plan as one run.
+
+/// Gives the observations and failures of shards of one plan, and of the runs that resume them, to the first
+/// of these runs, so that analyses by run see the whole plan. Shards of several machines are joined only
+/// where all their values are of described machines ("model:NAME"), which are the same everywhere. The runs
+/// stay.
+void join_shards(Results& results);
 
 } // namespace recount::result

@@ -1,11 +1,15 @@
 #include "result/observation.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <random>
 #include <string_view>
 
 namespace recount::result {
@@ -96,6 +100,20 @@ std::string describe(const Params& params) {
 bool is_reading(const Observation& observation) {
   if (observation.kernel == "visit") return true;
   return observation.kernel == "chase" && integer(observation.params, "rounds").value_or(0) == 0;
+}
+
+bool is_inference(const Run& run) {
+  const auto study = run.plan.find("study");
+  return study != run.plan.end() && study->second == "caches";
+}
+
+Run new_run() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const std::tm utc = fmt::gmtime(now);
+  Run run;
+  run.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc);
+  run.id = fmt::format("{:%Y%m%dT%H%M%SZ}-{}-{:08x}", utc, ::getpid(), std::random_device{}());
+  return run;
 }
 
 } // namespace recount::result

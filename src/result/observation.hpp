@@ -1,17 +1,170 @@
-// The observation: one value of one metric, by one witness, for one repetition of one kernel at one point.
+// The header of a run: machine, software and command of the observations with its id.
 #pragma once
 
-#include "result/run.hpp"
-#include "result/shared.hpp"
+#include <fmt/format.h>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
+namespace recount::result {
+
+/// What the first line of every results file declares.
+inline constexpr const char* schema = "recount-results/1";
+
+/// A data or unified cache as the system states it; kept with the results so that figures can mark it.
+struct CacheNote {
+  std::string level;     ///< "L1d", "L2", "L3"
+  std::int64_t size = 0; ///< bytes
+  std::int64_t line = 0; ///< bytes; 0: not stated
+  std::int64_t ways = 0; ///< 0: not stated; -1: fully associative
+  bool operator==(const CacheNote&) const = default;
+};
+
+/// One execution of `recount sweep` (or of a study): the machine and software behind its observations.
+struct Run {
+  std::string id;                ///< unique over machines and time; every line of the run carries it
+  std::string started;           ///< UTC, ISO 8601: "2026-11-21T06:13:25Z"
+  std::string host;              ///< node name
+  std::string cpu;               ///< model name
+  std::int64_t cpus = 0;         ///< logical CPUs online
+  std::vector<CacheNote> caches; ///< of the measured CPU, innermost first
+  std::string governor;          ///< cpufreq governor; empty: none stated
+  std::string os;                ///< "Linux 6.1.0-18-amd64 x86_64"
+  std::string virtualised;       ///< hypervisor's name; empty: none seen
+  std::map<std::string, std::string> versions; ///< "recount", "papi", ...; job_fields (result/job_fields.hpp)
+  std::vector<std::string> command;            ///< the command line, word by word
+  std::uint64_t seed = 0;                      ///< of the shuffled order
+  /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
+  /// "repeat", ...): a sweep resumes only a file whose plan is its own.
+  std::map<std::string, std::string> plan;
+  /// Runs of the whole plan, and where they are not too many their repetitions by name (planned_name()), so
+  /// that an incomplete file can tell what is missing.
+  std::int64_t runs_planned = 0; ///< 0: not stated
+  std::map<std::string, std::int64_t> planned;
+  /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
+  std::map<std::string, std::string> presets;
+  /// Presets and events that did not agree in recount check on this machine, and why: "dead on this machine".
+  std::map<std::string, std::string> verdicts;
+  std::map<std::string, std::string> skipped; ///< parts not run ("papi", "Java"), and why
+  std::string resumes;                        ///< id of the run that this one continues; empty: none
+};
+
+/// Whether a run holds the readings of a cache inference (recount caches), which are not points of a sweep.
+[[nodiscard]] bool is_inference(const Run& run);
+
+/// A new id and the present time; everything else is left empty. Ids do not repeat: time, process and 32
+/// random bits.
+[[nodiscard]] Run new_run();
+
+// A value that many observations have in common, kept once.
+
+/// An immutable text or map that copies share: the id of a run, the parameters of a point. Reads as a `const
+/// T&`; a change is made in a copy. The empty value takes no memory of its own.
+template <class T>
+class Shared {
+public:
+  Shared() = default;
+  Shared(T value) { // NOLINT(google-explicit-constructor): stands for the value
+    if (!value.empty()) value_ = std::make_shared<const T>(std::move(value));
+  }
+  template <class U>
+  requires(std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
+           !std::same_as<std::remove_cvref_t<U>, Shared>)
+      Shared(U&& value) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : Shared(T(std::forward<U>(value))) {}
+  Shared(std::initializer_list<typename T::value_type> values) : Shared(T(values)) {}
+
+  [[nodiscard]] const T& get() const {
+    static const T none;
+    return value_ ? *value_ : none;
+  }
+  operator const T&() const { return get(); } // NOLINT(google-explicit-constructor)
+
+  /// The same for copies: a key of what was worked out for them. Equal values may differ in it.
+  [[nodiscard]] const void* identity() const { return value_.get(); }
+
+  [[nodiscard]] bool empty() const { return !value_; }
+  [[nodiscard]] auto size() const { return get().size(); }
+  [[nodiscard]] auto begin() const { return get().begin(); }
+  [[nodiscard]] auto end() const { return get().end(); }
+  template <class Key>
+  [[nodiscard]] auto find(const Key& key) const {
+    return get().find(key);
+  }
+  template <class Key>
+  [[nodiscard]] bool contains(const Key& key) const {
+    return get().contains(key);
+  }
+  template <class Key>
+  [[nodiscard]] const auto& at(const Key& key) const {
+    return get().at(key);
+  }
+  /// Of a map: the entry in a copy that is not shared.
+  template <class Key>
+  auto& operator[](const Key& key) {
+    auto own = std::make_shared<T>(get());
+    auto& entry = (*own)[key];
+    value_ = std::move(own);
+    return entry;
+  }
+  void clear() { value_.reset(); }
+
+  friend bool operator==(const Shared& a, const Shared& b) {
+    return a.value_ == b.value_ || a.get() == b.get();
+  }
+  friend bool operator==(const Shared& a, const T& b) { return a.get() == b; }
+  friend bool operator==(const Shared& a, const char* b) requires std::same_as<T, std::string> {
+    return a.get() == b;
+  }
+  friend std::ostream& operator<<(std::ostream& out,
+                                  const Shared& text) requires std::same_as<T, std::string> {
+    return out << text.get();
+  }
+
+private:
+  std::shared_ptr<const T> value_;
+};
+
+/// A key of two shared values, by identity: the point of a run. Both must outlive it.
+using Identities = std::pair<const void*, const void*>;
+
+struct HashOfIdentities {
+  std::size_t operator()(const Identities& pair) const {
+    return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+  }
+};
+
+inline std::string operator+(const Shared<std::string>& a, const std::string& b) {
+  return a.get() + b;
+}
+inline std::string operator+(const std::string& a, const Shared<std::string>& b) {
+  return a + b.get();
+}
+
+} // namespace recount::result
+
+template <>
+struct fmt::formatter<recount::result::Shared<std::string>> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const recount::result::Shared<std::string>& text, Context& context) const {
+    return fmt::formatter<std::string>::format(text.get(), context);
+  }
+};
+
+// The observation: one value of one metric, by one witness, for one repetition of one kernel at one point.
 namespace recount::result {
 
 /// A parameter's value: sizes, strides and counts are integers (bytes where they are sizes), choices are

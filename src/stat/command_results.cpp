@@ -3,9 +3,9 @@
 #include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "process/threads.hpp"
-#include "result/write.hpp"
+#include "result/results_file.hpp"
 #include "sweep/options.hpp"
-#include "witness/header.hpp"
+#include "witness/results_header.hpp"
 
 #include <algorithm>
 #include <charconv>

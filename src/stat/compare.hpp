@@ -3,7 +3,7 @@
 
 #include "command/output.hpp"
 #include "stat/run.hpp"
-#include "statistics/difference.hpp"
+#include "statistics/statistics.hpp"
 
 #include <optional>
 #include <string>

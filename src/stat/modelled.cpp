@@ -8,7 +8,7 @@
 #include "trace/session.hpp"
 #include "trace/simulation.hpp"
 #include "trace/tool.hpp"
-#include "witness/known.hpp"
+#include "witness/counting.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

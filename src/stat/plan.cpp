@@ -3,7 +3,7 @@
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/try_open.hpp"
-#include "witness/known.hpp"
+#include "witness/counting.hpp"
 
 #include <recount/error.hpp>
 

@@ -6,7 +6,7 @@
 #include "metric/metric.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
-#include "verdict/store.hpp"
+#include "verdict/verdict_store.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/count.hpp>

@@ -1,16 +1,19 @@
 #include "statistics/statistics.hpp"
-#include "statistics/policy.hpp"
 
 #include "base/nearest.hpp"
+#include "base/random.hpp"
 
 #include <recount/error.hpp>
 
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -124,6 +127,118 @@ Summary summarise(std::span<const double> values, Statistic statistic) {
     s.high = high;
   }
   return s;
+}
+
+namespace {
+
+constexpr std::size_t resamples = 999;
+constexpr double tail = 0.05;
+
+std::vector<double> pooled(const Groups& groups) {
+  std::vector<double> all;
+  for (const auto& group : groups)
+    all.insert(all.end(), group.begin(), group.end());
+  if (!std::ranges::all_of(all, [](double v) { return std::isfinite(v); }))
+    throw std::invalid_argument("an estimate of a value that is not finite");
+  return all;
+}
+
+/// The median of values that may be reordered.
+double middle(std::vector<double>& values) {
+  const auto half = static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), values.begin() + half, values.end());
+  const double upper = values[static_cast<std::size_t>(half)];
+  if (values.size() % 2 == 1) return upper;
+  return std::midpoint(*std::max_element(values.begin(), values.begin() + half), upper);
+}
+
+} // namespace
+
+std::optional<Estimate> estimate(const Groups& groups, std::uint64_t seed) {
+  std::vector<double> all = pooled(groups);
+  if (all.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(all);
+  if (least == most) return Estimate{least, least, least, all.size()};
+  Groups filled;
+  std::ranges::copy_if(groups, std::back_inserter(filled), [](const auto& group) { return !group.empty(); });
+  std::vector<double> medians, drawn;
+  medians.reserve(resamples);
+  for (std::size_t i = 0; i < resamples; ++i) {
+    drawn.clear();
+    for (std::size_t g = 0; g < filled.size(); ++g) {
+      const auto& group = filled[base::random_below(seed, filled.size())];
+      for (std::size_t k = 0; k < group.size(); ++k)
+        drawn.push_back(group[base::random_below(seed, group.size())]);
+    }
+    medians.push_back(middle(drawn));
+  }
+  return Estimate{middle(all), quantile(medians, tail), quantile(medians, 1 - tail), all.size()};
+}
+
+Held held(const Estimate& estimate, const Band& band) noexcept {
+  if (estimate.low >= band.low && estimate.high <= band.high) return Held::inside;
+  if (estimate.high < band.low || estimate.low > band.high) return Held::outside;
+  return Held::undecided;
+}
+
+namespace {
+
+struct Moments {
+  double mean = 0, error = 0; ///< error: variance of the mean
+  double freedom = 0;
+};
+
+Moments moments(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  Moments m;
+  m.mean = mean(values);
+  double squares = 0;
+  for (const double v : values)
+    squares += (v - m.mean) * (v - m.mean);
+  m.freedom = n - 1;
+  m.error = squares / m.freedom / n;
+  return m;
+}
+
+/// The two-sided p of Welch's test.
+double welch(const std::vector<double>& a, const std::vector<double>& b) {
+  const Moments x = moments(a), y = moments(b);
+  const double error = x.error + y.error, away = x.mean - y.mean;
+  if (error == 0) return away == 0 ? 1 : 0;
+  const double freedom = error * error / (x.error * x.error / x.freedom + y.error * y.error / y.freedom);
+  // Of Student's t with f degrees of freedom: P(|T| > t) = I(f / (f + t^2); f / 2, 1 / 2).
+  return boost::math::ibeta(freedom / 2, 0.5, freedom / (freedom + away * away / error), Double());
+}
+
+} // namespace
+
+Evidence evidence(std::span<const double> a, std::span<const double> b) {
+  if (std::min(a.size(), b.size()) < least_compared) return Evidence::few;
+  std::vector<double> x(a.begin(), a.end()), y(b.begin(), b.end());
+  std::ranges::sort(x);
+  std::ranges::sort(y);
+  const Interval of_x = median_interval(x), of_y = median_interval(y);
+  if (of_x.low <= of_y.high && of_y.low <= of_x.high) return Evidence::overlap;
+  if (x.front() > 0 && y.front() > 0)
+    for (auto* values : {&x, &y})
+      for (double& v : *values)
+        v = std::log(v);
+  return welch(x, y) <= comparison_level ? Evidence::clear : Evidence::weak;
+}
+
+std::string reservation(Evidence evidence, std::size_t n) {
+  if (evidence == Evidence::clear) return {};
+  const auto text = [](const char* why, std::size_t repeat) {
+    return fmt::format("not distinguishable from noise ({}); repeat with --repeat {} on a quiet machine", why,
+                       repeat);
+  };
+  switch (evidence) {
+  case Evidence::few:
+    return n > 1 ? "no conclusion from fewer than 3 repetitions; repeat with --repeat 10 on a quiet machine"
+                 : text("fewer than 3 repetitions", 10);
+  case Evidence::overlap: return text("intervals overlap", std::max<std::size_t>(10, 2 * n));
+  default: return text("too few repetitions for so small a difference", std::max<std::size_t>(10, 2 * n));
+  }
 }
 
 } // namespace recount::statistics

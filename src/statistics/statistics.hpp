@@ -1,7 +1,11 @@
 // Statistics of repeated measurements. Pure functions: no allocation is kept, no state, safe from any thread.
 #pragma once
 
+#include <boost/math/policies/policy.hpp>
+
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,5 +66,68 @@ struct Interval {
 /// (Efron, "Bootstrap Methods: Another Look at the Jackknife", Annals of Statistics 7, 1979, section 3).
 /// `sorted` is not empty.
 [[nodiscard]] Interval median_interval(std::span<const double> sorted);
+
+// How Boost.Math computes.
+
+/// In double: Valgrind executes long double with the precision of double, and the tables that Boost.Math
+/// makes for long double when a program starts overflow there. recount itself may be simulated.
+using Double = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+
+// A median with its confidence interval, and whether it is within given limits. Pure.
+
+/// Values of one quantity, a group for each process that measured it: values of one process resemble one
+/// another more than those of two.
+using Groups = std::vector<std::vector<double>>;
+
+struct Estimate {
+  double median = 0;
+  double low = 0, high = 0; ///< the interval of 90 %
+  std::size_t n = 0;        ///< values behind it
+};
+
+/// The median of all values and its bootstrap percentile interval (Efron, "Bootstrap Methods: Another Look at
+/// the Jackknife", Annals of Statistics 7, 1979): 999 resamples of groups, and of values in each group drawn.
+/// The same seed gives the same interval. Nothing where there are no values. Throws std::invalid_argument
+/// when one is not finite.
+[[nodiscard]] std::optional<Estimate> estimate(const Groups& groups, std::uint64_t seed = 1);
+
+/// Limits, both included; `low` may be over `high`, and then nothing lies within.
+struct Band {
+  double low = 0, high = 0;
+};
+
+/// An equivalence test by interval: the interval of 90 % wholly inside the band is what two one-sided tests
+/// at 5 % each would accept (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). Wholly
+/// outside is a difference. Neither: the values do not decide.
+enum class Held { inside, outside, undecided };
+[[nodiscard]] Held held(const Estimate& estimate, const Band& band) noexcept;
+
+// Whether values support the statement that two quantities differ. Pure.
+
+/// What two sets of repetitions say about a difference.
+enum class Evidence {
+  clear,   ///< they differ
+  overlap, ///< the 95 % intervals of their medians overlap
+  weak,    ///< disjoint intervals, as often occur by chance among that many repetitions
+  few      ///< fewer than `least_compared` repetitions of one of them
+};
+
+/// With three repetitions, noise that disturbs a third of the processes separates 2 pairs in 100; with five,
+/// 1 in 900.
+inline constexpr std::size_t least_compared = 3;
+
+/// A report compares dozens of pairs. Of pairs of 5 values without a difference 1 in 126 has disjoint
+/// intervals, so that alone would make a report of 20 pairs state an effect of noise with probability 0.15.
+/// Therefore Welch's t test (Biometrika 34, 1947) must reject equality at this level as well, on logarithms
+/// where all values are positive: with 100 comparisons, the probability of any false statement is at most 5 %
+/// (Bonferroni).
+inline constexpr double comparison_level = 0.0005;
+
+[[nodiscard]] Evidence evidence(std::span<const double> a, std::span<const double> b);
+
+/// "not distinguishable from noise (intervals overlap); repeat with --repeat 10 on a quiet machine"; empty
+/// for a clear difference. `n`: repetitions of the side with fewer. Of two, the ratio has a range and is
+/// printed with it: "no conclusion from fewer than 3 repetitions; ...".
+[[nodiscard]] std::string reservation(Evidence evidence, std::size_t n);
 
 } // namespace recount::statistics

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "result/observation.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 #include "sweep/plan.hpp"
 
 #include <chrono>

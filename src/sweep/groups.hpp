@@ -1,7 +1,7 @@
 // Observations gathered by point, witness and metric.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
 
 #include <optional>

@@ -1,4 +1,4 @@
-#include "witness/header.hpp"
+#include "witness/results_header.hpp"
 #include "sweep/plan.hpp"
 
 namespace recount::sweep {

@@ -4,7 +4,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "command/verdicts.hpp"
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "host/cpu.hpp"
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
@@ -13,7 +13,7 @@
 #include "sweep/plan.hpp"
 #include "sweep/range.hpp"
 #include "sweep/shard.hpp"
-#include "witness/known.hpp"
+#include "witness/counting.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "sweep/plan.hpp"
 #include "base/format.hpp"
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 #include "sweep/model_modes.hpp"
 #include "witness/witness.hpp"
 

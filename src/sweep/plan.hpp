@@ -3,7 +3,6 @@
 
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
-#include "result/run.hpp"
 #include "sweep/condition.hpp"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "sweep/session.hpp"
 #include "result/completeness.hpp"
-#include "result/write.hpp"
+#include "result/results_file.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

@@ -1,8 +1,11 @@
 #include "symbol/disassembly.hpp"
 
-#include <algorithm>
 #include <capstone/capstone.h>
 #include <elf.h>
+#include <elfutils/libdwfl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace recount::symbol {
 namespace {
@@ -93,6 +96,12 @@ std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<C
   for (const Code& part : parts)
     if (!each_instruction(machine, part.bytes, part.address, true, take)) return {};
   return found;
+}
+
+Versions library_versions() {
+  int major = 0, minor = 0;
+  cs_version(&major, &minor);
+  return {{"elfutils", dwfl_version(nullptr)}, {"capstone", fmt::format("{}.{}", major, minor)}};
 }
 
 } // namespace recount::symbol

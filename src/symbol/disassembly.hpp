@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::symbol {
@@ -29,5 +30,12 @@ struct Code {
 /// parts. Nothing if they are not all known: after an unknown instruction, an indirect jump, or a conditional
 /// exit.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<Code>& parts);
+
+// Versions of the libraries that names, lines and instructions come from.
+
+using Versions = std::vector<std::pair<std::string, std::string>>; ///< name, version
+
+/// Those that are loaded; none in a build without symbols.
+[[nodiscard]] Versions library_versions();
 
 } // namespace recount::symbol

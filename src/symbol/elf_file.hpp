@@ -4,12 +4,14 @@
 
 #include "process/fd.hpp"
 
-#include <cstdint>
 #include <elfutils/libdwfl.h>
+
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::symbol {
@@ -56,6 +58,60 @@ private:
   std::vector<Segment> segments_;
   int machine_ = 0;
   std::uint64_t end_ = 0;
+};
+
+// The functions and variables that an ELF file's symbol tables name, in order of their addresses.
+
+/// A symbol; its name lies in the ELF file.
+struct ElfSymbol {
+  std::uint64_t start = 0, end = 0; ///< end == start: size unknown and nothing follows
+  const char* name = "";
+  bool function = true, indirect = false;
+  unsigned char rank = 0; ///< of several at one address, the lowest is shown
+};
+
+/// Taken from .symtab, from that of the debug file, from the compressed one of .gnu_debugdata, else from
+/// .dynsym. Immutable; thread-safe as long as the ElfFile lives.
+class SymbolTable {
+public:
+  explicit SymbolTable(const ElfFile& file);
+  /// The function that covers an address; null when there is none.
+  [[nodiscard]] const ElfSymbol* find(std::uint64_t address) const;
+  /// All, aliases included, in order of (start, rank).
+  [[nodiscard]] const std::vector<ElfSymbol>& all() const noexcept { return symbols_; }
+  /// Whether it has only the symbols for dynamic linking.
+  [[nodiscard]] bool dynamic_only() const noexcept { return dynamic_only_; }
+
+private:
+  void choose();
+  std::vector<ElfSymbol> symbols_;
+  std::vector<std::uint32_t> shown_; ///< functions, one at each start, none without a size inside another
+  bool dynamic_only_ = false;
+};
+
+// The compilation units of a file's debug information, found by address.
+
+/// A compilation unit: `skeleton` holds its lines, `die` its functions (they differ with split DWARF only).
+struct Unit {
+  Dwarf_Die skeleton{}, die{};
+};
+
+/// By the ranges that the units themselves state: .debug_aranges is often missing. Addresses are those of
+/// the debug information (see ElfFile::dwarf()).
+class Units {
+public:
+  explicit Units(Dwarf* dwarf);
+  /// The unit that covers an address; its number, or none.
+  [[nodiscard]] std::optional<std::size_t> find(std::uint64_t address) const;
+  [[nodiscard]] std::vector<Unit>& all() noexcept { return units_; }
+
+private:
+  struct Range {
+    std::uint64_t low, high;
+    std::uint32_t unit;
+  };
+  std::vector<Unit> units_;
+  std::vector<Range> ranges_;
 };
 
 } // namespace recount::symbol

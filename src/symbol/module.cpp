@@ -2,8 +2,6 @@
 
 #include "symbol/elf_file.hpp"
 #include "symbol/scopes.hpp"
-#include "symbol/symbol_table.hpp"
-#include "symbol/units.hpp"
 
 #include <fmt/format.h>
 

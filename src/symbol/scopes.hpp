@@ -1,7 +1,7 @@
 // The functions of one compilation unit, and what was inlined into them.
 #pragma once
 
-#include "symbol/units.hpp"
+#include "symbol/elf_file.hpp"
 
 #include <cstdint>
 #include <string>

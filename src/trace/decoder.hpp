@@ -1,8 +1,8 @@
 // The words of one process, in order, to what its program did.
 #pragma once
 
-#include "trace/blocks.hpp"
-#include "trace/function_gate.hpp"
+#include "trace/code_blocks.hpp"
+#include "trace/gates.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
 

@@ -1,7 +1,7 @@
 // How often each instruction of a process was executed, by kind.
 #pragma once
 
-#include "trace/blocks.hpp"
+#include "trace/code_blocks.hpp"
 #include "trace/reader.hpp"
 
 #include <cstdint>

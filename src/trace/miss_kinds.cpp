@@ -1,5 +1,10 @@
 #include "trace/miss_kinds.hpp"
 
+#include "base/nearest.hpp"
+#include "model/metrics.hpp"
+
+#include <recount/error.hpp>
+
 #include <algorithm>
 #include <bit>
 
@@ -118,6 +123,90 @@ std::int64_t MissKinds::count(std::size_t kind) const {
   for (const auto& tlbs : tlbs_)
     walks_of_all += tlbs[kind - walks].walks();
   return walks_of_all;
+}
+
+std::optional<std::uint64_t> Padding::conflict(std::uint64_t start, std::uint64_t end,
+                                               std::uint64_t address) {
+  constexpr std::size_t most_rows = 8, most_walks = 64;
+  constexpr int enough = 16; // equal strides
+  constexpr std::uint64_t away = std::uint64_t{1} << 57, apart = std::uint64_t{1} << 52, places = 64;
+  const bool known = std::ranges::any_of(rows_, [&](const Rows& rows) { return rows.start == start; });
+  if (known || rows_.size() == most_rows || end - start >= apart / 2) return {};
+  if (walks_.size() >= most_walks && !walks_.contains(start)) return {};
+  Walk& walk = walks_[start];
+  const std::uint64_t stride = address > walk.last ? address - walk.last : walk.last - address;
+  walk.times = stride == walk.stride ? walk.times + 1 : 1;
+  walk.stride = stride;
+  walk.last = address;
+  if (walk.times < enough || stride < 2 * line_ || stride > (end - start) / 2) return {};
+  // Aligned as before.
+  rows_.push_back({start, end - start, stride, away + found_++ % places * apart + start % apart});
+  walks_.erase(start);
+  return stride;
+}
+
+void Padding::forget(std::uint64_t start) {
+  walks_.erase(start);
+  std::erase_if(rows_, [&](const Rows& rows) { return rows.start == start; });
+}
+
+namespace {
+
+model::Counts none(const model::MachineDescription& machine) {
+  model::Counts counts;
+  counts.levels.resize(machine.levels.size());
+  counts.prefetch.resize(machine.levels.size());
+  if (machine.tlb) counts.tlb.resize(machine.tlb->levels.size());
+  return counts;
+}
+
+/// Whether a count of the first level changes with hits.
+bool is_access(std::size_t field) {
+  return field == model::number(model::Cause::load) || field == model::number(model::Cause::store);
+}
+
+std::int64_t read(const model::LevelCounts& counts, std::size_t field) {
+  if (field < model::causes) return counts.accesses[field];
+  if (field < 2 * model::causes) return counts.misses[field - model::causes];
+  return counts.*model::LevelCounts::others[field - 2 * model::causes];
+}
+
+} // namespace
+
+// Metrics are linear: the factor of a count is the value of the metric where that count alone is 1.
+void MissMetric::add_terms(const model::MachineDescription& machine, bool tlb) {
+  model::Counts counts = none(machine);
+  auto& levels = tlb ? counts.tlb : counts.levels;
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    for (std::size_t field = 0; field < model::LevelCounts::size; ++field) {
+      *levels[level].fields()[field] = 1;
+      const std::int64_t factor = model::metrics(counts, machine).at(name_);
+      *levels[level].fields()[field] = 0;
+      if (factor == 0) continue;
+      if (level == 0 && is_access(field)) terms_.clear();
+      if (level == 0 && is_access(field)) return;
+      terms_.push_back({tlb, level, field, factor});
+    }
+}
+
+MissMetric::MissMetric(std::string name, const model::MachineDescription& machine) : name_(std::move(name)) {
+  const auto names = model::metric_names(machine);
+  if (std::ranges::count(names, name_) == 0)
+    throw bad_input(name_, "the model of " + machine.name + " has no such metric",
+                    base::did_you_mean(name_, names, "recount-machines(5) lists its metrics"));
+  add_terms(machine, false);
+  if (!terms_.empty() || name_.find("TLB") != name_.npos) add_terms(machine, true);
+  if (terms_.empty())
+    throw bad_input(name_, "changes with accesses that hit",
+                    "choose misses, such as PAPI_L1_DCM or PAPI_TLB_DM");
+}
+
+std::int64_t MissMetric::value(const model::Hierarchy& caches) const {
+  std::int64_t sum = 0;
+  for (const Term& term : terms_)
+    sum += term.factor *
+           read(term.tlb ? caches.tlb_counts(term.level) : caches.level(term.level).counts, term.field);
+  return sum;
 }
 
 } // namespace recount::trace

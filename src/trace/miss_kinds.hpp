@@ -1,18 +1,57 @@
-// Which kind of miss each miss of the first level is, and which of them and of the page walks another machine
-// has.
+// Addresses of data whose rows are a cache line longer than they are.
 #pragma once
 
 #include "model/hierarchy.hpp"
-#include "trace/padding.hpp"
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace recount::trace {
+
+/// Finds data that conflict misses walk through at a constant stride, and moves them to where each such row
+/// is followed by an unused line. At most eight at a time; another layout begins at the miss that decides.
+class Padding {
+public:
+  explicit Padding(std::uint64_t line) : line_(line) {}
+  /// The address that an access has with the longer rows.
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t address) const {
+    for (const Rows& rows : rows_)
+      if (address - rows.start < rows.bytes) return moved(rows, address);
+    return address;
+  }
+  /// A conflict miss within data. The bytes of a row, once the data have been found.
+  std::optional<std::uint64_t> conflict(std::uint64_t start, std::uint64_t end, std::uint64_t address);
+  /// The data that began there are no more.
+  void forget(std::uint64_t start);
+
+private:
+  struct Rows {
+    std::uint64_t start, bytes, row, base; ///< base: where they are moved to
+  };
+  struct Walk {
+    std::uint64_t last = 0, stride = 0;
+    int times = 0;
+  };
+  [[nodiscard]] std::uint64_t moved(const Rows& rows, std::uint64_t address) const {
+    const std::uint64_t offset = address - rows.start;
+    return rows.base + offset + offset / rows.row * line_;
+  }
+
+  std::uint64_t line_;
+  std::vector<Rows> rows_;
+  std::uint64_t found_ = 0;             ///< data so far
+  std::map<std::uint64_t, Walk> walks_; ///< by start of the data
+};
+
+// Which kind of miss each miss of the first level is, and which of them and of the page walks another machine
+// has.
 
 /// A TLB alone.
 class TlbAlone {
@@ -120,6 +159,28 @@ private:
   std::int64_t sum_ = 0;         ///< of all counts beside
   std::array<std::int64_t, 4> counts_{};
   std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by 64 lines: those that have missed
+};
+
+// A metric of the model that changes with misses, cheap to read.
+
+/// PAPI_L1_DCM, PAPI_L2_LDM, PAPI_TLB_DM, MODEL_L1_WRITE_BACKS ...: a sum over counts that stay the same
+/// while accesses hit in the first cache and the first TLB level.
+class MissMetric {
+public:
+  /// Throws recount::Error (bad_input) for a metric that the machine does not have or that changes with hits.
+  MissMetric(std::string name, const model::MachineDescription& machine);
+  [[nodiscard]] std::int64_t value(const model::Hierarchy& caches) const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+private:
+  struct Term {
+    bool tlb;
+    std::size_t level, field; ///< field: of model::LevelCounts::fields()
+    std::int64_t factor;
+  };
+  void add_terms(const model::MachineDescription& machine, bool tlb);
+  std::string name_;
+  std::vector<Term> terms_;
 };
 
 } // namespace recount::trace

@@ -1,8 +1,25 @@
 #include "trace/session.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 
+#include <recount/error.hpp>
+
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
 #include <utility>
 
 namespace recount::trace {
@@ -48,6 +65,215 @@ std::string Session::incomplete() const {
         static_cast<int>(RT_SLOTS));
   if (channel_.damaged() > 0) return "the program has overwritten the memory of the simulation: incomplete";
   return {};
+}
+
+namespace {
+
+constexpr std::size_t memory_bytes = RT_PAGE + std::size_t{RT_SLOTS} * RT_SLOT_BYTES;
+static_assert(sizeof(rt_header) <= RT_PAGE && sizeof(rt_slot) <= RT_PAGE);
+
+template <class T>
+std::atomic_ref<T> shared(T& word) {
+  return std::atomic_ref<T>(word);
+}
+
+void futex_wait(std::uint32_t& word, std::uint32_t value, int patience_ms) {
+  const timespec limit{patience_ms / 1000, patience_ms % 1000 * 1'000'000L};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);
+}
+void futex_wake(std::uint32_t& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// Sleeps for a short time: while the programs run, the tool then has nobody to wake, and their rings take
+/// more than they write meanwhile.
+bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
+  constexpr timespec nap{0, 10'000};
+  constexpr int naps = 100;
+  thread_local const int slack = ::prctl(PR_SET_TIMERSLACK, 1000UL);
+  static_cast<void>(slack);
+  for (int i = 0; i < naps && shared(doorbell).load() == rings; ++i)
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+  return shared(doorbell).load() != rings;
+}
+
+/// Whether a process executes no more: it has ended, or nobody has waited for it yet.
+bool dead(std::uint32_t pid) {
+  const auto text = base::read_line(fmt::format("/proc/{}/stat", pid));
+  if (!text) return true;
+  const auto name_end = text->rfind(')');
+  if (name_end == text->npos || name_end + 2 >= text->size()) return false;
+  const char state = (*text)[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw unavailable("recount-trace", what + ": " + std::strerror(errno), {}, "ulimit -f unlimited");
+}
+
+} // namespace
+
+Channel::Channel() : file_(::memfd_create("recount-trace", MFD_CLOEXEC)) {
+  if (!file_) fail("no memory to share with the program");
+  if (::ftruncate(file_.get(), memory_bytes) != 0) fail("no memory to share with the program");
+  memory_ = ::mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (memory_ == MAP_FAILED) fail("cannot map the memory shared with the program");
+  header().version = RT_VERSION;
+}
+
+Channel::~Channel() {
+  close();
+  ::munmap(memory_, memory_bytes);
+}
+
+std::string Channel::name() const {
+  return fmt::format("{}:{}", ::getpid(), file_.get());
+}
+
+rt_slot& Channel::slot(std::uint32_t number) const {
+  return *reinterpret_cast<rt_slot*>(static_cast<char*>(memory_) + RT_PAGE +
+                                     std::size_t{number} * RT_SLOT_BYTES);
+}
+
+const std::uint64_t* Channel::chunk(std::uint32_t number, std::uint32_t at) const {
+  return draft(number) + std::size_t{1 + at % RT_CHUNKS} * RT_CHUNK_WORDS;
+}
+
+const std::uint64_t* Channel::draft(std::uint32_t number) const {
+  return reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&slot(number)) + RT_PAGE);
+}
+
+std::uint32_t Channel::untraced() const {
+  return shared(header().untraced).load();
+}
+
+void Channel::close() {
+  shared(header().closed).store(1);
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number)
+    if (processes_[number].reader) futex_wake(slot(number).tail);
+}
+
+void Channel::take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count) {
+  Process& process = processes_[number];
+  if (process.damaged) return;
+  process.damaged = count > RT_CHUNK_WORDS || !process.reader->take({words, count});
+  if (process.damaged) ++damaged_;
+}
+
+// Chunks up to a number of publications: one round of the ring, so that every process has its turn.
+bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
+  rt_slot& its = slot(number);
+  std::uint32_t& tail = processes_[number].tail;
+  if (upto - tail > RT_CHUNKS) return false;
+  const bool any = tail != upto;
+  for (; tail != upto; ++tail) {
+    take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
+    shared(its.tail).store(tail + 1);
+    // Not for each chunk: the tool would wait again after it.
+    if (shared(its.waiting).load() != 0 && shared(its.head).load() - (tail + 1) <= RT_CHUNKS / 2)
+      futex_wake(its.tail);
+  }
+  return any;
+}
+
+// What a process that was killed had not published.
+void Channel::take_rest(std::uint32_t number) {
+  const rt_slot& its = slot(number);
+  if (its.position >= its.base)
+    take(number, draft(number), (its.position - its.base) / sizeof(std::uint64_t));
+}
+
+void Channel::end_process(std::uint32_t number, const End& end) {
+  consume(number, shared(slot(number).head).load());
+  end(*processes_[number].reader);
+  processes_[number] = {};
+  ::madvise(&slot(number), RT_SLOT_BYTES, MADV_REMOVE);
+  shared(header().states[number]).store(RT_FREE);
+}
+
+void Channel::begin_process(std::uint32_t number, const Begin& begin, const End& end) {
+  const rt_slot& its = slot(number);
+  const std::uint32_t pid = its.pid, parent = its.parent;
+  for (std::uint32_t other = 0; other < RT_SLOTS; ++other) // before execve(2), which began this one
+    if (processes_[other].reader && processes_[other].pid == pid) end_process(other, end);
+  if (parent > 0 && parent <= RT_SLOTS && processes_[parent - 1].reader) {
+    const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
+    if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
+    processes_[number].reader = processes_[parent - 1].reader->forked(pid);
+  } else {
+    processes_[number].reader = begin(pid);
+  }
+  processes_[number].pid = pid;
+}
+
+bool Channel::read_slot(std::uint32_t number, const Moment& upto, const End& end) {
+  if (!processes_[number].reader) return false;
+  const bool any = consume(number, upto.head);
+  if (upto.state == RT_ENDED) end_process(number, end);
+  return any || upto.state == RT_ENDED;
+}
+
+// How far each process is, is taken before new ones are looked for: what a process did after it had waited
+// for a child is not simulated before the child begins with its caches.
+bool Channel::read_all(const Begin& begin, const End& end) {
+  bool any = false;
+  const std::uint32_t slots = std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+  std::array<Moment, RT_SLOTS> upto{};
+  for (std::uint32_t number = 0; number < slots; ++number)
+    if (processes_[number].reader)
+      upto[number] = {shared(header().states[number]).load(), shared(slot(number).head).load()};
+  for (std::uint32_t number = 0; number < std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+       ++number) {
+    const std::uint32_t state = shared(header().states[number]).load();
+    if (processes_[number].reader || (state != RT_LIVE && state != RT_ENDED)) continue;
+    begin_process(number, begin, end);
+    upto[number] = {}; // of one that had the slot before
+    any = true;
+  }
+  for (std::uint32_t number = 0; number < slots; ++number)
+    if (upto[number].state != RT_FREE) any = read_slot(number, upto[number], end) || any;
+  return any;
+}
+
+bool Channel::end_dead(const End& end) {
+  bool any = false;
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
+    if (!processes_[number].reader || !dead(slot(number).pid)) continue;
+    consume(number, shared(slot(number).head).load());
+    if (shared(header().states[number]).load() == RT_LIVE) take_rest(number);
+    end_process(number, end);
+    any = true;
+  }
+  return any;
+}
+
+bool Channel::read(const Begin& begin, const End& end, int patience_ms) {
+  const std::uint32_t rings = shared(header().doorbell).load();
+  if (read_all(begin, end)) return true;
+  if (rung_soon(header().doorbell, rings)) return true;
+  shared(header().listening).store(1);
+  if (shared(header().doorbell).load() == rings) futex_wait(header().doorbell, rings, patience_ms);
+  shared(header().listening).store(0);
+  if (shared(header().doorbell).load() != rings) return true;
+  return end_dead(end);
+}
+
+void Channel::wake() const {
+  shared(header().doorbell).fetch_add(1);
+  futex_wake(header().doorbell);
+}
+
+int Channel::finish(const Begin& begin, const End& end) {
+  read_all(begin, end);
+  end_dead(end);
+  close();
+  int running = 0;
+  for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
+    if (!processes_[number].reader) continue;
+    if (shared(header().states[number]).load() == RT_LIVE) ++running;
+    end_process(number, end);
+  }
+  return running;
 }
 
 } // namespace recount::trace

@@ -1,14 +1,83 @@
-// A traced run: its memory, and the thread that reads it while the program executes.
+// The memory shared with the traced processes, and the loop that reads it.
 #pragma once
 
-#include "trace/channel.hpp"
+#include "process/fd.hpp"
+#include "trace/protocol.h"
+#include "trace/reader.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
 namespace recount::trace {
+
+/// A file in memory without a name: nothing of it stays behind. One thread reads.
+class Channel {
+public:
+  /// Throws recount::Error (unavailable).
+  Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel();
+
+  /// "PID:FD" for the tool.
+  [[nodiscard]] std::string name() const;
+
+  /// Makes the reader of a process that was not forked by a traced one.
+  using Begin = std::function<std::unique_ptr<Reader>(std::uint32_t pid)>;
+  /// Called with each reader once its process has ended.
+  using End = std::function<void(Reader&)>;
+
+  /// Reads what there is, waiting up to `patience_ms` for more. False: nothing came.
+  bool read(const Begin& begin, const End& end, int patience_ms);
+  /// Ends the wait of a read() by another thread.
+  void wake() const;
+  /// After the command has ended: reads the rest; descendants that still run are traced no longer. Their
+  /// number.
+  int finish(const Begin& begin, const End& end);
+  /// Makes the traced processes run on without being traced.
+  void close();
+
+  /// Processes that found no slot.
+  [[nodiscard]] std::uint32_t untraced() const;
+  /// Processes whose words were damaged, by the program itself.
+  [[nodiscard]] int damaged() const { return damaged_; }
+
+private:
+  struct Process {
+    std::unique_ptr<Reader> reader;
+    std::uint32_t pid = 0, tail = 0; ///< tail: not taken from shared memory, where a stray store may hit
+    bool damaged = false;
+  };
+  [[nodiscard]] rt_header& header() const { return *static_cast<rt_header*>(memory_); }
+  [[nodiscard]] rt_slot& slot(std::uint32_t number) const;
+  [[nodiscard]] const std::uint64_t* chunk(std::uint32_t number, std::uint32_t at) const;
+  [[nodiscard]] const std::uint64_t* draft(std::uint32_t number) const;
+  bool read_all(const Begin& begin, const End& end);
+  /// How far a process is; RT_FREE: it was not yet there.
+  struct Moment {
+    std::uint32_t state = RT_FREE, head = 0;
+  };
+  bool read_slot(std::uint32_t number, const Moment& upto, const End& end);
+  void begin_process(std::uint32_t number, const Begin& begin, const End& end);
+  bool consume(std::uint32_t number, std::uint32_t upto);
+  void take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count);
+  void take_rest(std::uint32_t number);
+  void end_process(std::uint32_t number, const End& end);
+  bool end_dead(const End& end);
+
+  process::Fd file_;
+  void* memory_ = nullptr;
+  std::array<Process, RT_SLOTS> processes_;
+  int damaged_ = 0;
+};
+
+// A traced run: its memory, and the thread that reads it while the program executes.
 
 /// Reads what every process of one command does. The thread begins at construction; it receives no signals if
 /// the constructing thread blocks them.

@@ -3,7 +3,7 @@
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "trace/reader.hpp"
-#include "trace/section_gate.hpp"
+#include "trace/gates.hpp"
 
 #include <recount/error.hpp>
 

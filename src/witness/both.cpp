@@ -1,17 +1,156 @@
-// both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
-// so that neither drift nor the overhead of starting the inner one appears as a difference.
-#include "witness/both_passes.hpp"
+#include "witness/both.hpp"
+
+#include "perf/open_group.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/nested.hpp"
-#include "witness/sets.hpp"
 #include "witness/witness.hpp"
+
+#include <recount/group.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <cstring>
+#include <utility>
 
 namespace recount::witness {
+namespace {
+
+[[gnu::noinline]] void do_nothing(void* /*context*/) {
+  asm volatile("" ::: "memory");
+}
+
+} // namespace
+
+/// Context of an execution, passed through the pointer of the region.
+struct Nested::Call {
+  Nested& of;
+  kernel::Region region;
+
+  static auto in(Order order) -> void (*)(void*) {
+    constexpr void (*codes[])(void*) = {perf_outside, papi_outside, perf_alone, papi_alone};
+    return codes[static_cast<std::size_t>(order)];
+  }
+  static void perf_outside(void* context) {
+    const auto& c = *static_cast<Call*>(context);
+    c.of.counters_->start();
+    papi_alone(context);
+    c.of.counters_->stop();
+  }
+  static void papi_outside(void* context) {
+    const auto& c = *static_cast<Call*>(context);
+    c.of.set_->start();
+    perf_alone(context);
+    c.of.set_->stop(c.of.values_);
+  }
+  static void perf_alone(void* context) {
+    const auto& c = *static_cast<Call*>(context);
+    c.of.counters_->start();
+    c.region();
+    c.of.counters_->stop();
+  }
+  static void papi_alone(void* context) {
+    const auto& c = *static_cast<Call*>(context);
+    c.of.set_->start();
+    c.region();
+    c.of.set_->stop(c.of.values_);
+  }
+};
+
+Nested::Nested(const std::vector<Event>& events, const std::vector<std::string>& names)
+    : values_(names.size()) {
+  if (!names.empty()) set_.emplace(names, Domain::user);
+  if (!events.empty()) counters_.emplace(events);
+}
+
+bool Nested::perf_in_one_group() const {
+  return counters_ && counters_->groups().size() == 1;
+}
+
+Reading Nested::read(Order order, Watched watched) {
+  Reading reading;
+  reading.watched = std::move(watched);
+  if (order != Order::papi_alone) reading.perf = counters_->read();
+  if (order != Order::perf_alone) reading.papi = values_;
+  return reading;
+}
+
+Reading Nested::execute(const kernel::Region& region, Order order) {
+  Call call{*this, region};
+  if (counters_) counters_->reset();
+  return read(order, watched_lapse({Call::in(order), &call}));
+}
+
+Reading Nested::execute_nothing(Order order) {
+  Call call{*this, {do_nothing, nullptr}};
+  if (counters_) counters_->reset();
+  Call::in(order)(&call);
+  return read(order, {});
+}
+
+bool complete(const std::vector<Count>& counts) noexcept {
+  return std::ranges::all_of(
+      counts, [](const Count& c) { return c.value && c.running_ns == c.enabled_ns && c.enabled_ns > 0; });
+}
+
+namespace {
+
+bool same_attr(const Event& a, const Event& b) {
+  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
+}
+
+Set with(Set set, std::size_t metric, const MetricEvents& asked) {
+  auto& at = set.at.emplace_back();
+  set.metrics.push_back(metric);
+  for (const Event& event : asked.events) {
+    const auto known = std::ranges::find_if(set.events, [&](const Event& e) { return same_attr(e, event); });
+    at.push_back(static_cast<std::size_t>(known - set.events.begin()));
+    if (known == set.events.end()) set.events.push_back(event);
+  }
+  return set;
+}
+
+} // namespace
+
+std::vector<Count> Set::counts_of(std::size_t i, const std::vector<Count>& counts) const {
+  std::vector<Count> its;
+  for (const std::size_t k : at.at(i))
+    its.push_back(counts.at(k));
+  return its;
+}
+
+bool fits_one_group(const Set& set) {
+  return perf::passes_of(set.events, Counters(set.events).groups()).size() == 1;
+}
+
+std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits) {
+  constexpr int most_refusals = 2; // a set is full: trying costs more than a further set
+  std::vector<Set> sets;
+  std::vector<int> refusals;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (!asked[i].refused.empty()) continue;
+    bool placed = false;
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      Set& set = sets[s];
+      Set larger = with(set, i, asked[i]);
+      const bool full = refusals[s] >= most_refusals && larger.events.size() > set.events.size();
+      placed = set.together && !full && fits(larger);
+      if (!placed) refusals[s] += set.together && !full ? 1 : 0;
+      if (!placed) continue;
+      set = std::move(larger);
+      break;
+    }
+    if (placed) continue;
+    Set& own = sets.emplace_back(with({}, i, asked[i]));
+    own.together = fits(own);
+    refusals.push_back(0);
+  }
+  return sets;
+}
+
+// both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
+// so that neither drift nor the overhead of starting the inner one appears as a difference.
 namespace by_both {
 namespace {
 

@@ -2,7 +2,7 @@
 // or takes long, and what is accepted can be recorded, written as C and changed in form.
 #include "nest/dependences.hpp"
 #include "nest/generate.hpp"
-#include "nest/point.hpp"
+#include "nest/nest_point.hpp"
 #include "nest/transform.hpp"
 
 #include <recount/error.hpp>

@@ -1,8 +1,7 @@
 // libFuzzer: any bytes as a preset table, as a formula, and through algebra. Nothing may crash or hang.
 #include "formula/algebra.hpp"
-#include "formula/evaluate.hpp"
-#include "preset/components.hpp"
-#include "preset/document.hpp"
+#include "formula/expression.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/view.hpp"
 
 #include <recount/error.hpp>

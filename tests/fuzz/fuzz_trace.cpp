@@ -2,7 +2,7 @@
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"
 #include "trace/memory_map.hpp"
-#include "trace/section_gate.hpp"
+#include "trace/gates.hpp"
 
 #include <cstddef>
 #include <cstdlib>

@@ -5,8 +5,8 @@
 #include "check/check.hpp"
 #include "model/machine.hpp"
 #include "preset/catalogue.hpp"
-#include "preset/document.hpp"
-#include "propose/measured.hpp"
+#include "preset/preset_table.hpp"
+#include "propose/measured_rows.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

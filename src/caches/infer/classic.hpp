@@ -1,7 +1,7 @@
 // Cache properties from the curves of a grid of power-of-two sizes and strides.
 #pragma once
 
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include "caches/infer/classic.hpp"
 #include "caches/infer/compare.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caches/infer/sampler.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "caches/measure/study.hpp"
 
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 #include "kernel/kernel.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"

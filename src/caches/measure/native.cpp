@@ -1,7 +1,7 @@
 // Timed pointer chases in brief slices, with the core clock rate, and the sampler that takes them.
 #include "caches/measure/native.hpp"
 
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/record.hpp"
 #include "host/disturbance.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caches/infer/inference.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -8,13 +8,13 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/table_export.hpp"
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "model/machine.hpp"
-#include "result/write.hpp"
+#include "result/results_file.hpp"
 #include "sweep/options.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/range.hpp"
-#include "witness/header.hpp"
+#include "witness/results_header.hpp"
 #include "witness/witness.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "caches/infer/findings.hpp"
 #include "command/output.hpp"
-#include "result/run.hpp"
+#include "result/observation.hpp"
 
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "caches/infer/record.hpp"
 #include "plot/select.hpp"
-#include "plot/text.hpp"
+#include "plot/plot_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include "document/section.hpp"
 #include "plot/figure.hpp"
 #include "plot/sheet.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "base/random.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
-#include "kernel/presets_of_tally.hpp"
+#include "kernel/tally.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>

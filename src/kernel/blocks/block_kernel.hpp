@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel/blocks/block.hpp"
-#include "kernel/closed_form.hpp"
+#include "kernel/point.hpp"
 
 #include <cstddef>
 #include <map>

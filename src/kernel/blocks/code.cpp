@@ -1,20 +1,43 @@
-// `code`: jumps from line to line of code that it has written. See recount-kernels(7).
-#include "kernel/blocks/code_point.hpp"
-#include "kernel/blocks/emit.hpp"
-#include "kernel/closed_form.hpp"
+#include "kernel/blocks/code.hpp"
+
+#include "kernel/point.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/kernels.hpp"
-#include "kernel/loops/cycle.hpp"
+#include "kernel/loops/loop_bodies.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/tally.hpp"
 #include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
-#include <sys/mman.h>
+#include <vector>
 
+// A point of `code`, checked, and what it must count.
 namespace recount::kernel {
+
+struct CodePoint {
+  std::int64_t size = 0, stride = 64, passes = 1; ///< bytes of code, from block to block; times through all
+  bool full = false;                              ///< blocks fill their lines
+  std::int64_t seed = 1;
+  std::int64_t l1i = 0, l2 = 0, l3 = 0; ///< cache capacities for closed forms in bytes, 0: unknown
+  [[nodiscard]] std::int64_t blocks() const { return size / stride; }
+  [[nodiscard]] std::int64_t accesses() const { return blocks() * passes; }
+  [[nodiscard]] std::int64_t bytes() const; ///< of memory
+};
+
+[[nodiscard]] std::vector<Parameter> code_parameters();
+/// Completes and checks. Throws recount::Error (bad_input).
+[[nodiscard]] CodePoint code_point(const Kernel& kernel, const result::Params& given);
+/// Closed forms, where this architecture has code made for it.
+[[nodiscard]] std::vector<Expectation> code_presets(const CodePoint& at);
+
+// `code`: jumps from line to line of code that it has written. See recount-kernels(7).
 
 namespace {
 
@@ -105,6 +128,249 @@ public:
 const Kernel& code_kernel() {
   static const CodeKernel kernel;
   return kernel;
+}
+
+namespace {
+
+constexpr std::int64_t most_code =
+    128 << 20; // the shortest range of a direct jump on the supported architectures
+/// No first-level instruction cache is larger; none is smaller than twice the other.
+constexpr std::int64_t largest_l1i = 192 << 10, surely_held = 16 << 10;
+constexpr std::int64_t most_code_tlb_entries = 4096;
+constexpr std::int64_t most_branch_targets = 16384; // the largest known BTB
+constexpr std::int64_t least_branch_targets = 4096; // the smallest in use: Skylake
+constexpr std::int64_t walked_by_no_cpu = 1 << 20;  // fewer pages than entries of any second-level TLB
+constexpr std::int64_t few_code_pages = 16;
+
+class CodePresets {
+public:
+  explicit CodePresets(const CodePoint& at) : at_(at), n_(static_cast<double>(at.accesses())) {
+    const EmittedTally tally = emitted(static_cast<double>(at.blocks()), at.full);
+    all_ = instruction_presets(tally.pass, static_cast<double>(at.passes), tally.besides);
+  }
+
+  std::vector<Expectation> take() {
+    const std::int64_t l1i = at_.l1i != 0 ? at_.l1i : largest_l1i;
+    if (beyond(l1i)) first_level_misses(l1i);
+    if (footprint() <= surely_held && at_.full) first_level_hits();
+    if (at_.l2 != 0 && beyond(at_.l2)) second_level_misses();
+    if (at_.l3 != 0 && beyond(at_.l3)) missing({"PAPI_L3_ICM", "PAPI_L3_TCM"}, at_.l3, true);
+    if (at_.stride < sysconf(_SC_PAGESIZE) && footprint() <= walked_by_no_cpu) no_data();
+    if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() <= few_code_pages)
+      for (const char* preset : {"PAPI_TLB_IM", "PAPI_TLB_TL"})
+        all_.push_back({preset, 0, 0, 0.05 * n_ + 64, "none per jump: fewer pages than TLB entries"});
+    if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() >= 4 * most_code_tlb_entries) {
+      constexpr const char* form = "1 per jump: each to another page, more pages than TLB entries";
+      all_.push_back({"PAPI_TLB_IM", n_, 0.75 * n_, n_, form});
+    }
+    if (at_.blocks() >= 2 * most_branch_targets)
+      all_.push_back(between("PAPI_BTAC_M", n_ / 4, 2 * n_, "1 per jump: more targets than BTB entries"));
+    return std::move(all_);
+  }
+
+private:
+  [[nodiscard]] std::int64_t footprint() const { return at_.blocks() * code_line; }
+  [[nodiscard]] bool beyond(std::int64_t capacity) const { return footprint() >= 2 * capacity; }
+
+  /// A random cycle of more lines than a cache holds misses each time under LRU; other policies keep some.
+  /// Beyond what any branch target buffer holds, the line after a jump is fetched as well, unless the cache
+  /// has kept it.
+  void missing(std::initializer_list<const char*> presets, std::int64_t capacity, bool known) {
+    const double kept = static_cast<double>(capacity) / static_cast<double>(footprint());
+    const bool foreseen = at_.blocks() <= least_branch_targets;
+    const double next = foreseen ? 0.4 : known ? 1 - kept / 2 : 1;
+    for (const char* preset : presets)
+      all_.push_back({preset, n_, (kept + 0.05) * n_, next * n_,
+                      foreseen ? "1 per block; some more for lines fetched in advance"
+                               : "1 per block; at most one more, for the line after a mispredicted jump"});
+  }
+  /// Code that needs no page-table walk causes neither data requests nor requests to other CPUs.
+  void no_data() {
+    for (const char* preset : {"PAPI_L1_DCM", "PAPI_L1_LDM", "PAPI_L1_STM", "PAPI_L2_DCA", "PAPI_L2_DCR",
+                               "PAPI_L2_DCW", "PAPI_L2_TCW", "PAPI_L2_DCH", "PAPI_L2_DCM", "PAPI_L2_LDM",
+                               "PAPI_L2_STM", "PAPI_L3_DCA", "PAPI_L3_DCR", "PAPI_L3_DCW", "PAPI_L3_TCW",
+                               "PAPI_L3_DCH", "PAPI_L3_DCM", "PAPI_L3_LDM", "PAPI_L3_STM"})
+      all_.push_back({preset, 0, 0, 0.02 * n_ + 64, "code only: no data access misses"});
+    if (at_.l2 != 0 && footprint() <= at_.l2 / 2)
+      for (const char* preset : {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"})
+        all_.push_back({preset, 0, 0, 0.02 * n_ + 64, "all lines are in L2"});
+  }
+  void first_level_misses(std::int64_t l1i) {
+    missing({"PAPI_L1_ICM", "PAPI_L1_TCM", "PAPI_L2_ICA", "PAPI_L2_ICR", "PAPI_L2_TCA", "PAPI_L2_TCR"}, l1i,
+            at_.l1i != 0);
+    for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR"})
+      all_.push_back(between(preset, n_, 5 * n_, "1 per line, or 1 per 16 bytes of it and the next"));
+    if (at_.l2 == 0 || footprint() > at_.l2 / 2) return;
+    missing({"PAPI_L2_ICH", "PAPI_L2_TCH"}, l1i, true);
+    for (const char* preset : {"PAPI_L2_ICM", "PAPI_L2_TCM", "PAPI_L3_ICA", "PAPI_L3_ICR", "PAPI_L3_TCA",
+                               "PAPI_L3_TCR", "PAPI_L3_ICM", "PAPI_L3_TCM"})
+      all_.push_back({preset, 0, 0, 0.2 * n_ + 64, "all lines are in L2, but for conflicts"});
+  }
+  void first_level_hits() {
+    for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR", "PAPI_L1_ICH"})
+      all_.push_back(between(preset, n_, 5 * n_,
+                             "1 per line, or 1 per 16 bytes of it and the next: too many instructions per "
+                             "line for the decoded-instruction cache"));
+    for (const char* preset : {"PAPI_L1_ICM", "PAPI_L1_TCM", "PAPI_L2_ICA", "PAPI_L2_ICR", "PAPI_L2_ICH"})
+      all_.push_back({preset, 0, 0, 0.05 * n_ + 64, "all lines are in L1i"});
+  }
+  void second_level_misses() {
+    missing({"PAPI_L2_ICM", "PAPI_L2_TCM", "PAPI_L3_ICA", "PAPI_L3_ICR", "PAPI_L3_TCA", "PAPI_L3_TCR"},
+            at_.l2, true);
+    all_.push_back(between("PAPI_STL_CCY", 2 * n_, 3000 * n_, "several cycles per block: each misses in L2"));
+    if (at_.l3 != 0 && footprint() <= at_.l3 / 2) missing({"PAPI_L3_ICH", "PAPI_L3_TCH"}, at_.l2, true);
+  }
+
+  const CodePoint& at_;
+  double n_;
+  std::vector<Expectation> all_;
+};
+
+} // namespace
+
+std::int64_t CodePoint::bytes() const {
+  return code_line + (blocks() - 1) * stride + code_line;
+}
+
+std::vector<Parameter> code_parameters() {
+  constexpr auto bytes = Parameter::Unit::bytes;
+  constexpr std::int64_t any = std::int64_t{1} << 44;
+  return {
+      number_parameter("size", "bytes of code", 1 << 20, 64, most_code, bytes),
+      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, most_code, bytes),
+      number_parameter("passes", "passes through all blocks", 10, 1, any),
+      choice_parameter("fill", "empty: a block is one jump; full: nops before the jump fill the line",
+                       {"empty", "full"}),
+      number_parameter("seed", "seed of the order", 1, 0, 0),
+      number_parameter("l1i", "L1i capacity assumed by closed forms (0: at most 192K)", 0, 0, any, bytes),
+      number_parameter("l2", "L2 capacity assumed by closed forms (0: no L2 counts expected)", 0, 0, any,
+                       bytes),
+      number_parameter("l3", "L3 capacity assumed by closed forms (0: no L3 counts expected)", 0, 0, any,
+                       bytes)};
+}
+
+CodePoint code_point(const Kernel& kernel, const result::Params& given) {
+  const result::Params point = complete(kernel, given);
+  CodePoint at{number(point, "size"),         number(point, "stride"), number(point, "passes"),
+               text(point, "fill") == "full", number(point, "seed"),   number(point, "l1i"),
+               number(point, "l2"),           number(point, "l3")};
+  if (at.stride % code_line != 0)
+    throw bad_input("code --stride", fmt::format("{} is not a multiple of {}", at.stride, code_line));
+  if (at.stride > at.size)
+    throw bad_input("code --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size));
+  if (std::int64_t total = 0; __builtin_mul_overflow(at.blocks(), at.passes, &total))
+    throw bad_input("code --passes", "the number of jumps exceeds 64 bits");
+  return at;
+}
+
+std::vector<Expectation> code_presets(const CodePoint& at) {
+  return CodePresets(at).take();
+}
+
+namespace {
+
+/// Bytes that grow from `at` on.
+struct Emitter {
+  std::byte* at;
+  template <class... Byte>
+  void bytes(Byte... value) {
+    ((*at++ = static_cast<std::byte>(value)), ...);
+  }
+  void word(std::uint32_t value) {
+    std::memcpy(at, &value, sizeof value);
+    at += sizeof value;
+  }
+};
+
+#if defined(__x86_64__)
+
+constexpr int emitted_jump_bytes = 5, emitted_nop_bytes = 1;
+
+void emit_jump(Emitter& code, const std::byte* target) {
+  code.bytes(0xe9);
+  code.word(static_cast<std::uint32_t>(target - (code.at + 4)));
+}
+void emit_nop(Emitter& code) {
+  code.bytes(0x90);
+}
+/// Loads the number of passes and goes to the first block; the tail comes back here from the last one.
+const std::byte* emit_frame(Emitter& code, const std::byte* first) {
+  code.bytes(0x48, 0x8b, 0x0f); // mov (%rdi), %rcx
+  emit_jump(code, first);
+  const std::byte* const tail = code.at;
+  code.bytes(0x48, 0xff, 0xc9); // dec %rcx
+  code.bytes(0x0f, 0x85);       // jnz first
+  code.word(static_cast<std::uint32_t>(first - (code.at + 4)));
+  code.bytes(0xc3); // ret
+  return tail;
+}
+const Tally tail_tally = tallies::integer + tallies::taken;
+const Tally once_tally =
+    tallies::load + tallies::jump + tallies::both(tallies::jump, tallies::load) + Tally{.taken = -1};
+
+#elif defined(__aarch64__)
+
+constexpr int emitted_jump_bytes = 4, emitted_nop_bytes = 4;
+
+void emit_jump(Emitter& code, const std::byte* target) {
+  code.word(0x14000000U | (static_cast<std::uint32_t>((target - code.at) / 4) & 0x3ffffffU)); // b target
+}
+void emit_nop(Emitter& code) {
+  code.word(0xd503201fU);
+}
+const std::byte* emit_frame(Emitter& code, const std::byte* first) {
+  code.word(0xf9400001U); // ldr x1, [x0]
+  emit_jump(code, first);
+  const std::byte* const tail = code.at;
+  code.word(0xf1000421U); // subs x1, x1, #1
+  code.word(0x54000040U); // b.eq past the jump: it reaches one megabyte only, a plain jump 128
+  emit_jump(code, first);
+  code.word(0xd65f03c0U); // ret
+  return tail;
+}
+const Tally tail_tally = tallies::integer + tallies::branch + tallies::jump;
+const Tally once_tally = tallies::load + tallies::jump + Tally{.taken = 1};
+
+#else
+
+constexpr int emitted_jump_bytes = 4, emitted_nop_bytes = 4;
+void emit_jump(Emitter&, const std::byte*) {}
+void emit_nop(Emitter&) {}
+const std::byte* emit_frame(Emitter&, const std::byte*) {
+  return nullptr;
+}
+const Tally tail_tally, once_tally;
+
+#endif
+
+constexpr int full_nops = (code_line - emitted_jump_bytes) / emitted_nop_bytes;
+
+} // namespace
+
+bool can_emit() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+void emit_jumps(std::span<std::byte> code, std::span<const std::uint64_t> places, bool full) {
+  Emitter start{code.data()};
+  const std::byte* const tail = emit_frame(start, code.data() + places.front());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Emitter block{code.data() + places[i]};
+    for (int n = 0; full && n < full_nops; ++n)
+      emit_nop(block);
+    emit_jump(block, i + 1 < places.size() ? code.data() + places[i + 1] : tail);
+  }
+  __builtin___clear_cache(reinterpret_cast<char*>(code.data()),
+                          reinterpret_cast<char*>(code.data() + code.size()));
+}
+
+EmittedTally emitted(double blocks, bool full) {
+  const Tally block = (full ? full_nops : 0) * tallies::plain + tallies::jump;
+  return {blocks * block + tail_tally, once_tally};
 }
 
 } // namespace recount::kernel

@@ -1,9 +1,8 @@
 // `chase`: follows pointers through the elements that `stride` visits. See recount-kernels(7).
-#include "kernel/closed_form.hpp"
-#include "kernel/kernels.hpp"
-#include "kernel/loops/cycle.hpp"
-#include "kernel/native.hpp"
 #include "kernel/point.hpp"
+#include "kernel/kernels.hpp"
+#include "kernel/loops/loop_bodies.hpp"
+#include "kernel/native.hpp"
 #include "model/hierarchy.hpp"
 
 #include <fmt/format.h>

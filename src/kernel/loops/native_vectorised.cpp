@@ -3,7 +3,7 @@
 #include "kernel/matmul/native_matmul.cpp"
 #undef RECOUNT_VECTORISED
 
-#include "kernel/matmul/native_ceiling.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 
 namespace recount::kernel::native {
 

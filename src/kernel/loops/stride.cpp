@@ -1,6 +1,6 @@
 // `stride`: adds 1 to every stride-th byte of an array. See recount-kernels(7).
 #include "kernel/kernels.hpp"
-#include "kernel/loops/stride_loop.hpp"
+#include "kernel/loops/loop_bodies.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
 #include "model/hierarchy.hpp"

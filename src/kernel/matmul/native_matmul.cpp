@@ -1,11 +1,11 @@
-// The measured functions of `matmul`. Compiled twice: RECOUNT_VECTORISED stands for the build that the
-// compiler may vectorise.
 #include "kernel/matmul/native_matmul.hpp"
 
 #include "kernel/matmul/matmul_loops.hpp"
 
 #include <type_traits>
 
+// The measured functions of `matmul`. Compiled twice: RECOUNT_VECTORISED stands for the build that the
+// compiler may vectorise.
 namespace recount::kernel::native {
 
 namespace {
@@ -106,6 +106,20 @@ const MatmulLoops& plain_matmul(bool doubles) {
   using namespace plain_loops;
 #endif
   return doubles ? loops_f64 : loops_i16;
+}
+
+void recount_kernel_peak_scalar(void* context) {
+  auto& at = *static_cast<Ceiling*>(context);
+  double sum[peak_chains];
+  for (int i = 0; i < peak_chains; ++i)
+    sum[i] = at.results[i];
+  const double factor = at.factor, term = at.term;
+  for (std::int64_t turn = 0; turn < at.turns; ++turn)
+#pragma GCC unroll 12
+    for (int i = 0; i < peak_chains; ++i)
+      sum[i] = sum[i] * factor + term;
+  for (int i = 0; i < peak_chains; ++i)
+    at.results[i] = sum[i];
 }
 
 } // namespace recount::kernel::native

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernel/kernel.hpp"
+#include "nest/nest_point.hpp"
 #include "nest/parse.hpp"
-#include "nest/point.hpp"
 #include "nest/transform.hpp"
 
 #include <map>

@@ -1,9 +1,8 @@
 // `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
 #include "kernel/blocks/block.hpp"
-#include "kernel/closed_form.hpp"
-#include "kernel/kernels.hpp"
 #include "kernel/point.hpp"
-#include "kernel/presets_of_tally.hpp"
+#include "kernel/kernels.hpp"
+#include "kernel/tally.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,7 @@
 // `external`: any command as a kernel, in any language. See recount-kernels(7).
-#include "kernel/closed_form.hpp"
+#include "kernel/point.hpp"
 #include "kernel/command_line.hpp"
 #include "kernel/kernels.hpp"
-#include "kernel/point.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "recount/error.hpp"

@@ -1,16 +1,40 @@
-// `sharing`: two CPUs write one line in turn. See recount-kernels(7).
-#include "kernel/blocks/helper.hpp"
-
 #include "kernel/memory.hpp"
-#include "kernel/provoked.hpp"
-#include "kernel/system/cpus.hpp"
+#include "kernel/system/provoked.hpp"
 #include "kernel/system/native_system.hpp"
 #include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+// A second thread on its own CPU, for kernels that need one.
 namespace recount::kernel {
+
+/// While `awake` is 1 the helper calls `play(context)` over and over; else it sleeps and looks again every 50
+/// microseconds, so that it does not disturb other code between regions, and a region wakes it with a store.
+class Helper {
+public:
+  /// Starts it on `cpu`, on which this process must be allowed to run.
+  Helper(int cpu, void (*play)(void* context), void* context);
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper();
+
+  [[nodiscard]] volatile int* awake() { return &awake_; }
+  /// 1 from when the helper has seen that it is awake until it has seen that it is not.
+  [[nodiscard]] const volatile int* busy() const { return &busy_; }
+
+private:
+  alignas(128) volatile int awake_ = 0; // on its own cache line
+  alignas(128) volatile int busy_ = 0;
+  alignas(128) std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+// `sharing`: two CPUs write one line in turn. See recount-kernels(7).
 
 namespace {
 
@@ -116,6 +140,22 @@ Provoked shootdowns() {
       "shootdowns", "revokes write permission of a page in use by another CPU",
       number_parameter("rounds", "rounds of mprotect(2) and back", 1000, 1, 1'000'000), expected_shootdowns,
       [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<ShootdownsInstance>(n); }};
+}
+
+Helper::Helper(int cpu, void (*play)(void* context), void* context)
+    : thread_([this, cpu, play, context] {
+        static_cast<void>(move_to(cpu));
+        while (!ends_) {
+          if (awake_ == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+          busy_ = awake_;
+          while (awake_ != 0 && !ends_)
+            play(context);
+        }
+      }) {}
+
+Helper::~Helper() {
+  ends_ = true;
+  thread_.join();
 }
 
 } // namespace recount::kernel

@@ -3,7 +3,7 @@
 
 #include "../witness/faults.hpp"
 
-#include "kernel/closed_form.hpp"
+#include "kernel/point.hpp"
 
 #include <string>
 #include <vector>

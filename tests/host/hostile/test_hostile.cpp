@@ -2,7 +2,7 @@
 #include "cli/tables.hpp"
 #include "plot/figure.hpp"
 #include "plot/live.hpp"
-#include "plot/output.hpp"
+#include "plot/plot_output.hpp"
 #include "process/child.hpp"
 #include "process/program.hpp"
 #include "skip.hpp"

@@ -3,7 +3,7 @@
 #include "needs.hpp"
 #include "profile/located.hpp"
 #include "profile/recording.hpp"
-#include "profile/rows.hpp"
+#include "profile/profile_report.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
 #include "result/observation.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>

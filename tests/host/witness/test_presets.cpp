@@ -5,7 +5,7 @@
 #include "obstacle.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/nested.hpp"
+#include "witness/both.hpp"
 
 #include <recount/papi.hpp>
 

@@ -1,4 +1,4 @@
-#include "base/glob.hpp"
+#include "base/text.hpp"
 #include "event/domain.hpp"
 #include "event/encode.hpp"
 #include "tree.hpp"

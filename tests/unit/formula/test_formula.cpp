@@ -1,6 +1,6 @@
 // Formulas as text, as arithmetic, as algebra.
 #include "formula/algebra.hpp"
-#include "formula/evaluate.hpp"
+#include "formula/expression.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Other machines' /sys, laid out in a temporary folder.
-#include "host/cgroup.hpp"
+#include "host/disturbance.hpp"
 #include "host/pmu.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,4 @@
 // This machine: what must hold on any.
-#include "host/cgroup.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"
 #include "host/sysctl.hpp"

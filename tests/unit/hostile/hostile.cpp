@@ -1,6 +1,6 @@
 #include "hostile.hpp"
 
-#include "base/characters.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,11 +4,11 @@
 #include "cli/tables.hpp"
 #include "command/output.hpp"
 #include "document/document.hpp"
-#include "lint/report.hpp"
+#include "lint/lint_report.hpp"
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "plot/layout.hpp"
-#include "plot/script_rows.hpp"
+#include "plot/script.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>

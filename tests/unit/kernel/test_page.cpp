@@ -1,5 +1,4 @@
 // recount-kernels(7) tells which kernel tests which preset and what blocks execute: as the tables have it.
-#include "kernel/proof_rows.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
 #include "preset/standard.hpp"

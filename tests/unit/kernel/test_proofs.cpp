@@ -1,5 +1,4 @@
 // The table of proofs: every row is answered by its kernel, at a point that the kernel accepts.
-#include "kernel/proof_rows.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"

@@ -1,5 +1,5 @@
 // An order that follows from the seed.
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plot/figure.hpp"
-#include "result/read.hpp"
+#include "result/results_file.hpp"
 
 namespace recount::plot {
 

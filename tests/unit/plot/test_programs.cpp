@@ -1,6 +1,6 @@
 // The figures of programs that were watched and profiled: what stands where.
-#include "profile/figure.hpp"
-#include "watch/figure.hpp"
+#include "profile/profile_figure.hpp"
+#include "watch/watch_figure.hpp"
 
 #include <recount/error.hpp>
 

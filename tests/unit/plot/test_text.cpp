@@ -1,7 +1,7 @@
 #include "plot/axis.hpp"
-#include "plot/format.hpp"
-#include "plot/gnuplot_writer.hpp"
-#include "plot/text.hpp"
+#include "plot/plot_format.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/plot_text.hpp"
 
 #include <recount/error.hpp>
 

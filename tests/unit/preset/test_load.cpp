@@ -1,5 +1,5 @@
 // The reading of tables, by hand-made cases: each stands for a line of what PAPI does.
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 
 #include <recount/preset.hpp>
 

@@ -1,5 +1,5 @@
 // Rows at their word: where PAPI does otherwise, the two values differ.
-#include "preset/document.hpp"
+#include "preset/preset_table.hpp"
 #include "preset/written.hpp"
 
 #include <recount/preset.hpp>

@@ -1,5 +1,5 @@
 // Which instruction stands for the first one of a function.
-#include "profile/calibration.hpp"
+#include "profile/calls.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,5 @@
 // Which return belongs to which entry, by hand-made hits.
 #include "profile/calls.hpp"
-#include "profile/spread.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

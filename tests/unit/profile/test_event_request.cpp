@@ -1,5 +1,5 @@
 // What a user asks to be profiled.
-#include "profile/event_request.hpp"
+#include "profile/recording.hpp"
 
 #include <recount/error.hpp>
 

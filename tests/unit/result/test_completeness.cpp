@@ -1,6 +1,6 @@
 // What an incomplete results file lacks.
 #include "result/completeness.hpp"
-#include "result/join.hpp"
+#include "result/curves.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,6 @@
 // Results files: appended line by line, torn ends cut, foreign files refused untouched, merged by cat.
 #include "result/observation.hpp"
-#include "result/read.hpp"
-#include "result/write.hpp"
+#include "result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

@@ -1,5 +1,4 @@
 // Intervals of medians, and which differences a report may state.
-#include "statistics/difference.hpp"
 #include "statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Shards: together they hold every run once, whatever the order of the runs.
-#include "base/shuffle.hpp"
+#include "base/random.hpp"
 #include "result/completeness.hpp"
 #include "sweep/shard.hpp"
 

@@ -1,6 +1,6 @@
 // Where data are, by hand-made records, and the longer rows of data that conflict.
 #include "trace/memory_map.hpp"
-#include "trace/padding.hpp"
+#include "trace/miss_kinds.hpp"
 #include "trace/protocol.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Verdicts in a file: merged by machine, read with bounds, found by name and by encoding.
-#include "verdict/store.hpp"
+#include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,5 +1,5 @@
 // What people write for an address.
-#include "watch/address.hpp"
+#include "watch/hub.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,0 +1,270 @@
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "command/command.hpp"
+#include "command/table_export.hpp"
+#include "cost/cost.hpp"
+#include "stat/command_results.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <set>
+
+// recount cost: overhead of start, read and stop for each interface to the counters.
+namespace recount::cost {
+namespace {
+
+struct CostArguments {
+  std::vector<std::string> events;
+  std::string sizes, domain = "user", export_to;
+  long repeat = 5;
+  bool json = false;
+};
+
+std::vector<std::string> words_of(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const auto& list : lists)
+    for (const auto word : base::split(list, ','))
+      words.emplace_back(word);
+  return words;
+}
+
+std::vector<std::size_t> sizes_of(const std::string& list) {
+  std::vector<std::size_t> sizes;
+  for (const auto word : base::split(list, ',')) {
+    std::size_t size = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+    if (error != std::errc() || end != word.data() + word.size() || size == 0 || size > 16)
+      throw bad_input("--at-once " + list, "not a list of numbers from 1 to 16", "--at-once 1,2,4");
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+CostOptions options_of(const CostArguments& asked) {
+  CostOptions options;
+  options.domain = stat::parse_domain(asked.domain);
+  options.visits = static_cast<int>(asked.repeat);
+  options.events = words_of(asked.events);
+  options.derived = options.events.empty();
+  if (options.events.empty()) options.events = cost::cost_events(options.domain);
+  if (options.events.empty())
+    throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
+                      "recount doctor");
+  if (!asked.sizes.empty()) {
+    options.sizes = sizes_of(asked.sizes);
+  } else {
+    std::erase_if(options.sizes, [&](std::size_t size) { return size > options.events.size(); });
+  }
+  return options;
+}
+
+using Value = std::function<std::optional<double>(const Cost&)>;
+using Text = std::function<std::optional<std::string>(const Cost&)>;
+
+/// Nothing where the operation was not measured.
+template <class T>
+std::optional<T> value_at(const Costs& costs, const std::string& operation, const std::string& route,
+                          std::size_t events, const std::function<std::optional<T>(const Cost&)>& value) {
+  for (const Cost& row : costs.rows)
+    if (row.operation == operation && row.route == route && row.events == events) return value(row);
+  return {};
+}
+
+/// The numbers of events that were measured: derived presets are read one at a time.
+std::vector<std::size_t> columns_of(const Costs& costs, const CostOptions& options) {
+  std::set<std::size_t> sizes(options.sizes.begin(), options.sizes.end());
+  for (const Cost& row : costs.rows)
+    sizes.insert(row.events);
+  return {sizes.begin(), sizes.end()};
+}
+
+/// Operations and routes in the order of the rows, each once.
+std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Cost& row : costs.rows) {
+    const std::pair line(row.operation, row.route);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
+  std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
+  for (const std::size_t size : sizes) // the first is never left out
+    heads.push_back({base::format_count(size, "event"), command::Table::Align::right,
+                     static_cast<int>(heads.size()) - 2});
+  return heads;
+}
+
+command::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes,
+                            const std::string& title, const Text& text) {
+  command::Table table(columns(sizes), title);
+  std::string last;
+  for (const auto& [operation, route] : lines_of(costs)) {
+    std::vector<std::string> cells{operation == last ? "" : operation, route};
+    bool any = false;
+    for (const std::size_t size : sizes) {
+      const auto cell = value_at<std::string>(costs, operation, route, size, text);
+      cells.push_back(cell.value_or("-"));
+      any = any || cell;
+    }
+    if (!any) continue;
+    last = operation;
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+/// Cost of this library relative to PAPI.
+command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
+  command::Table table(columns(sizes), "Relative to PAPI (1: equal)");
+  for (const auto& [operation, route] : lines_of(costs)) {
+    if (route != cost::route_recount && route != cost::route_user && route != cost::route_value) continue;
+    std::vector<std::string> cells{operation, route};
+    bool any = false;
+    for (const std::size_t size : sizes) {
+      const auto ours = value_at<double>(costs, operation, route, size, value);
+      const auto papi = value_at<double>(costs, operation, cost::route_papi, size, value);
+      cells.push_back(ours && papi && *papi > 0 ? fmt::format("{:.2f}", *ours / *papi) : "-");
+      any = any || cells.back() != "-";
+    }
+    if (any) table.add(std::move(cells));
+  }
+  return table;
+}
+
+/// One line per interface and reason, for any number of events.
+void print_missing(const Costs& costs) {
+  std::vector<std::string> said;
+  for (const auto& m : costs.missing) {
+    const std::string line =
+        command::wrap(fmt::format("{}: {}", m.route, m.reason), command::line_width(), 2);
+    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+    command::print("{}\n", line);
+    said.push_back(line);
+  }
+}
+
+Text rounded(const Value& value) {
+  return [value](const Cost& c) -> std::optional<std::string> {
+    const auto number = value(c);
+    return number ? std::optional(fmt::format("{:.0f}", *number)) : std::nullopt;
+  };
+}
+
+std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& options) {
+  const Value ns = [](const Cost& c) { return std::optional(c.ns); };
+  const Value all = [](const Cost& c) { return c.instructions; };
+  const Value user = [](const Cost& c) { return c.user_instructions; };
+  const Text quartiles = [](const Cost& c) {
+    return std::optional(fmt::format("{:.0f}-{:.0f}", c.p25_ns, c.p75_ns));
+  };
+  const auto sizes = columns_of(costs, options);
+  const int batches = options.visits * options.batches;
+  std::vector<command::Table> tables;
+  if (costs.ns_per_instruction)
+    tables.push_back(values_table(
+        costs, sizes,
+        "Instructions, user mode and kernel; exact, since this machine's clock counts instructions",
+        rounded(all)));
+  else
+    tables.push_back(values_table(costs, sizes,
+                                  "Nanoseconds, median of " + base::format_count(batches, "batch", "batches"),
+                                  rounded(ns)));
+  tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user)));
+  tables.push_back(ratios_table(costs, sizes, costs.ns_per_instruction ? all : ns));
+  if (!costs.ns_per_instruction)
+    tables.push_back(values_table(
+        costs, sizes, "Nanoseconds, quartiles of " + base::format_count(batches, "batch", "batches"),
+        quartiles));
+  return tables;
+}
+
+/// The events, and what the interfaces other than PAPI count for presets.
+void print_counted(const Costs& costs) {
+  command::print("{}\n", command::wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")),
+                                       command::line_width(), 8));
+  for (const DerivedPreset& preset : costs.presets)
+    command::print("{}\n", command::wrap(fmt::format("{} ({}): {}", preset.name, preset.type,
+                                                     fmt::join(preset.terms, ", ")),
+                                         command::line_width(), 8));
+  command::print("\n");
+}
+
+void print(const Costs& costs, const std::vector<command::Table>& tables) {
+  print_counted(costs);
+  for (const command::Table& table : tables)
+    if (!table.empty())
+      command::print(
+          "{}\n\n{}\n",
+          command::paint(command::Style::strong, command::wrap(table.title(), command::line_width(), 0)),
+          table.text());
+  print_missing(costs);
+  if (!costs.no_user_instructions.empty())
+    command::print("{}\n", command::wrap("user-mode instructions: " + costs.no_user_instructions,
+                                         command::line_width(), 2));
+}
+
+void print_cost_json(const Costs& costs) {
+  Json rows = Json::array(), missing = Json::array(), presets = Json::array();
+  for (const auto& p : costs.presets)
+    presets.push_back({{"name", p.name}, {"type", p.type}, {"terms", p.terms}});
+  for (const Cost& c : costs.rows)
+    rows.push_back(
+        {{"operation", c.operation},
+         {"route", c.route},
+         {"events", c.events},
+         {"ns",
+          {{"median", c.ns}, {"p10", c.p10_ns}, {"p25", c.p25_ns}, {"p75", c.p75_ns}, {"p90", c.p90_ns}}},
+         {"instructions", or_null(c.instructions)},
+         {"user_instructions", or_null(c.user_instructions)}});
+  for (const auto& m : costs.missing)
+    missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
+  const Json all{{"events", costs.events},
+                 {"ns_per_instruction", or_null(costs.ns_per_instruction)},
+                 {"no_instructions", costs.no_instructions},
+                 {"no_user_instructions", costs.no_user_instructions},
+                 {"presets", presets},
+                 {"costs", rows},
+                 {"missing", missing}};
+  command::print("{}", json_text("cost", all));
+}
+
+} // namespace
+
+command::Command cost_command() {
+  return {
+      "cost", "measure the overhead of start, read and stop for each interface",
+      [](command::Options& options) {
+        const auto asked = std::make_shared<CostArguments>();
+        options.list("-e,--event", asked->events, "LIST",
+                     "count these events and presets (default: the first four events that can be counted)");
+        options.text("--at-once", asked->sizes, "LIST", "numbers of events per group (default 1,2,4)");
+        options.text("--domain", asked->domain, "DOMAIN", "count in user mode, kernel or all (default user)");
+        options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
+                       {1, 1000});
+        options.flag("--json", asked->json, "print one JSON object");
+        options.text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] {
+          const auto how = options_of(*asked);
+          const command::TableExport file(asked->export_to);
+          const Costs costs = cost::measure_costs(how);
+          const auto tables = cost_tables(costs, how);
+          asked->json ? print_cost_json(costs) : print(costs, tables);
+          file.write("recount cost", tables);
+          return 0;
+        };
+      }};
+}
+
+} // namespace recount::cost

@@ -1,0 +1,233 @@
+#include "formula/expression.hpp"
+#include "lint/lint.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+// Findings about formulas: parse errors, unusual evaluation order, implausible results.
+namespace recount::lint {
+namespace {
+
+using formula::Linear;
+using formula::Quotient;
+
+/// One preset on one CPU, with what each check needs.
+class Checker {
+public:
+  Checker(const preset::CpuView& view, const Preset& preset, const preset::Document& table,
+          Findings& findings)
+      : view_(view),
+        preset_(preset),
+        line_(preset::line_at(table, preset.place)),
+        findings_(findings),
+        variables_(view.variables(preset)) {}
+
+  void run() {
+    if (preset_.half_read || !preset_.undefined.empty() || !line_) return;
+    const bool nests = has_nested();
+    if (!runs()) return;
+    if (nests) return nested();
+    unused();
+    order();
+    const auto means = view_.meanings.find(preset_.name);
+    if (means == view_.meanings.end()) return;
+    if (preset_.natives.size() == 1 && (preset_.type == Derived::add || preset_.type == Derived::sub))
+      add("one-term", fmt::format("{} is {} with one term", preset_.name, name_of(preset_.type)),
+          "NOT_DERIVED, or add the missing term");
+    if (const auto form = formula::linear(means->second)) {
+      twice(*form);
+      negative(*form);
+    }
+    divides(means->second);
+  }
+
+private:
+  void add(std::string_view rule, std::string message, std::string suggestion = {}) {
+    findings_.add_here(rule, {preset_.place, preset_.name, view_.cpu}, std::move(message),
+                       std::move(suggestion));
+  }
+  bool has_nested() const {
+    return std::ranges::any_of(view_.diagnostics, [&](const preset::Diagnostic& diagnostic) {
+      return (diagnostic.kind == preset::DiagnosticKind::nested ||
+              diagnostic.kind == preset::DiagnosticKind::nested_unknown) &&
+             diagnostic.place.line == preset_.place.line;
+    });
+  }
+  std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
+
+  /// False when no read can give a value.
+  bool runs() {
+    const std::vector<long long> ones(preset_.natives.size(), 1);
+    const PresetValue value = evaluate(preset_, ones, 1000, view_.version);
+    if (value.ending == PresetValue::Ending::dies)
+      add("formula-dies", fmt::format("{}: {} ({})", preset_.name, written(), value.why));
+    else if (value.ending == PresetValue::Ending::undefined)
+      add("missing-term", fmt::format("{}: {} {}", preset_.name, written(), value.why));
+    else if (value.unreadable)
+      add("formula-cut", fmt::format("{}: PAPI parses only a part of {}", preset_.name, written()),
+          written().find(' ') != std::string::npos ? "remove the blanks" : "");
+    return value.ending == PresetValue::Ending::value && !value.unreadable;
+  }
+  void unused() {
+    const std::size_t terms = preset_.natives.size();
+    std::size_t used = terms;
+    if (preset_.type == Derived::none) used = 1;
+    if (preset_.type == Derived::ps) used = 2;
+    for (std::size_t i = used; i < terms; ++i)
+      unused(i);
+    if (preset_.type != Derived::postfix) return;
+    const auto rpn = formula::parse_rpn(preset_.postfix);
+    for (std::size_t i = 0; i < terms; ++i)
+      if (std::ranges::none_of(rpn.steps, [&](const formula::Step& step) {
+            return step.op == formula::Op::native && step.value == static_cast<int>(i);
+          }))
+        unused(i);
+  }
+  void unused(std::size_t i) {
+    add("unused-term",
+        fmt::format("{} does not use its term N{}, {}", preset_.name, i, preset_.natives[i].name));
+  }
+  /// INFIX: whether reading from the left, as everybody else does, gives another value.
+  void order() {
+    if (line_->fields.size() < 4 || !derived_named(line_->fields[2].text) ||
+        *derived_named(line_->fields[2].text) != Derived::infix)
+      return;
+    const std::string left = formula::infix_to_postfix_left(preset_.written);
+    const auto usual =
+        formula::meaning(formula::parse_rpn(left), std::span<const formula::Variable>(variables_));
+    const auto means = view_.meanings.find(preset_.name);
+    if (!usual || means == view_.meanings.end() || formula::equal(*usual, means->second).value_or(true))
+      return;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < variables_.size(); ++i)
+      names.push_back("N" + std::to_string(i));
+    add("infix-order",
+        fmt::format("{}: PAPI computes {} as {}", preset_.name, preset_.written,
+                    formula::to_infix(formula::parse_rpn(preset_.postfix), names)),
+        "DERIVED_POSTFIX," + left);
+  }
+  /// The same count with a weight of two and more, in a formula that has no numbers to say so.
+  void twice(const Linear& form) {
+    const auto rpn = formula::parse_rpn(preset_.type == Derived::postfix ? preset_.postfix : "");
+    if (std::ranges::any_of(rpn.steps, [](const formula::Step& s) { return s.op == formula::Op::number; }))
+      return;
+    for (const auto& [v, c] : form.of)
+      if ((c > 1 && !weighed(v)) || c < -1)
+        add("same-term-twice", fmt::format("{} {} {} {} times", preset_.name, c > 0 ? "adds" : "subtracts",
+                                           spellings(v), c > 0 ? c : -c));
+    for (std::size_t i = 0; i < variables_.size(); ++i)
+      for (std::size_t k = i + 1; k < variables_.size(); ++k)
+        if (variables_[i] == variables_[k] && !form.of.contains(variables_[i]))
+          add("same-term-twice",
+              fmt::format("{} adds and subtracts {}", preset_.name, spellings(variables_[i])));
+  }
+  /// An event of two operations, added twice on purpose: the same word twice in a count of operations.
+  bool weighed(formula::Variable v) const {
+    std::set<std::string> words;
+    for (std::size_t i = 0; i < variables_.size(); ++i)
+      if (variables_[i] == v) words.insert(preset_.natives[i].name);
+    return words.size() == 1 && preset_.name.ends_with("_OPS");
+  }
+  /// "A", or "A, which is also B (one event, 0xc224),".
+  std::string spellings(formula::Variable v) const {
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < variables_.size(); ++i)
+      if (variables_[i] == v && std::ranges::find(found, preset_.natives[i].name) == found.end())
+        found.push_back(preset_.natives[i].name);
+    std::string text = found.front();
+    for (std::size_t i = 1; i < found.size(); ++i)
+      text += ", also named " + found[i];
+    if (found.size() > 1)
+      text += fmt::format(" (one event, {:#x})", view_.codes[static_cast<std::size_t>(v)].config);
+    return found.size() > 1 ? text + "," : text;
+  }
+  /// "E:ALL_BRANCHES" or "E:ANY" for "E:X": the masks of some PMUs are codes of their own, not bits of a
+  /// field.
+  bool includes_by_name(formula::Variable whole, formula::Variable part) const {
+    const std::string& a = view_.names[static_cast<std::size_t>(whole)];
+    const std::string& b = view_.names[static_cast<std::size_t>(part)];
+    const std::size_t mask = a.find(':') + 1;
+    if (mask == 0 || a.compare(0, mask, b, 0, mask) != 0) return false;
+    const std::string_view all = std::string_view(a).substr(mask);
+    return all == "ALL" || all == "ANY" || all == "ALL_BRANCHES";
+  }
+  /// A unit mask that includes the other's: its count cannot be the smaller one.
+  bool includes(formula::Variable whole, formula::Variable part) const {
+    const preset::Native& a = view_.codes[static_cast<std::size_t>(whole)];
+    const preset::Native& b = view_.codes[static_cast<std::size_t>(part)];
+    constexpr std::uint64_t mask = 0xff00;
+    return view_.kind == preset::CpuKind::cisc && a.ok() && b.ok() && a.type == b.type &&
+           (a.config & ~mask) == (b.config & ~mask) && (a.config & b.config & mask) == (b.config & mask);
+  }
+  void negative(const Linear& form) {
+    for (const auto& [v, c] : form.of) {
+      if (c > 0 || v < 0) continue;
+      const bool covered = std::ranges::any_of(form.of, [&](const auto& other) {
+        return other.second > 0 && other.first >= 0 &&
+               (includes(other.first, v) || includes_by_name(other.first, v));
+      });
+      if (covered) continue;
+      const std::string text = formula::to_text(form, view_.names);
+      findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
+                    fmt::format("{} = {}", preset_.name, text));
+      return;
+    }
+  }
+  void divides(const Quotient& q) {
+    if (q.under.size() == 1 && q.under.begin()->first.empty()) return;
+    add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
+  }
+  /// A nested preset: the formula of the row compared with the one that PAPI builds.
+  void nested() {
+    if (view_.version == PapiVersion::v7_3)
+      add("nested-name",
+          fmt::format("{} cannot be added by name: PAPI 7.3 looks up its terms as native events",
+                      preset_.name),
+          "use the native events instead");
+    const auto type = derived_named(line_->fields[2].text);
+    if (!type) return;
+    const bool has_formula = *type == Derived::postfix || *type == Derived::infix;
+    std::vector<Quotient> operands;
+    for (std::size_t i = has_formula ? 4 : 3; i < line_->fields.size(); ++i) {
+      const std::string& term = line_->fields[i].text;
+      if (term.empty() || preset::is_description(term)) break;
+      operands.push_back(operand(term));
+    }
+    const std::string formula =
+        *type == Derived::infix ? formula::infix_to_postfix(preset_.written).postfix : preset_.written;
+    const auto meant = preset::meaning(*type, formula, operands);
+    const auto made = view_.meanings.find(preset_.name);
+    if (!meant) return;
+    if (made != view_.meanings.end() && formula::equal(*meant, made->second).value_or(true)) return;
+    add("nested-wrong",
+        fmt::format("{}: PAPI {} does not compute the formula of the row over its nested presets",
+                    preset_.name, view_.version == PapiVersion::v7_0 ? "7.0" : "7.3"),
+        "use the native events instead");
+  }
+  Quotient operand(const std::string& term) const {
+    if (const Preset* inner = view_.loaded.find(term)) {
+      const auto at = view_.meanings.find(inner->name);
+      if (at != view_.meanings.end()) return at->second;
+    }
+    for (const Preset& preset : view_.loaded.presets)
+      for (std::size_t k = 0; k < preset.natives.size(); ++k)
+        if (preset.natives[k].name == term) return formula::variable(view_.variables(preset)[k]);
+    return formula::variable(static_cast<formula::Variable>(view_.names.size())); // PAPI dropped the term
+  }
+
+  const preset::CpuView& view_;
+  const Preset& preset_;
+  const preset::Line* line_;
+  Findings& findings_;
+  std::vector<formula::Variable> variables_;
+};
+
+} // namespace
+
+void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings) {
+  for (const Preset& preset : view.loaded.presets)
+    Checker(view, preset, table, findings).run();
+}
+
+} // namespace recount::lint

@@ -1,0 +1,261 @@
+#include "base/nearest.hpp"
+#include "base/output_file.hpp"
+#include "command/command.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "event/pfm.hpp"
+#include "lint/lint_report.hpp"
+#include "preset/catalogue.hpp"
+#include "preset/preset_table.hpp"
+#include "preset/here.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ranges>
+
+// recount lint: checks preset tables for all their CPUs at once, with no hardware.
+namespace recount::lint {
+namespace {
+
+struct LintArguments {
+  std::vector<std::string> tables, rules;
+  std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue,
+      user_events;
+  bool json = false, annotations = false, sarif = false, all = false, strict = false;
+  [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
+};
+
+std::optional<PapiVersion> version_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "7.0") return PapiVersion::v7_0;
+  if (text == "7.3") return PapiVersion::v7_3;
+  throw bad_input("--papi-version " + text, "unknown PAPI version",
+                  "--papi-version 7.0 (also 7.1 and 7.2; 8 terms) or 7.3 (12 terms)");
+}
+
+/// The tables that PAPI itself would find: its data directory, of whatever version.
+std::vector<std::string> installed_tables() {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
+    if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
+      found.push_back(table.string());
+  std::ranges::sort(found);
+  if (found.empty())
+    throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
+                      "recount lint FILE, or apt install libpapi-dev");
+  return found;
+}
+
+std::vector<preset::Identity> read_identities(const std::string& path) {
+  return preset::parse_identities(
+      preset::read_file(path, "name a table of identities, see recount-identities(7)"), path);
+}
+
+void check_rules(const std::vector<std::string>& wanted) {
+  for (const std::string& id : wanted)
+    if (!rule_named(id))
+      throw bad_input(
+          "--rule " + id, "no such rule",
+          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "see recount-lint(1)"));
+}
+
+void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& wanted) {
+  if (!wanted.empty())
+    std::erase_if(findings,
+                  [&](const Finding& f) { return std::ranges::find(wanted, f.rule->id) == wanted.end(); });
+}
+
+command::Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
+  command::Table table({{"severity"},
+                        {"rule"},
+                        {"file"},
+                        {"line", command::Table::Align::right},
+                        {"CPUs"},
+                        {"presets"},
+                        {"message"}},
+                       "Findings");
+  for (const auto& [path, result] : results)
+    for (const Finding& f : result.findings)
+      table.add({std::string(name_of(f.rule->severity)), std::string(f.rule->id), path,
+                 std::to_string(f.places.front().line), fmt::format("{}", fmt::join(f.cpus, " ")),
+                 fmt::format("{}", fmt::join(f.presets, " ")), f.message});
+  return table;
+}
+
+/// Whether a finding of this severity makes the exit status 1.
+bool fails(Severity severity, const std::string& fail_on) {
+  if (fail_on == "none") return false;
+  return severity <= (fail_on == "note"      ? Severity::note
+                      : fail_on == "warning" ? Severity::warning
+                                             : Severity::error);
+}
+
+void check_arguments(const LintArguments& asked) {
+  if (asked.json + asked.annotations + asked.sarif > 1)
+    throw bad_input("--json, --annotations, --sarif", "cannot be combined", "choose one");
+  constexpr std::string_view levels[] = {"", "error", "warning", "note", "none"};
+  if (std::ranges::find(levels, asked.fail_on) == std::end(levels))
+    throw bad_input("--fail-on " + asked.fail_on, "unknown severity",
+                    "--fail-on error, warning, note or none");
+  if (!asked.since.empty() && asked.tables.size() != 1)
+    throw bad_input("--since " + asked.since,
+                    fmt::format("needs exactly one TABLE (given = {})", asked.tables.size()),
+                    fmt::format("recount lint --since {} papi_events.csv", asked.since));
+  check_rules(asked.rules);
+}
+
+LintResult lint_file(const std::string& path, const LintOptions& options, const LintArguments& asked) {
+  const PresetTable table = PresetTable::read(path);
+  preset::demand_rows(table);
+  LintResult result = lint(table, options);
+  keep_rules(result.findings, asked.rules);
+  return result;
+}
+
+LintResult lint_user_file(const std::string& base, const std::string& path, const LintOptions& options,
+                          const LintArguments& asked) {
+  const PresetTable user = PresetTable::read(path);
+  preset::demand_rows(user);
+  LintResult result = lint_user_events(PresetTable::read(base), user, options);
+  keep_rules(result.findings, asked.rules);
+  return result;
+}
+
+using LintResults = std::vector<std::pair<std::string, LintResult>>;
+
+/// Leaves the findings that the baseline does not have; says how many it had.
+std::string apply_baseline(const std::string& path, LintResults& results) {
+  Baseline baseline = Baseline::read(path);
+  std::size_t known = 0;
+  for (auto& [table, result] : results)
+    known += baseline.remove_known(result.findings);
+  return fmt::format("baseline {}: {} known and not shown, {} listed but not found\n", path, known,
+                     baseline.stale());
+}
+
+void write_baseline(const std::string& path, const LintResults& results) {
+  std::vector<const LintResult*> all;
+  for (const auto& [table, result] : results)
+    all.push_back(&result);
+  if (!base::write_file(path, Baseline::text(all))) throw base::cannot_write(path, errno);
+}
+
+void print_text(const LintResults& results, const LintArguments& asked) {
+  ReportOptions report;
+  report.columns = static_cast<int>(command::line_width());
+  report.notes = asked.all || !asked.rules.empty() || asked.compares();
+  if (report.notes) report.most = 0;
+  report.strict = asked.strict;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& [path, result] = results[i];
+    if (asked.annotations)
+      command::print("{}", as_annotations(path, result, asked.strict));
+    else
+      command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
+  }
+}
+
+int execute_lint(const LintArguments& asked) {
+  check_arguments(asked);
+  LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
+  if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
+  std::optional<preset::Catalogue> catalogue;
+  if (!asked.catalogue.empty())
+    options.catalogue = &catalogue.emplace(preset::Catalogue::read(asked.catalogue));
+  std::vector<preset::Identity> identities;
+  if (!asked.identities.empty()) {
+    identities = read_identities(asked.identities);
+    options.identities = &identities;
+  }
+  const command::TableExport file(asked.export_to);
+  if (!asked.write_baseline.empty())
+    base::check_writable("--write-baseline", asked.write_baseline, base::Output::replaced);
+  LintResults results;
+  for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables)
+    results.emplace_back(path, lint_file(path, options, asked));
+  if (!asked.user_events.empty() || asked.tables.empty()) {
+    const std::string user = asked.user_events.empty() ? preset::papi_user_events() : asked.user_events;
+    if (!user.empty())
+      results.emplace_back(user, lint_user_file(results.front().first, user, options, asked));
+  }
+  std::optional<Comparison> since;
+  if (!asked.since.empty()) {
+    LintOptions every = options;
+    every.cpu_may_lack = true;
+    every.version = results.front().second.version.version;
+    since = compare(asked.since, lint_file(asked.since, every, asked), results.front().second);
+  }
+  const std::string baseline =
+      asked.baseline.empty() ? std::string{} : apply_baseline(asked.baseline, results);
+  if (!asked.write_baseline.empty()) write_baseline(asked.write_baseline, results);
+  file.write("recount lint", {findings_table(results)});
+  if (asked.json)
+    command::print("{}", as_json(results, since ? &*since : nullptr));
+  else if (asked.sarif)
+    command::print("{}", as_sarif(results, asked.compares(), asked.strict));
+  else
+    print_text(results, asked);
+  if (!asked.json && !asked.sarif && !asked.annotations) {
+    if (since) command::print("\n{}", as_text(*since, static_cast<int>(command::line_width())));
+    command::print("{}", baseline);
+  }
+  const bool wrong = std::ranges::any_of(results, [&](const auto& one) {
+    if (asked.strict && asked.fail_on != "none" && !one.second.unchecked.empty()) return true;
+    return std::ranges::any_of(one.second.findings,
+                               [&](const Finding& f) { return fails(f.rule->severity, asked.fail_on); });
+  });
+  return wrong && asked.write_baseline.empty() ? 1 : 0;
+}
+
+} // namespace
+
+command::Command lint_command() {
+  return {
+      "lint", "check preset tables for all CPUs, without hardware",
+      [](command::Options& options) -> std::function<int()> {
+        const auto asked = std::make_shared<LintArguments>();
+        options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
+            .text("--pmu", asked->pmu, "NAME", "check only this PMU or CPU type, by its name in the table")
+            .text("--papi-version", asked->papi, "VERSION",
+                  "read the tables as this PAPI does: 7.0 or 7.3 (default: the oldest that knows the "
+                  "constructs of "
+                  "the table)")
+            .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
+            .text("--identities", asked->identities, "FILE",
+                  "use this table of identities (default: built in)")
+            .flag("-a,--all", asked->all, "print all findings, including notes")
+            .text("--libpfm", asked->libpfm, "FILE",
+                  "look up event names in this shared libpfm4 (default: the installed one)")
+            .text("--catalogue", asked->catalogue, "FILE",
+                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
+                  "catalogue")
+            .text("--user-events", asked->user_events, "FILE",
+                  "check this table of user events too, read after TABLE (default without TABLE: "
+                  "PAPI_USER_EVENTS_FILE)")
+            .flag("--strict", asked->strict, "CPUs whose event names cannot be checked are errors")
+            .text("--since", asked->since, "OLD",
+                  "report only findings that the table OLD does not have, and what changed")
+            .text("--baseline", asked->baseline, "FILE", "report only findings that FILE does not list")
+            .text("--write-baseline", asked->write_baseline, "FILE",
+                  "write the fingerprints of all findings to FILE; the exit status is 0")
+            .text("--fail-on", asked->fail_on, "SEVERITY",
+                  "exit with 1 for findings of this severity or worse: error (default), warning, note, "
+                  "none")
+            .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
+            .flag("--sarif", asked->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
+            .flag("--json", asked->json, "print one JSON object")
+            .text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] { return execute_lint(*asked); };
+      }};
+}
+
+} // namespace recount::lint

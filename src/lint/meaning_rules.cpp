@@ -1,0 +1,164 @@
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "lint/lint.hpp"
+#include "meaning_data.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+// Findings about what an event counts, by its name and description: the rules are data, in data/meaning.txt.
+namespace recount::lint {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct MeaningRule {
+  std::string rule;
+  Words presets, name, lacks, unsaid, beside;
+  bool whole = false, each = false, subtracted = false;
+};
+
+bool* switch_of(MeaningRule& rule, std::string_view word) {
+  return word == "whole"        ? &rule.whole
+         : word == "each"       ? &rule.each
+         : word == "subtracted" ? &rule.subtracted
+                                : nullptr;
+}
+
+std::vector<MeaningRule> parse_meaning(std::string_view text) {
+  std::vector<MeaningRule> found;
+  for (const std::string_view line : base::split(text, '\n')) {
+    if (line.empty() || line.front() == '#') continue;
+    const auto words = base::split(line, ' ');
+    if (words[0] == "rule") {
+      found.emplace_back().rule = words.at(1);
+      continue;
+    }
+    MeaningRule& rule = found.at(found.size() - 1);
+    if (bool* const on = switch_of(rule, words[0])) {
+      *on = true;
+      continue;
+    }
+    Words* const into = words[0] == "presets"  ? &rule.presets
+                        : words[0] == "name"   ? &rule.name
+                        : words[0] == "lacks"  ? &rule.lacks
+                        : words[0] == "unsaid" ? &rule.unsaid
+                        : words[0] == "beside" ? &rule.beside
+                                               : nullptr;
+    if (!into) throw std::logic_error("data/meaning.txt: " + std::string(line));
+    for (std::size_t i = 1; i < words.size(); ++i)
+      into->emplace_back(words[i]);
+  }
+  return found;
+}
+
+const std::vector<MeaningRule>& meaning_rules() {
+  static const std::vector<MeaningRule> rules = parse_meaning(meaning_data);
+  return rules;
+}
+
+/// The runs of letters and digits, in capitals.
+Words words_of(std::string_view text) {
+  Words words(1);
+  for (const char c : text) {
+    const bool small = c >= 'a' && c <= 'z';
+    if (small || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+      words.back() += small ? static_cast<char>(c - 'a' + 'A') : c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  return words;
+}
+
+bool has_one(const Words& words, const Words& patterns) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    const bool open = pattern.ends_with('*');
+    const std::string_view stem = std::string_view(pattern).substr(0, pattern.size() - (open ? 1 : 0));
+    return std::ranges::any_of(
+        words, [&](const std::string& word) { return open ? word.starts_with(stem) : word == stem; });
+  });
+}
+
+/// The words of the name and of the description of each event of a CPU.
+using EventWords = std::vector<std::pair<Words, Words>>;
+
+bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
+  if (!has_one(name, rule.name) || has_one(name, rule.lacks)) return false;
+  if (rule.unsaid.empty()) return true;
+  return prose != Words(1) && !has_one(name, rule.unsaid) && !has_one(prose, rule.unsaid);
+}
+
+/// The events of a formula that violate a rule.
+std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Linear& form,
+                                    const EventWords& events) {
+  std::vector<std::size_t> found;
+  std::size_t added = 0;
+  bool beside = rule.beside.empty();
+  for (const auto& [v, weight] : form.of) {
+    if (v < 0) continue;
+    if (rule.whole && weight < 0) return {};
+    const auto at = static_cast<std::size_t>(v);
+    if (weight > 0) ++added;
+    if ((weight < 0) != rule.subtracted) continue;
+    if (violates(rule, events[at].first, events[at].second))
+      found.push_back(at);
+    else
+      beside = beside || has_one(events[at].first, rule.beside);
+  }
+  return beside && (!rule.each || found.size() == added) ? found : std::vector<std::size_t>{};
+}
+
+/// "Each count represents 4 computations", as Intel describes its events of packed operations: 4; else 0.
+int operations(std::string_view prose) {
+  for (const std::string_view phrase : {"represents ", "multiply by ", "multiplied by "})
+    if (const auto at = prose.rfind(phrase); at != prose.npos) { // the unit mask's own text is the last
+      const std::string_view rest = prose.substr(at + phrase.size());
+      const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+      if (!digits.empty() && digits.size() < 3) return std::stoi(std::string(digits));
+    }
+  return 0;
+}
+
+void weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
+             Findings& findings) {
+  if (!preset.name.ends_with("_OPS")) return;
+  for (const auto& [v, weight] : form.of) {
+    if (v < 0) continue;
+    const int wanted = operations(view.codes[static_cast<std::size_t>(v)].prose);
+    if (wanted == 0 || weight == wanted) continue;
+    const std::string& event = view.names[static_cast<std::size_t>(v)];
+    findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
+                 fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
+                             base::format_count(weight, "time"), base::format_count(wanted, "operation")));
+  }
+}
+
+} // namespace
+
+void check_meaning(const preset::CpuView& view, Findings& findings) {
+  EventWords events;
+  for (std::size_t v = 0; v < view.names.size(); ++v)
+    events.emplace_back(words_of(view.names[v]), words_of(view.codes[v].prose));
+  for (const Preset& preset : view.loaded.presets) {
+    const auto means = view.meanings.find(preset.name);
+    if (means == view.meanings.end() || !preset.name.starts_with("PAPI_")) continue;
+    const auto form = formula::linear(means->second);
+    if (!form) continue;
+    weights(view, preset, *form, findings);
+    if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
+    for (const MeaningRule& rule : meaning_rules()) {
+      if (std::ranges::none_of(rule.presets, [&](const std::string& pattern) {
+            return base::Pattern(pattern).matches(preset.name.substr(5));
+          }))
+        continue;
+      for (const std::size_t at : violations(rule, *form, events))
+        findings.add(
+            rule.rule, preset.name + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
+            fmt::format("{} {} {}", preset.name, rule.subtracted ? "subtracts" : "counts", view.names[at]));
+    }
+  }
+}
+
+} // namespace recount::lint

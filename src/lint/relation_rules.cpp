@@ -1,0 +1,380 @@
+#include "base/text.hpp"
+#include "lint/lint.hpp"
+#include "relatives_data.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+// Findings between the presets of one CPU: what should differ, what should add up.
+namespace recount::lint {
+namespace {
+
+using formula::Linear;
+using formula::Quotient;
+
+/// "PAPI_L1_DCM": level 1, D, CM; level 0 for what is no cache preset.
+struct Cache {
+  int level = 0;
+  std::string kind;
+};
+Cache cache_of(const std::string& name) {
+  if (name.size() != 11 || name.compare(0, 6, "PAPI_L") != 0 || name[7] != '_') return {};
+  return {name[6] - '0', name.substr(8)};
+}
+
+/// Whether two presets may well count the same: what misses one level is what reaches the next; an
+/// instruction that loads is a read of the first level; and the identities of one preset on either side.
+bool may_be_equal(const std::string& one, const std::string& other) {
+  for (const preset::Identity& identity : preset::identities())
+    if (!identity.at_most && identity.left.size() == 1 && identity.right.size() == 1 &&
+        ((identity.left[0] == one && identity.right[0] == other) ||
+         (identity.left[0] == other && identity.right[0] == one)))
+      return true;
+  constexpr std::pair<std::string_view, std::string_view> instructions[] = {
+      {"PAPI_L1_DCR", "PAPI_LD_INS"}, {"PAPI_L1_DCW", "PAPI_SR_INS"}, {"PAPI_L1_DCA", "PAPI_LST_INS"}};
+  for (const auto& [access, instruction] : instructions)
+    if (std::minmax(one, other) ==
+        std::pair<const std::string&, const std::string&>(std::string(access), std::string(instruction)))
+      return true;
+  Cache a = cache_of(one);
+  Cache b = cache_of(other);
+  if (a.level == 0 || b.level == 0 || a.level == b.level) return false;
+  if (a.level > b.level) std::swap(a, b);
+  const bool inner_miss = a.kind.ends_with("CM") || a.kind == "LDM" || a.kind == "STM";
+  const bool outer_access = b.kind.ends_with("CA") || b.kind.ends_with("CR") || b.kind.ends_with("CW");
+  const auto side = [](const Cache& cache) {
+    return cache.kind == "LDM" || cache.kind == "STM" ? 'D' : cache.kind[0];
+  };
+  return b.level == a.level + 1 && inner_miss && outer_access &&
+         (side(a) == side(b) || side(a) == 'T' || side(b) == 'T');
+}
+
+std::string text(const preset::CpuView& view, const Quotient& q) {
+  const auto form = formula::linear(q);
+  return form ? formula::to_text(*form, view.names) : "the same formula";
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return out;
+}
+
+/// Whether the notes of a row say that it counts more than its name, as "Counts both divide and square root".
+bool admits_more(const preset::CpuView& view, const std::string& name) {
+  const Preset& preset = *view.loaded.find(name);
+  for (const std::string* const note : {&preset.note, &preset.brief, &preset.text})
+    for (const std::string_view word : {"both", "Also includes", "also includes", "also counts"})
+      if (note->find(word) != std::string::npos) return true;
+  return false;
+}
+
+/// All presets of one meaning are one finding, unless each two of them may be equal.
+void same_formula(const preset::CpuView& view, Findings& findings) {
+  std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
+  for (const auto& [name, q] : view.meanings)
+    groups[{q.over, q.under}].push_back(name);
+  for (const auto& [q, all] : groups) {
+    std::vector<std::string> names;
+    for (const std::string& name : all)
+      if (std::ranges::any_of(all, [&](const std::string& other) {
+            return other != name && !may_be_equal(name, other) && !admits_more(view, name) &&
+                   !admits_more(view, other);
+          }))
+        names.push_back(name);
+    if (names.empty()) continue;
+    const std::string what = text(view, {q.first, q.second});
+    const std::string message =
+        fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
+    for (const std::string& name : names)
+      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu, what}, message);
+  }
+}
+
+void counters(const preset::CpuView& view, Findings& findings) {
+  if (!view.core || view.core->counters <= 0) return;
+  const int available = view.core->counters + view.core->fixed_counters;
+  for (const Preset& preset : view.loaded.presets) {
+    std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
+    for (const PresetNative& native : preset.natives)
+      if (const preset::Native& code = view.natives->of(native.name); code.pmu == view.core->name)
+        distinct.insert(native.code);
+    if (static_cast<int>(distinct.size()) <= available) continue;
+    findings.add_here(
+        "too-many-counters", {preset.place, preset.name, view.cpu},
+        fmt::format("{} needs {} counters, but the core has {}", preset.name, distinct.size(), available));
+  }
+}
+
+/// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. Each bit of a unit mask
+/// counts its own share, where the masks overlap in no bit but those that all of them have.
+void cancel_masks(const preset::CpuView& view, Linear& form) {
+  if (view.kind != preset::CpuKind::cisc) return;
+  constexpr std::uint64_t field = 0xff00;
+  struct Group {
+    std::uint64_t plus = 0, minus = 0, common = field;
+    int bits_plus = 0, bits_minus = 0;
+    bool simple = true;
+    std::vector<formula::Variable> members;
+  };
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Group> groups;
+  for (const auto& [v, c] : form.of) {
+    if (v < 0) continue;
+    const preset::Native& code = view.codes[static_cast<std::size_t>(v)];
+    if (!code.ok() || code.config1 != 0 || code.type != 4) continue; // PERF_TYPE_RAW
+    Group& g = groups[{code.type, code.config & ~field}];
+    g.common &= code.config;
+    g.members.push_back(v);
+  }
+  for (auto& [key, g] : groups) {
+    for (const formula::Variable v : g.members) {
+      const std::uint64_t mask = view.codes[static_cast<std::size_t>(v)].config & field & ~g.common;
+      const std::int64_t c = form.of[v];
+      std::uint64_t& side = c > 0 ? g.plus : g.minus;
+      if ((c != 1 && c != -1) || (side & mask) != 0 || mask == 0) g.simple = false;
+      side |= mask;
+    }
+    if (!g.simple || g.plus != g.minus) continue;
+    for (const formula::Variable v : g.members)
+      form.of.erase(v);
+  }
+}
+
+/// The same by name: E:A + E:B against E:A:B, where the codes of masks are no bits of one field.
+void cancel_named_masks(const preset::CpuView& view, Linear& form) {
+  struct Group {
+    std::set<std::string_view> plus, minus;
+    bool simple = true;
+    std::vector<formula::Variable> members;
+  };
+  std::map<std::string_view, Group> groups;
+  for (const auto& [v, c] : form.of) {
+    if (v < 0) continue;
+    auto words = base::split(view.names[static_cast<std::size_t>(v)], ':');
+    Group& g = groups[words.front()];
+    g.members.push_back(v);
+    g.simple = g.simple && (c == 1 || c == -1) && words.size() > 1;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      g.simple = (c > 0 ? g.plus : g.minus).insert(words[i]).second && g.simple;
+  }
+  for (const auto& [name, g] : groups)
+    if (g.simple && g.plus == g.minus)
+      for (const formula::Variable v : g.members)
+        form.of.erase(v);
+}
+
+/// The two halves of right - left: what the left side has beyond the right one, and the other way round.
+std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
+  Linear left;
+  Linear right;
+  for (const auto& [v, c] : difference.of)
+    (c < 0 ? left : right).of[v] = c < 0 ? -c : c;
+  (difference.constant < 0 ? left : right).constant =
+      difference.constant < 0 ? -difference.constant : difference.constant;
+  return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
+}
+
+/// Whether the total has all events of all its parts but one, and none of that part: "TCM = A + B" where
+/// "ICM = B" and "DCM = C".
+bool one_part(const preset::CpuView& view, const preset::Identity& identity, const Linear& difference) {
+  if (identity.right.size() < 2) return false;
+  std::size_t inside = 0;
+  std::size_t outside = 0;
+  for (const std::string& part : identity.right) {
+    const auto form = formula::linear(view.meanings.at(part));
+    if (!form) return false;
+    std::size_t left = 0;
+    for (const auto& [v, weight] : form->of)
+      left += difference.of.count(v);
+    if (left == 0) ++inside;
+    if (left == form->of.size()) ++outside;
+  }
+  return outside == 1 && inside + 1 == identity.right.size();
+}
+
+void relation(const preset::CpuView& view, const preset::Identity& identity, Findings& findings) {
+  const auto left = view.sum(identity.left);
+  const auto right = view.sum(identity.right);
+  if (!left || !right || formula::equal(*left, *right).value_or(true)) return;
+  const auto a = formula::linear(*left);
+  const auto b = formula::linear(*right);
+  if (!a || !b) return;
+  Linear difference = formula::difference(*b, *a);
+  cancel_masks(view, difference);
+  cancel_named_masks(view, difference);
+  if (difference.of.empty() && difference.constant == 0) return;
+  auto [more, less] = halves(view, difference);
+  if (identity.at_most && less != "0") return; // no event decides it
+  const bool one_sided = more == "0" || less == "0";
+  if (less < more) std::swap(less, more);
+  // The same condition is the same cause, on any CPU and for any relation that it decides.
+  const std::string condition = fmt::format("{} = {}", less, more);
+  const bool apart = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
+                       return b->of.contains(term.first);
+                     });
+  const std::string_view rule = identity.at_most                                ? "impossible"
+                                : one_sided                                     ? "identity"
+                                : apart || one_part(view, identity, difference) ? "other-sources"
+                                                                                : "identity-note";
+  for (const auto* side : {&identity.left, &identity.right})
+    for (const std::string& preset : *side) {
+      Finding& f =
+          findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu, condition}, {});
+      if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
+      f.relations.push_back(identity.text);
+      const bool many = f.relations.size() > 1;
+      f.message = fmt::format("{} {} only if {}", listed(f.relations), many ? "hold" : "holds", condition);
+      if (!many) f.message += fmt::format(" ({})", identity.why);
+    }
+}
+
+} // namespace
+
+void check_family(const preset::CpuView& view, Findings& findings) {
+  same_formula(view, findings);
+  counters(view, findings);
+}
+
+void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
+                      Findings& findings) {
+  for (const preset::Identity& identity : identities)
+    if (identity.kind == preset::CpuKind::any || identity.kind == view.kind)
+      relation(view, identity, findings);
+}
+
+// Outliers: a preset whose formula differs from that of related CPUs, whose events exist here too.
+namespace {
+
+using formula::Linear;
+
+/// Least number of rows of relatives, beside that of the CPU, for a usual formula.
+constexpr std::size_t least_rows = 3;
+
+/// A row, as one family's CPUs that have it define a preset.
+struct RelativeRow {
+  const preset::CpuView* view = nullptr; ///< the first of them
+  const Preset* preset = nullptr;
+  std::vector<const preset::CpuView*> views;
+  Linear form;
+};
+
+/// A formula over encodings: equal for equal counts, under whatever names.
+using CodedSum =
+    std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>, std::int64_t>;
+
+/// No value when an event does not exist on `view`.
+std::optional<CodedSum> coded(const RelativeRow& row, const preset::CpuView& view) {
+  CodedSum sum;
+  for (const auto& [v, weight] : row.form.of) {
+    if (v < 0) return std::nullopt;
+    const preset::Native& code = view.natives->of(row.view->names[static_cast<std::size_t>(v)]);
+    const preset::Native& there = row.view->codes[static_cast<std::size_t>(v)];
+    // A name without unit masks may be two events: only one of the CPUs may have masks, with a default.
+    const bool masked = row.view->names[static_cast<std::size_t>(v)].find(':') != std::string::npos;
+    if (!code.ok() || !there.ok() || (!masked && code.config != there.config)) return std::nullopt;
+    sum[{code.type, code.config, code.config1, code.config2}] += weight;
+  }
+  return sum;
+}
+
+/// The number of added and of subtracted events. A total may also be the sum of its parts: formulas of
+/// different shapes are not compared.
+std::pair<std::size_t, std::size_t> shape(const Linear& form) {
+  std::pair<std::size_t, std::size_t> count;
+  for (const auto& [v, weight] : form.of)
+    ++(weight > 0 ? count.first : count.second);
+  return count;
+}
+
+std::vector<RelativeRow> rows_of(const std::string& preset,
+                                 const std::vector<const preset::CpuView*>& members) {
+  std::vector<RelativeRow> rows;
+  for (const preset::CpuView* const view : members) {
+    const Preset* const found = view->loaded.find(preset);
+    const auto means = view->meanings.find(preset);
+    if (!found || means == view->meanings.end()) continue;
+    const auto form = formula::linear(means->second);
+    if (!form || form->constant != 0) continue;
+    const auto same = std::ranges::find_if(
+        rows, [&](const RelativeRow& row) { return row.preset->place.line == found->place.line; });
+    if (same != rows.end())
+      same->views.push_back(view);
+    else
+      rows.push_back({view, found, {view}, *form});
+  }
+  return rows;
+}
+
+std::string names_of(const std::vector<const RelativeRow*>& rows) {
+  std::string text;
+  for (const RelativeRow* const row : rows)
+    text += (text.empty() ? "" : ", ") + row->view->cpu;
+  return text;
+}
+
+void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, const preset::CpuView& view,
+                  Findings& findings) {
+  const auto mine = coded(own, view);
+  if (!mine) return;
+  std::map<CodedSum, std::vector<const RelativeRow*>> others;
+  std::size_t comparable = 0;
+  for (const RelativeRow& row : rows) {
+    if (&row == &own) continue;
+    const auto theirs = coded(row, view);
+    if (!theirs) continue;
+    if (*theirs == *mine) return;
+    ++comparable;
+    if (shape(row.form) == shape(own.form)) others[*theirs].push_back(&row);
+  }
+  const auto usual =
+      std::ranges::max_element(others, {}, [](const auto& group) { return group.second.size(); });
+  if (usual == others.end() || usual->second.size() < least_rows || 2 * usual->second.size() <= comparable)
+    return;
+  const RelativeRow& one = *usual->second.front();
+  const std::string theirs = formula::to_text(one.form, one.view->names);
+  const std::string ours = formula::to_text(own.form, own.view->names);
+  const std::string& preset = own.preset->name;
+  findings.add("outlier", preset + ours + theirs, {own.preset->place, preset, view.cpu, theirs},
+               fmt::format("{} = {}, but {} on {}", preset, ours, theirs, names_of(usual->second)));
+}
+
+} // namespace
+
+const std::vector<std::vector<std::string>>& families() {
+  static const auto all = [] {
+    std::vector<std::vector<std::string>> found;
+    for (const std::string_view line : base::split(std::string_view(relatives_data), '\n')) {
+      if (line.empty() || line.front() == '#') continue;
+      auto& family = found.emplace_back();
+      for (const std::string_view cpu : base::split(line, ' '))
+        family.emplace_back(cpu);
+    }
+    return found;
+  }();
+  return all;
+}
+
+void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings) {
+  for (const auto& family : families()) {
+    std::vector<const preset::CpuView*> members;
+    std::set<std::string> presets;
+    for (const std::string& cpu : family)
+      for (const preset::CpuView& view : views) {
+        if (!view.natives || !preset::same_word(view.cpu, cpu)) continue;
+        members.push_back(&view);
+        for (const auto& [name, meaning] : view.meanings)
+          presets.insert(name);
+      }
+    for (const std::string& preset : presets) {
+      const auto rows = rows_of(preset, members);
+      if (rows.size() <= least_rows) continue;
+      for (const RelativeRow& row : rows)
+        for (const preset::CpuView* const view : row.views)
+          compare_rows(rows, row, *view, findings);
+    }
+  }
+}
+
+} // namespace recount::lint

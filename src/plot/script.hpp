@@ -1,0 +1,39 @@
+// The gnuplot commands of a panel of rows.
+#pragma once
+
+#include "plot/plot_format.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/layout.hpp"
+#include "plot/sheet.hpp"
+
+#include <string>
+#include <vector>
+
+namespace recount::plot {
+
+/// One file that the script draws.
+struct Drawing {
+  Format format = Format::pdf;
+  std::string file;   ///< the name in the script, without a folder
+  std::string folder; ///< where gnuplot is sent first; empty: where it is
+  Layout layout;
+  bool colour = true; ///< for text
+};
+
+/// Sends the whole script.
+void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
+
+/// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
+void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
+
+/// The name of the third mark of the key: the reference for the witnesses.
+inline constexpr const char* name_of_stated = "modelled, with its tolerance";
+
+/// The data blocks that the panel draws from: those of pictures, those of text.
+void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,
+                     bool pictures, bool text);
+/// Everything of the panel, and the caption.
+void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
+                Literal data);
+
+} // namespace recount::plot

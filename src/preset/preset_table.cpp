@@ -1,0 +1,160 @@
+#include "preset/preset_table.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace recount::preset {
+namespace {
+
+bool blank(char c) {
+  return c == ' ' || c == '\t';
+}
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Fields as strtok(",") gives them: runs of commas are one.
+std::vector<Field> split(std::string_view text, int line, std::size_t offset) {
+  std::vector<Field> fields;
+  std::size_t at = 0;
+  while (true) {
+    while (at < text.size() && text[at] == ',')
+      ++at;
+    if (at == text.size()) return fields;
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view whole = text.substr(at, end - at);
+    const std::string_view word = trim_blanks(whole);
+    const auto column = offset + at + static_cast<std::size_t>(word.data() - whole.data()) + 1;
+    fields.push_back({std::string(word), {line, static_cast<int>(column)}});
+    at = end;
+  }
+}
+
+Line take(std::string_view text, int number, std::size_t offset) {
+  Line line;
+  line.number = number;
+  line.continued = offset > 0;
+  line.fields = split(text.substr(0, text.find('\0')), number, offset);
+  if (line.fields.empty() || line.fields.front().text.empty()) return line;
+  const std::string& word = line.fields.front().text;
+  if (word.front() == '#') {
+    line.kind = Kind::comment;
+    line.comment = std::string(text.substr(text.find('#') + 1));
+    line.fields.clear();
+  } else if (same_word(word, "CPU")) {
+    line.kind = Kind::cpu;
+  } else if (same_word(word, "PRESET") || same_word(word, "EVENT")) {
+    line.kind = Kind::preset;
+  } else {
+    line.kind = Kind::other;
+  }
+  return line;
+}
+
+} // namespace
+
+bool same_word(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trim_blanks(std::string_view text) noexcept {
+  while (!text.empty() && blank(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && blank(text.back()))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::string trim_note(std::string_view text) {
+  text = trim_blanks(text);
+  constexpr std::string_view marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+  if (text.empty() || marks.find(text.front()) == std::string_view::npos) return std::string(text);
+  const char open = text.front();
+  const char close = text.back();
+  const bool pair = open == close || (open == '(' && close == ')') || (open == '<' && close == '>') ||
+                    (open == '{' && close == '}') || (open == '[' && close == ']');
+  if (!pair) return std::string(text);
+  return text.size() < 2 ? std::string{} : std::string(text.substr(1, text.size() - 2));
+}
+
+bool is_description(std::string_view word) noexcept {
+  return same_word(word, "NOTE") || same_word(word, "LDESC") || same_word(word, "SDESC");
+}
+
+const Line* line_at(const Document& document, Place place) noexcept {
+  const auto at = std::ranges::lower_bound(document.lines, place.line, {}, &Line::number);
+  for (auto line = at; line != document.lines.end() && line->number == place.line; ++line)
+    if (!line->fields.empty() && line->fields.front().place == place) return &*line;
+  return nullptr;
+}
+
+Document parse(std::string_view text) {
+  Document document;
+  int number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view whole = text.substr(0, end);
+    const bool newline = end < text.size();
+    // A line that fills the buffer exactly leaves its newline for the next read, which then sees an empty
+    // line.
+    for (std::size_t at = 0; at == 0 || at < whole.size(); at += longest_line) {
+      const std::string_view piece = whole.substr(at, longest_line);
+      if (!piece.empty() && piece.front() == '\0') {
+        document.ended_by_nul = number;
+        return document;
+      }
+      document.lines.push_back(take(piece, number, at));
+    }
+    text.remove_prefix(end + (newline ? 1 : 0));
+  }
+  return document;
+}
+
+bool names_component(const Line& line) noexcept {
+  return line.kind == Kind::other && line.fields.size() == 2 && !line.fields[1].text.empty() &&
+         line.fields[0].text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+}
+
+std::vector<ComponentBlock> component_blocks(const Document& document) {
+  std::vector<ComponentBlock> blocks;
+  bool open = false;
+  for (const Line& line : document.lines) {
+    if (names_component(line)) {
+      if (!open || !blocks.back().rows.empty() || blocks.back().component != line.fields[0].text)
+        blocks.push_back({line.fields[0].text, {}, line.fields[0].place, {}});
+      blocks.back().devices.push_back(line.fields[1].text);
+      open = true;
+    } else if (line.kind == Kind::preset) {
+      if (open) blocks.back().rows.push_back(line);
+    } else if (line.kind != Kind::comment && line.kind != Kind::blank) {
+      open = false;
+    }
+  }
+  return blocks;
+}
+
+std::string structure_problem(const ComponentBlock& block, const Line& row) {
+  const auto& f = row.fields;
+  if (f.size() < 2) return "the name is missing";
+  if (f.size() < 3) return "the derived type is missing";
+  const auto type = derived_named(f[2].text);
+  if (!type) return "unknown derived type: " + f[2].text;
+  const std::size_t first = *type == Derived::postfix || *type == Derived::infix ? 4 : 3;
+  std::size_t terms = 0;
+  for (std::size_t i = first; i < f.size() && !is_description(f[i].text); ++i, ++terms)
+    if (!f[i].text.starts_with(block.component + "::") && !f[i].text.starts_with("PAPI_"))
+      return fmt::format("{} is not an event of {}", f[i].text, block.component);
+  return terms == 0 ? "it has no terms" : std::string{};
+}
+
+NeededVersion needed_version(const Document& document) {
+  for (const Line& line : document.lines)
+    if (names_component(line))
+      return {PapiVersion::v7_3, line.fields[0].place,
+              fmt::format("presets of the component {}", line.fields[0].text)};
+  return {};
+}
+
+} // namespace recount::preset

@@ -1,0 +1,262 @@
+#include "base/output_file.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "command/verdicts.hpp"
+#include "kernel/command_line.hpp"
+#include "profile/attributed.hpp"
+#include "profile/function_recording.hpp"
+#include "profile/located.hpp"
+#include "profile/profile_report.hpp"
+#include "stat/command_results.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+
+// recount profile: samples by function, line and instruction.
+namespace recount::profile {
+namespace {
+
+struct ProfileOptions {
+  std::vector<std::string> events, by, annotate, functions, pids, command;
+  std::string folded, debug_path, output, plot, export_to, section, from, to;
+  long cpu = -1, top = 15, frames = 0, sample = 0;
+  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
+};
+
+void write_folded(const std::string& path, const Profile& p) {
+  if (path.empty()) return;
+  if (!base::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
+    throw base::cannot_write(path, errno);
+}
+
+void check(const ProfileOptions& o) {
+  if ((o.calls || o.uretprobe) && o.functions.empty())
+    throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function", "add --function NAME");
+  if (o.calls && o.uretprobe)
+    throw bad_input("--uretprobe", "cannot be combined with --calls", "use one of them");
+  if (o.command.empty() && o.pids.empty())
+    throw bad_input("recount profile", "no command and no process to profile",
+                    "recount profile -- COMMAND, or recount profile -p PID");
+  command::check_outputs(
+      {.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
+  if (o.cpu >= 0 && o.command.empty())
+    throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
+}
+
+profile::TargetOptions target_options(const ProfileOptions& o) {
+  profile::TargetOptions who;
+  who.command = o.command;
+  who.pids = stat::parse_pids(o.pids);
+  if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
+  return who;
+}
+
+std::string subject_of(const ProfileOptions& o) {
+  return o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
+}
+
+/// Standard output belongs to the command, if there is one.
+std::FILE* stream_of(const ProfileOptions& o) {
+  return o.command.empty() ? stdout : stderr;
+}
+
+bool objects_wanted(const ProfileOptions& o, const std::vector<profile::By>& ways,
+                    const std::vector<profile::EventRequest>& events) {
+  const auto way = std::ranges::find_if(ways, profile::by_object);
+  if (!are_modelled(events)) {
+    if (way != ways.end())
+      throw bad_input("--by " + profile::name_of(*way), "needs a modelled event: a sample names no data",
+                      "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
+    return false;
+  }
+  return way != ways.end() || !o.annotate.empty() || o.kinds;
+}
+
+profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<profile::By>& ways) {
+  profile::RecordSettings settings;
+  settings.events =
+      profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  if (o.kinds) {
+    if (!are_modelled(settings.events) || settings.events.size() > 1)
+      throw bad_input("--kinds", "needs one modelled event",
+                      "recount profile --kinds -e model:PAPI_L1_DCM -- COMMAND");
+    settings.events = with_kinds(settings.events.front());
+  }
+  settings.who = target_options(o);
+  settings.section = o.section;
+  settings.debug_path = o.debug_path;
+  settings.objects = objects_wanted(o, ways, settings.events);
+  settings.from = o.from;
+  settings.to = o.to;
+  settings.sample_every = o.sample;
+  for (const auto& [option, value] :
+       {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to),
+        std::pair("--sample-every ", o.sample > 0 ? std::to_string(o.sample) : "")})
+    if (!value.empty() && !are_modelled(settings.events))
+      throw bad_input(option + value, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
+  settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
+  settings.frames = static_cast<unsigned>(o.frames);
+  return settings;
+}
+
+std::vector<profile::By> ways_of(const ProfileOptions& o) {
+  std::vector<profile::By> ways;
+  for (const std::string& word : command::list_words(o.by))
+    ways.push_back(profile::parse_by(word));
+  if (ways.empty()) ways = {profile::By::module, profile::By::symbol, profile::By::line};
+  return ways;
+}
+
+void print(const Profile& p, const ProfileOptions& o, const std::vector<profile::By>& ways) {
+  if (o.json) {
+    command::print("{}", profile_json(p, ways));
+    return;
+  }
+  std::FILE* const stream = stream_of(o);
+  command::print(stream, "{}", profile_summary(p));
+  const auto none = [](const SampledCount& count) { return count.samples == 0; };
+  if (std::ranges::all_of(p.recording.report.events, none)) {
+    if (p.recording.not_counted.empty())
+      command::print(stream, "no samples: fewer occurrences than one sampling period\n");
+    return;
+  }
+  for (const auto by : ways)
+    command::print(stream, "\n{}", profile_text(p, by, static_cast<std::size_t>(o.top), stream));
+  if (o.chains || o.frames > 0)
+    command::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
+  for (const auto& function : o.annotate)
+    command::print(stream, "\n{}", annotated_text(p, function));
+  if (const std::string advice = advice_text(p); !advice.empty()) command::print(stream, "\n{}", advice);
+  command::flush(stream);
+}
+
+std::string mark_of(const std::string& event, const verdict::Marks& marks) {
+  try {
+    return marks.empty() ? std::string() : marks.of(event, encode_each(event));
+  } catch (const Error&) { // a variable of the program
+    return marks.of(event);
+  }
+}
+
+std::map<std::string, std::string> marks_of(const std::vector<profile::EventRequest>& events,
+                                            const verdict::Marks& marks) {
+  std::map<std::string, std::string> all;
+  for (const auto& event : events)
+    if (auto mark = mark_of(event.name, marks); !mark.empty()) all.emplace(event.name, std::move(mark));
+  return all;
+}
+
+/// --function: counts per call.
+int execute_functions(const ProfileOptions& o) {
+  if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
+    throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
+                    "use --json for machine-readable output");
+  profile::FunctionSettings settings;
+  settings.names = command::list_words(o.functions);
+  for (const auto& asked : profile::parse_event_requests(
+           o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
+    if (asked.period != 0 || asked.frequency != 0)
+      throw bad_input("-e " + asked.name, "takes no period with --function: it is read at each call",
+                      "remove the period");
+    settings.counters.push_back(asked.name);
+  }
+  settings.who = target_options(o);
+  settings.returns = !o.calls;
+  settings.uretprobe = o.uretprobe;
+  settings.debug_path = o.debug_path;
+  const command::TableExport file(o.export_to);
+  const auto marks = command::verdict_marks("profile", o.no_verdicts);
+  auto recording = profile::record_functions(settings);
+  for (const std::string& counter : recording.counters)
+    if (const auto mark = mark_of(counter, marks); !mark.empty())
+      recording.notes.push_back(counter + ": " + mark);
+  if (o.json)
+    command::print("{}", functions_json(recording, subject_of(o)));
+  else
+    command::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
+  file.write("functions of " + subject_of(o), function_tables(recording));
+  return process::shell_status(recording.exit);
+}
+
+int execute_profile(const ProfileOptions& o) {
+  check(o);
+  if (!o.functions.empty()) return execute_functions(o);
+  const auto ways = ways_of(o);
+  const auto settings = settings_of(o, ways);
+  const command::TableExport exported(o.export_to);
+  const auto marks = command::verdict_marks("profile", o.no_verdicts);
+  ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
+  Profile p{
+      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_of(o), marks};
+  const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
+  p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
+  if (settings.objects)
+    p.naming.objects = profile::name_objects(p.recording.objects, p.recording.places, p.naming);
+  print(p, o, ways); // first: a file that cannot be written must not lose the profile
+  write_folded(o.folded, p);
+  results.finish(p);
+  std::vector<command::Table> tables;
+  for (const auto by : ways)
+    tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
+  exported.write("profile of " + p.subject, tables);
+  return process::shell_status(p.recording.exit);
+}
+
+} // namespace
+
+command::Command profile_command() {
+  command::Command command{
+      "profile", "sample events and attribute them to functions, lines, instructions", {}};
+  command.transparent = true;
+  command.declare = [](command::Options& options) -> std::function<int()> {
+    auto o = std::make_shared<ProfileOptions>();
+    options
+        .list("-e,--event", o->events, "LIST",
+              "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
+        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .text("--section", o->section, "NAME",
+              "simulate only the program's section NAME (recount/sections.h)")
+        .text("--from", o->from, "FUNCTION",
+              "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
+        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
+        .number("--sample-every", o->sample, "N",
+                "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
+        .flag("--kinds", o->kinds,
+              "with one modelled event: also compulsory, capacity and conflict misses, and what would help")
+        .list("--function", o->functions, "LIST",
+              "count calls of functions, and the events (page-faults, task-clock) per call")
+        .flag("--calls", o->calls, "with --function: count calls only, without returns")
+        .flag("--uretprobe", o->uretprobe, "with --function: trace returns by uretprobes, at half the cost")
+        .list("--by", o->by, "LIST",
+              "attribute to module, symbol, function (inlined ones apart), line, address, and with modelled "
+              "events object, line+object; default: module,symbol,line")
+        .number("--top", o->top, "N", "rows per table (default 15)", {1, 1'000'000})
+        .flag("--chains", o->chains, "record and show call chains (by frame pointers)")
+        .number("--frames", o->frames, "N", "maximum frames per call chain", {1, 1024})
+        .text("--folded", o->folded, "FILE", "write folded call chains for a flame graph")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "draw samples by address: .pdf, .svg, .png, ...")
+        .list("--annotate", o->annotate, "NAME", "show the annotated source of the function NAME")
+        .text("--debug-path", o->debug_path, "DIRS", "search DIRS for debug files, besides /usr/lib/debug")
+        .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
+        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
+        .flag("--json", o->json, "print the profile as one JSON object on stdout")
+        .text("--export", o->export_to, "FILE", command::export_help)
+        .program(o->command, "program to run and profile");
+    return [o] { return execute_profile(*o); };
+  };
+  return command;
+}
+
+} // namespace recount::profile

@@ -1,0 +1,276 @@
+#include "base/format.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/table_export.hpp"
+#include "event/pfm.hpp"
+#include "preset/catalogue.hpp"
+#include "preset/here.hpp"
+#include "propose/measured_rows.hpp"
+#include "propose/propose.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+// recount propose: rows of a preset table for a CPU that has none.
+namespace recount::propose {
+namespace {
+
+struct ProposeArguments {
+  std::string pmu, table, libpfm, catalogue, export_to;
+  std::vector<std::string> from;
+  bool leave_one_out = false, verbose = false;
+  bool measure = false;
+  std::string from_results;
+  std::vector<std::string> events;
+  MeasureOptions measuring;
+  long repeat = 3;
+};
+
+std::vector<std::string> names_in(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists)
+    for (const std::string_view name : base::split(std::string_view(list), ','))
+      if (!name.empty()) names.emplace_back(name);
+  return names;
+}
+
+std::string cpu_of(const ProposeArguments& asked, const preset::Catalogue* catalogue) {
+  if (asked.pmu.empty()) {
+    if (const auto* const here = preset::default_pmu()) return here->name;
+    throw unavailable("this CPU", "libpfm4 does not know it", {}, "recount propose --pmu NAME");
+  }
+  if (const auto source = lint::source_of(asked.pmu, catalogue); source.core) return source.core->name;
+  std::vector<std::string> known;
+  for (const auto& pmu : preset::core_pmus())
+    known.push_back(pmu.name);
+  for (const auto* const list : {catalogue, &preset::Catalogue::built_in()})
+    if (list)
+      for (const auto& pmu : list->pmus())
+        known.push_back(pmu.name);
+  throw bad_input("--pmu " + asked.pmu, "no core PMU of this name has known events",
+                  base::did_you_mean(asked.pmu, known, "name a newer libpfm4 with --libpfm"));
+}
+
+command::Table comparison_table(const std::vector<Lineage::Comparison>& all, const std::string& first,
+                                const std::string& title) {
+  using enum command::Table::Align;
+  command::Table table({{first},
+                        {"rows", right},
+                        {"equal", right},
+                        {"different", right},
+                        {"without remark", right},
+                        {"missing", right},
+                        {"extra", right}},
+                       title);
+  for (const auto& one : all)
+    table.add({one.cpu, std::to_string(one.rows), std::to_string(one.equal), std::to_string(one.different),
+               std::to_string(one.unremarked), std::to_string(one.missing), std::to_string(one.extra)});
+  return table;
+}
+
+void add(Lineage::Comparison& sum, const Lineage::Comparison& one) {
+  sum.rows += one.rows;
+  sum.equal += one.equal;
+  sum.different += one.different;
+  sum.unremarked += one.unremarked;
+  sum.missing += one.missing;
+  sum.extra += one.extra;
+}
+
+/// One row for each vendor, and one for all, of the CPUs that have a relative.
+std::vector<Lineage::Comparison> totals(const std::vector<Lineage::Comparison>& all) {
+  std::vector<Lineage::Comparison> sums;
+  Lineage::Comparison total;
+  total.cpu = "total";
+  for (const auto& one : all) {
+    auto at = std::ranges::find(sums, one.vendor, &Lineage::Comparison::cpu);
+    if (at == sums.end()) {
+      at = sums.insert(sums.end(), Lineage::Comparison{});
+      at->cpu = one.vendor;
+    }
+    add(*at, one);
+    add(total, one);
+  }
+  sums.push_back(total);
+  return sums;
+}
+
+std::string share(int part, int all) {
+  return all == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * part / all);
+}
+
+int evaluate(Lineage& lineage, const ProposeArguments& asked) {
+  std::vector<Lineage::Comparison> all;
+  std::vector<std::string> alone;
+  for (const std::string& cpu : lineage.cpus()) {
+    if (!asked.pmu.empty() && !preset::same_word(cpu, asked.pmu)) continue;
+    auto one = lineage.leave_out(cpu);
+    if (one.nearest.empty())
+      alone.push_back(one.cpu);
+    else
+      all.push_back(std::move(one));
+  }
+  if (all.empty())
+    throw bad_input(asked.pmu.empty() ? "--leave-one-out" : "--pmu " + asked.pmu,
+                    "no CPU of the table has a relative with rows of its own",
+                    "recount propose --leave-one-out");
+  const auto sums = totals(all);
+  const auto& total = sums.back();
+  const auto by_cpu = comparison_table(all, "CPU", "CPUs");
+  const auto by_vendor = comparison_table(sums, "vendor", "Vendors");
+  command::print("{} of {} of CPUs that have a relative are proposed equal ({}), {} different ({}; "
+                 "without a remark "
+                 "{}), {} missing ({}); {} extra\n\n",
+                 total.equal, base::format_count(total.rows, "row"), share(total.equal, total.rows),
+                 total.different, share(total.different, total.rows), share(total.unremarked, total.rows),
+                 total.missing, share(total.missing, total.rows), total.extra);
+  command::print("{}\n{}", by_vendor.text(), by_cpu.text());
+  if (!alone.empty())
+    command::print("\n{}\n",
+                   command::wrap(fmt::format("No relative with rows of its own: {}", fmt::join(alone, " ")),
+                                 command::line_width(), 2));
+  if (asked.verbose)
+    for (const auto& one : all)
+      for (const std::string& detail : one.details)
+        command::print("{}: {}\n", one.cpu, detail);
+  command::TableExport(asked.export_to).write("recount propose", {by_vendor, by_cpu});
+  return 0;
+}
+
+command::Table rows_table(const Proposals& all) {
+  command::Table table({{"preset"}, {"formula"}, {"from"}, {"confidence"}, {"remarks"}}, "Proposals");
+  for (const Proposal& one : all.rows)
+    table.add({one.preset, one.formulas.front().text,
+               fmt::format("{}", fmt::join(one.formulas.front().from, " ")),
+               std::string(name_of(one.confidence)), fmt::format("{}", fmt::join(one.remarks, "; "))});
+  return table;
+}
+
+command::Table measured_table(const MeasuredProposals& all) {
+  command::Table table(
+      {{"preset"}, {"formula"}, {"from"}, {"points"}, {"not 0"}, {"formulas"}, {"recount check"}},
+      "Proposals");
+  for (const MeasuredPreset& one : all.rows)
+    table.add({one.preset, text_of(one.fits.found.front()), fmt::format("{}", fmt::join(one.from, " ")),
+               std::to_string(one.fits.points), std::to_string(one.fits.positive),
+               std::to_string(one.fits.found.size()), one.verdict});
+  return table;
+}
+
+void check_arguments(const ProposeArguments& asked) {
+  check_options(asked.measuring);
+  if (asked.measure + asked.leave_one_out + !asked.from_results.empty() > 1)
+    throw bad_input("--measure, --from-results, --leave-one-out", "cannot be combined", "choose one");
+  if (!asked.measure && !asked.measuring.output.empty())
+    throw bad_input("--output " + asked.measuring.output, "is for the counts of --measure",
+                    "recount propose --measure -o " + asked.measuring.output);
+  if (asked.measure && !asked.pmu.empty())
+    throw bad_input("--pmu " + asked.pmu, "--measure counts the events of this CPU", "leave out --pmu");
+  command::check_outputs({.results = asked.measuring.output, .resume = asked.measuring.resume});
+}
+
+/// The PMU whose events the results have.
+std::string measured_cpu(const result::Results& results, const std::string& file) {
+  for (const result::Run& run : results.runs)
+    if (const auto at = run.plan.find(measured_setting); at != run.plan.end()) return at->second;
+  throw bad_input(file, "holds no counts of recount propose", "recount propose --measure -o FILE");
+}
+
+int propose_by_counts(Lineage& lineage, const ProposeArguments& asked, const preset::Catalogue* named,
+                      const command::TableExport& file) {
+  const bool here = asked.measure;
+  result::Results results;
+  if (!here) results = result::read(asked.from_results);
+  const std::string cpu = here ? cpu_of(asked, named) : measured_cpu(results, asked.from_results);
+  const Proposals relatives = lineage.propose(cpu, names_in(asked.from));
+  if (here) {
+    MeasureOptions options = asked.measuring;
+    options.events = names_in(asked.events);
+    options.repeat = static_cast<int>(asked.repeat);
+    bool stopped = false;
+    results = measure(options, relatives, stopped);
+    if (stopped) return 128 + command::stop_signal();
+  }
+  MeasuredProposals all = propose_measured(results, statements(results), relatives);
+  std::string why = "recount check was not run: the counts are from a file";
+  if (here && !all.rows.empty()) {
+    const auto verdicts = verdicts_on(all, why);
+    for (MeasuredPreset& row : all.rows)
+      if (const auto at = verdicts.find(row.preset); at != verdicts.end()) row.verdict = at->second;
+    if (!verdicts.empty()) why.clear();
+  }
+  file.write("recount propose", {measured_table(all)});
+  if (asked.measuring.output != "-") command::print("{}", csv_of(all, why));
+  return all.rows.empty() ? 1 : 0;
+}
+
+int execute_propose(const ProposeArguments& asked) {
+  check_arguments(asked);
+  const command::TableExport file(asked.export_to);
+  if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
+  std::optional<preset::Catalogue> catalogue;
+  if (!asked.catalogue.empty()) catalogue = preset::Catalogue::read(asked.catalogue);
+  const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
+  const PresetTable table = PresetTable::read(asked.table.empty() ? preset::papi_table() : asked.table);
+  Lineage lineage(table, named);
+  if (asked.leave_one_out) return evaluate(lineage, asked);
+  if (asked.measure || !asked.from_results.empty()) return propose_by_counts(lineage, asked, named, file);
+  const Proposals all = lineage.propose(cpu_of(asked, named), names_in(asked.from));
+  file.write("recount propose", {rows_table(all)});
+  command::print("{}", csv_of(all, table.name()));
+  return all.rows.empty() ? 1 : 0;
+}
+
+} // namespace
+
+command::Command propose_command() {
+  return {
+      "propose", "propose preset rows for a CPU that has none",
+      [](command::Options& options) -> std::function<int()> {
+        const auto asked = std::make_shared<ProposeArguments>();
+        options
+            .text("--pmu", asked->pmu, "NAME",
+                  "propose rows for this PMU, by libpfm4's name (default: this CPU's)")
+            .list("--from", asked->from, "PMU,...",
+                  "use only the rows of these PMUs (default: the related ones)")
+            .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
+            .text("--libpfm", asked->libpfm, "FILE",
+                  "look up event names in this shared libpfm4 (default: the installed one)")
+            .text("--catalogue", asked->catalogue, "FILE",
+                  "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
+                  "built-in catalogue")
+            .flag("--leave-one-out", asked->leave_one_out,
+                  "propose the rows of each CPU of the table from those of the others, and compare")
+            .flag(
+                "--measure", asked->measure,
+                "count all events of this CPU over the kernels of recount check, and propose from the counts")
+            .text("--from-results", asked->from_results, "FILE",
+                  "propose from the counts of --measure in FILE")
+            .text("-o,--output", asked->measuring.output, "FILE",
+                  "with --measure: append the counts to FILE; - is stdout")
+            .flag("--resume", asked->measuring.resume, "resume FILE: run only what is missing")
+            .list("-e,--event", asked->events, "LIST", "with --measure: count only these events; repeatable")
+            .number("-r,--repeat", asked->repeat, "N", "with --measure: processes per point (default 3)",
+                    {1, 1000})
+            .text("--cpu", asked->measuring.cpu, "N",
+                  "measure on this CPU, or none for no pinning (default: the least disturbed)")
+            .text("--timeout", asked->measuring.timeout, "SECONDS",
+                  "time-out per run: wall time (default 60), for the model CPU time (default none)")
+            .flag("-q,--quiet", asked->measuring.quiet, "print no progress")
+            .flag("-v,--verbose", asked->verbose, "with --leave-one-out: print each row that differs")
+            .text("--export", asked->export_to, "FILE", command::export_help);
+        return [asked] { return execute_propose(*asked); };
+      }};
+}
+
+} // namespace recount::propose

@@ -1,0 +1,264 @@
+#include "verdict/verdict_store.hpp"
+
+#include "base/text.hpp"
+#include "base/random.hpp"
+#include "base/json.hpp"
+#include "base/output_file.hpp"
+#include "host/machine.hpp"
+#include "preset/here.hpp"
+#include "preset/preset_table.hpp"
+#include "process/fd.hpp"
+
+#include <recount/error.hpp>
+#include <recount/papi.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace recount::verdict {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_bytes = std::size_t{8} << 20, most_records = 32;
+
+Error unreadable(const std::string& where, int error) {
+  return bad_input(where, std::string("cannot be read: ") + std::strerror(error), "remove it");
+}
+
+std::string text_of(const std::string& where) {
+  // O_NONBLOCK: a pipe of that name must not stop the program.
+  const process::Fd file(::open(where.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (!file) throw unreadable(where, errno);
+  struct stat kind {};
+  if (::fstat(file.get(), &kind) != 0) throw unreadable(where, errno);
+  if (!S_ISREG(kind.st_mode)) throw bad_input(where, "is not a regular file", "remove it");
+  auto text = base::read_all(file.get(), most_bytes);
+  if (!text) throw unreadable(where, errno);
+  return *std::move(text);
+}
+
+/// A mark of "PAPI_L1_DCM" is one of "l1_dcm".
+bool same_name(std::string_view name, std::string_view known) {
+  constexpr std::string_view prefix = "PAPI_";
+  if (preset::same_word(name, known)) return true;
+  return known.starts_with(prefix) && preset::same_word(name, known.substr(prefix.size()));
+}
+
+} // namespace
+
+std::string encoding_of(std::span<const Event> events) {
+  std::vector<std::string> all;
+  for (const Event& event : events)
+    all.push_back(fmt::format("{}:{:x}:{:x}:{:x}", event.attr.type, event.attr.config, event.attr.config1,
+                              event.attr.config2));
+  return fmt::format("{}", fmt::join(all, ","));
+}
+
+void merge(Records& records, const Machine& machine, const std::vector<Entry>& entries) {
+  const auto found = std::ranges::find(records, machine, &Record::machine);
+  Record record{machine, {}};
+  if (found != records.end()) {
+    record = std::move(*found);
+    records.erase(found);
+  }
+  for (const Entry& entry : entries) {
+    std::erase_if(record.entries, [&](const Entry& known) { return known.name == entry.name; });
+    record.entries.push_back(entry);
+  }
+  records.insert(records.begin(), std::move(record));
+  if (records.size() > most_records) records.resize(most_records);
+}
+
+std::optional<std::string> path() {
+  const char* const given = std::getenv("XDG_STATE_HOME");
+  const char* const home = std::getenv("HOME");
+  // XDG Base Directory Specification: relative paths are invalid and ignored.
+  if (given && *given == '/') return std::string(given) + "/recount/verdicts.json";
+  if (home && *home == '/') return std::string(home) + "/.local/state/recount/verdicts.json";
+  return {};
+}
+
+Records read() {
+  const auto where = path();
+  if (!where) return {};
+  const std::string text = text_of(*where);
+  return text.empty() ? Records{} : parse(text, *where);
+}
+
+void keep(const Machine& machine, const std::vector<Entry>& entries) {
+  const auto where = path();
+  if (!where) return; // a process without a home
+  const fs::path folder = fs::path(*where).parent_path();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw base::cannot_write(folder.string(), error.value());
+  // Two checks at once: the second merges with what the first has written. Some file systems have no locks.
+  const process::Fd lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock) ::flock(lock.get(), LOCK_EX);
+  Records records;
+  try {
+    records = read();
+  } catch (const Error&) { // nothing of it can be used
+  }
+  merge(records, machine, entries);
+  if (!base::replace_file(*where, to_text(records))) throw base::cannot_write(*where, errno);
+}
+
+Marks Marks::here() {
+  const Records records = verdict::read();
+  if (records.empty()) return {};
+  const auto found = std::ranges::find(records, this_machine(), &Record::machine);
+  return found == records.end() ? Marks() : Marks(found->entries);
+}
+
+std::string Marks::of(std::string_view name, std::span<const Event> events) const {
+  if (entries_.empty()) return {};
+  for (const Entry& entry : entries_)
+    if (same_name(name, entry.name)) return entry.mark;
+  if (const std::string code = encoding_of(events); !code.empty())
+    for (const Entry& entry : entries_)
+      if (entry.encoding == code) return entry.mark;
+  return {};
+}
+
+std::map<std::string, std::string> Marks::by_name() const {
+  std::map<std::string, std::string> all;
+  for (const Entry& entry : entries_)
+    if (!entry.mark.empty()) all.emplace(entry.name, entry.mark);
+  return all;
+}
+
+namespace {
+
+constexpr const char* schema = "recount-verdicts/1";
+constexpr std::size_t longest = 300, most_entries = 5000;
+
+constexpr std::array machine_fields{
+    std::pair("cpu", &Machine::cpu),       std::pair("microcode", &Machine::microcode),
+    std::pair("kernel", &Machine::kernel), std::pair("hypervisor", &Machine::hypervisor),
+    std::pair("papi", &Machine::papi),     std::pair("table", &Machine::table)};
+constexpr std::array entry_fields{std::pair("name", &Entry::name), std::pair("verdict", &Entry::verdict),
+                                  std::pair("mark", &Entry::mark), std::pair("encoding", &Entry::encoding)};
+
+/// nlohmann::json, not Json, whose keys are searched one by one: an object can have any number of them.
+using Parsed = nlohmann::json;
+
+class Reader {
+public:
+  explicit Reader(const std::string& where) : where_(where) {}
+
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw bad_input(where_, "is damaged: " + cause, "remove it, and run recount check again");
+  }
+
+  const Parsed& list(const Parsed& object, const char* key, std::size_t most) const {
+    if (!object.is_object()) fail("an object is expected");
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_array() || found->size() > most)
+      fail(std::string("\"") + key + "\" is not a list of at most " + std::to_string(most) + " elements");
+    return *found;
+  }
+
+  template <class Object, class Fields>
+  void texts(const Parsed& from, const Fields& fields, Object& into) const {
+    if (!from.is_object()) fail("an object is expected");
+    for (const auto& [key, member] : fields) {
+      const auto found = from.find(key);
+      if (found == from.end()) continue;
+      if (!found->is_string() || found->template get_ref<const std::string&>().size() > longest)
+        fail(std::string("\"") + key + "\" is not a text of at most " + std::to_string(longest) + " bytes");
+      into.*member = base::printable(found->template get_ref<const std::string&>());
+    }
+  }
+
+  Entry entry(const Parsed& from) const {
+    Entry made;
+    texts(from, entry_fields, made);
+    if (made.name.empty()) fail("\"name\" is missing");
+    if (const auto time = from.find("checked"); time != from.end()) {
+      if (!time->is_number_integer()) fail("\"checked\" is not a whole number");
+      made.checked = time->get<std::int64_t>();
+    }
+    return made;
+  }
+
+private:
+  const std::string& where_;
+};
+
+} // namespace
+
+std::string to_text(const Records& records) {
+  Json all{{"schema", schema}, {"machines", Json::array()}};
+  for (const Record& record : records) {
+    Json machine = Json::object();
+    for (const auto& [key, member] : machine_fields)
+      machine[key] = record.machine.*member;
+    Json& entries = machine["verdicts"] = Json::array();
+    for (const Entry& entry : record.entries) {
+      Json one = Json::object();
+      for (const auto& [key, member] : entry_fields)
+        if (const std::string& text = entry.*member; !text.empty()) one[key] = text;
+      one["checked"] = entry.checked;
+      entries.push_back(std::move(one));
+    }
+    all["machines"].push_back(std::move(machine));
+  }
+  return dumped(all, 1) + '\n';
+}
+
+Records parse(std::string_view text, const std::string& where) {
+  const Reader reader(where);
+  const Parsed all = Parsed::parse(text, nullptr, false);
+  if (all.is_discarded() || !all.is_object()) reader.fail("it is not a JSON object");
+  if (const auto stated = all.find("schema"); stated == all.end() || *stated != schema)
+    reader.fail(std::string("the schema is not ") + schema);
+  Records records;
+  for (const Parsed& machine : reader.list(all, "machines", 1000)) {
+    Record& record = records.emplace_back();
+    reader.texts(machine, machine_fields, record.machine);
+    for (const Parsed& entry : reader.list(machine, "verdicts", most_entries))
+      record.entries.push_back(reader.entry(entry));
+  }
+  return records;
+}
+
+namespace {
+
+std::string hash_of_tables() {
+  std::uint64_t hashed = base::fnv({});
+  std::string table;
+  try {
+    table = preset::papi_table();
+  } catch (const Error&) { // no table is installed: PAPI's own
+  }
+  bool any = false;
+  for (const std::string& path : {table, preset::papi_user_events()})
+    if (const auto text = path.empty() ? std::nullopt : base::read_file(path)) {
+      hashed = base::fnv(*text, hashed);
+      any = true;
+    }
+  return any ? fmt::format("{:016x}", hashed) : std::string();
+}
+
+} // namespace
+
+Machine this_machine() {
+  const host::Machine& machine = host::this_machine();
+  return {machine.cpu.identity(), machine.cpu.microcode, machine.os,
+          machine.hypervisor,     papi::version(),       hash_of_tables()};
+}
+
+} // namespace recount::verdict

@@ -1,0 +1,236 @@
+#include "base/format.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
+#include "command/plot_file.hpp"
+#include "command/table_export.hpp"
+#include "command/verdicts.hpp"
+#include "kernel/command_line.hpp"
+#include "stat/command_results.hpp"
+#include "watch/watch_figure.hpp"
+#include "watch/hub.hpp"
+#include "watch/watch_view.hpp"
+#include "watch/watcher.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <memory>
+
+// recount watch: a live trace of a program.
+namespace recount::watch {
+namespace {
+
+struct WatchOptions {
+  std::vector<std::string> events, metrics, pids, command;
+  std::string domain, output, plot, listen, connect, export_to;
+  long interval = 500, window = 60;
+  bool plain = false, json = false, no_verdicts = false;
+};
+
+void check(const WatchOptions& o) {
+  if (!o.connect.empty()) {
+    const bool counts = !o.command.empty() || !o.pids.empty() || !o.events.empty() || !o.metrics.empty();
+    if (counts || !o.listen.empty() || !o.output.empty() || !o.plot.empty() || !o.domain.empty() ||
+        !o.export_to.empty())
+      throw bad_input("--connect " + o.connect, "takes no options that choose what is counted",
+                      "remove COMMAND, -e, -p, --metrics, --listen, --output, --plot, --domain and --export");
+    return;
+  }
+  if (o.command.empty() && o.pids.empty())
+    throw bad_input("recount watch", "no command and no process to watch",
+                    "recount watch -- COMMAND, recount watch -p PID, or recount watch --connect ADDRESS");
+  if (!o.plot.empty() && (o.output.empty() || o.output == "-"))
+    throw bad_input("--plot " + o.plot, "needs a file of results", "add -o FILE");
+  command::check_outputs({.results = o.output, .plot = o.plot, .json = o.json});
+}
+
+ViewSettings view_settings(const WatchOptions& o) {
+  ViewSettings settings;
+  settings.json = o.json;
+  settings.plain = o.plain;
+  settings.window = static_cast<double>(o.window);
+  settings.may_quit = o.command.empty();
+  settings.lines = o.command.empty() && o.output != "-" ? stdout : stderr;
+  return settings;
+}
+
+/// A failed write (full disk) must not end the watch: the error is reported at the end.
+class Recorder {
+public:
+  Recorder(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
+      : results_(o.output, subject, {{"interval", std::to_string(o.interval)}}, stat::row_marks(plan)) {}
+  template <class Line>
+  void write(const Line& line) {
+    if (failed_) return;
+    try {
+      results_.write(line);
+    } catch (const Error&) {
+      failed_ = std::current_exception();
+    }
+  }
+  void check() const {
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+private:
+  stat::CommandResults results_;
+  std::exception_ptr failed_;
+};
+
+result::Section as_result(const watch::Section& section) {
+  constexpr const char* edges[] = {"begin", "end", "mark"};
+  result::Section line;
+  line.edge = edges[static_cast<int>(section.edge)];
+  line.name = section.name;
+  line.time = section.time;
+  return line;
+}
+
+/// Distributes messages to the local view, remote viewers and the results file.
+class WatchOutputs {
+public:
+  WatchOutputs(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
+      : o_(o),
+        plan_(plan),
+        subject_(subject),
+        export_(o.export_to),
+        hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
+        recorder_(o, plan, subject),
+        view_(view_settings(o)) {
+    if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
+    if (hub_ && hub_->reachable())
+      view_.note("recount watch: warning: other machines can connect to this address and read the counts; "
+                 "the connection has no encryption and no password\n");
+  }
+
+  watch::WatchSettings settings(const std::string& subject) {
+    watch::WatchSettings settings;
+    settings.command = o_.command;
+    settings.pids = stat::parse_pids(o_.pids);
+    settings.subject = subject;
+    settings.interval = std::chrono::milliseconds(o_.interval);
+    if (view_.takes_keys()) settings.in = -1;
+    if (const int fd = view_.command_output(); fd >= 0) {
+      if (::isatty(STDOUT_FILENO) == 1) settings.out = fd;
+      settings.err = fd;
+    }
+    return settings;
+  }
+
+  watch::Observer observer() {
+    watch::Observer observer;
+    observer.tell = [this](const watch::Message& m) { tell(m); };
+    observer.slice = [this](const stat::Slice& s) {
+      recorder_.write(s);
+      if (!s.interval) warnings_ = stat::warnings(plan_, s);
+    };
+    observer.started = [this] { view_.command_started(); };
+    observer.polled = [this](auto& into) {
+      view_.polled(into);
+      if (hub_) hub_->polled(into);
+    };
+    observer.ready = [this](const auto& said) {
+      view_.ready();
+      if (hub_) hub_->serve(said);
+    };
+    observer.signal = [this](int number) {
+      if (number != SIGHUP) return true;
+      view_.hang_up();
+      return is_only_output();
+    };
+    observer.enough = [this] { return view_.quit() || (view_.gone() && is_only_output()); };
+    return observer;
+  }
+
+  void finish(const std::vector<std::string>& notes) {
+    if (hub_) hub_->drain(1000);
+    view_.finish();
+    export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
+    for (const auto& lines : {notes, warnings_})
+      for (const auto& note : lines)
+        view_.note("  " + command::wrap(note, command::line_width(stderr), 4) + "\n");
+    if (hub_ && hub_->dropped() > 0)
+      view_.note(fmt::format("  {} dropped for viewers that were too slow\n",
+                             base::format_count(hub_->dropped(), "line was", "lines were")));
+    recorder_.check();
+    view_.check();
+  }
+
+private:
+  void tell(const watch::Message& message) {
+    if (hub_) hub_->send(message);
+    if (const auto* section = std::get_if<watch::Section>(&message)) recorder_.write(as_result(*section));
+    view_.add(message);
+  }
+  /// Whether the local terminal is the only output.
+  [[nodiscard]] bool is_only_output() const { return !hub_ && o_.output.empty(); }
+
+  const WatchOptions& o_;
+  const stat::Plan& plan_;
+  std::string subject_;
+  command::TableExport export_;
+  std::unique_ptr<watch::Hub> hub_; ///< before recorder_: an address in use must not leave a results file
+  Recorder recorder_;
+  WatchView view_;
+  std::vector<std::string> warnings_; ///< about the counts of the whole
+};
+
+int execute_watch(const WatchOptions& o) {
+  check(o);
+  if (!o.connect.empty()) return watch_remotely(o.connect, view_settings(o));
+  const auto items =
+      stat::parse_items(o.events.empty() ? stat::default_items(stat::Counted::processes) : o.events);
+  if (items.empty()) throw bad_input("--event", "the list is empty");
+  stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
+  if (plan.rows.size() > watch::most_series)
+    throw bad_input("--event", fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(),
+                                           watch::most_series));
+  stat::mark_rows(plan, command::verdict_marks("watch", o.no_verdicts));
+  const std::string subject =
+      o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
+  int status = 0;
+  {
+    WatchOutputs outputs(o, plan, subject);
+    status = watch::watch(plan, outputs.settings(subject), outputs.observer());
+    outputs.finish(stat::notes_of(plan, o.domain));
+  }
+  if (!o.plot.empty()) command::draw_to(o.plot, watch::compose_over_time(result::read(o.output), {}));
+  return status;
+}
+
+} // namespace
+
+command::Command watch_command() {
+  command::Command command{"watch", "draw a live trace of events, presets and metrics of a program", {}};
+  command.transparent = true;
+  command.declare = [](command::Options& options) -> std::function<int()> {
+    auto o = std::make_shared<WatchOptions>();
+    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; keys n and p select one")
+        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
+        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+        .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)",
+                stat::interval_range)
+        .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
+        .text("--domain", o->domain, "DOMAIN",
+              "count in user mode, kernel or all (default: all, where permitted)")
+        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
+        .text("--plot", o->plot, "FILE", "draw the results at the end: .pdf, .svg, .png, ...")
+        .text("--listen", o->listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
+        .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
+        .flag("--plain", o->plain, "print one line per interval, also on a terminal")
+        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
+        .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
+        .text("--export", o->export_to, "FILE", command::export_help)
+        .program(o->command, "program to run and watch");
+    return [o] { return execute_watch(*o); };
+  };
+  return command;
+}
+
+} // namespace recount::watch

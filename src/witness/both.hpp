@@ -1,0 +1,134 @@
+// perf's counters and PAPI's around one execution of a region.
+#pragma once
+
+#include "kernel/kernel.hpp"
+#include "witness/metric_events.hpp"
+#include "witness/stopwatch.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/group.hpp>
+#include <recount/papi.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace recount::witness {
+
+/// The outer interface starts first and stops last.
+enum class Order { perf_outside, papi_outside, perf_alone, papi_alone };
+
+/// Counts of one execution.
+struct Reading {
+  std::vector<Count> perf; ///< in the order of the events; empty when perf did not count
+  std::vector<long long> papi;
+  Watched watched;
+};
+
+/// Both open at once, for any number of executions. recount's group is flexible and PAPI's is pinned, so
+/// if the counters do not suffice for both, recount's group is not scheduled: see complete().
+class Nested {
+public:
+  /// Either list may be empty; then only the other can count. Throws Error as Counters and PapiSet do.
+  Nested(const std::vector<Event>& events, const std::vector<std::string>& names);
+  /// Whether perf's events are scheduled together or not at all.
+  [[nodiscard]] bool perf_in_one_group() const;
+  /// An exception of the region ends the counting.
+  [[nodiscard]] Reading execute(const kernel::Region& region, Order order);
+  /// The same over an empty region, without a check for disturbances.
+  [[nodiscard]] Reading execute_nothing(Order order);
+
+private:
+  struct Call;
+  [[nodiscard]] Reading read(Order order, Watched watched);
+  std::optional<Counters> counters_;
+  std::optional<PapiSet> set_;
+  std::vector<long long> values_;
+};
+
+/// Whether every event was on a counter for its whole enabled time.
+[[nodiscard]] bool complete(const std::vector<Count>& counts) noexcept;
+
+// Which metrics are counted in one pass over the region.
+
+/// Metrics counted together, and the counters that they need: an event that several of them use is one
+/// counter.
+struct Set {
+  std::vector<std::size_t> metrics;         ///< indices
+  std::vector<Event> events;                ///< each once
+  std::vector<std::vector<std::size_t>> at; ///< for each of `metrics`, where its events are
+  bool together = true;                     ///< false: one metric whose own events do not fit together
+
+  /// The counts of the i-th of `metrics`, in the order of its own events.
+  [[nodiscard]] std::vector<Count> counts_of(std::size_t i, const std::vector<Count>& counts) const;
+};
+
+/// Whether a set can be counted in one pass.
+using Fits = std::function<bool(const Set&)>;
+/// Whether its events open as one group that runs.
+[[nodiscard]] bool fits_one_group(const Set& set);
+
+/// First fit, in order: each metric that is not refused is added to the first set that can still be counted
+/// with it, else to a new set. A set that could not be counted with two others takes no further events.
+[[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits);
+
+// The order of executions with two witnesses, and their observations.
+
+/// Executions of the region for each set.
+inline constexpr std::size_t passes = 4;
+
+enum class Interface { perf, papi };
+
+/// The interfaces that count a set, and their order.
+struct PassPlan {
+  bool perf = true, papi = true, together = true;
+  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
+    const bool first = pass == 0 || pass == 3;
+    if (!papi) return {Order::perf_alone};
+    if (!perf) return {Order::papi_alone};
+    if (together) return {first ? Order::perf_outside : Order::papi_outside};
+    return first ? std::vector{Order::perf_alone, Order::papi_alone}
+                 : std::vector{Order::papi_alone, Order::perf_alone};
+  }
+  [[nodiscard]] const char* nesting(Order order, Interface interface) const {
+    if (!perf || !papi) return "";
+    if (!together) return "apart";
+    return (order == Order::perf_outside) == (interface == Interface::perf) ? "outer" : "inner";
+  }
+};
+
+[[nodiscard]] inline bool counts(Order order, Interface interface) {
+  return order != (interface == Interface::perf ? Order::papi_alone : Order::perf_alone);
+}
+
+/// All observations of a run: by metric, pass and witness.
+class PassObservations {
+public:
+  PassObservations(const Task& task, std::int64_t accesses) {
+    for (const auto& metric : task.metrics)
+      for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const char* witness : {"perf", "papi"}) {
+          auto& o = all_.emplace_back(blank(task, metric));
+          o.witness = witness;
+          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
+          o.accesses = accesses;
+        }
+  }
+  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Interface interface) {
+    return all_[(metric * passes + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
+  }
+  template <class Put>
+  void every(std::size_t metric, Interface interface, const Put& put) {
+    for (std::size_t pass = 0; pass < passes; ++pass)
+      put(at(metric, pass, interface));
+  }
+  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
+
+private:
+  std::vector<result::Observation> all_;
+};
+
+} // namespace recount::witness

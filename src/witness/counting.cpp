@@ -1,0 +1,313 @@
+#include "witness/counting.hpp"
+
+#include "base/nearest.hpp"
+#include "event/encode.hpp"
+#include "event/sysfs.hpp"
+#include "model/metrics.hpp"
+#include "papi/library.hpp"
+#include "perf/open_group.hpp"
+#include "preset/preset_table.hpp"
+#include "preset/standard.hpp"
+#include "process/child.hpp"
+#include "process/write_all.hpp"
+#include "witness/both.hpp"
+#include "witness/metric_events.hpp"
+#include "witness/stopwatch.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/papi.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+// perf: the kernel's own counters, read raw.
+namespace recount::witness {
+namespace by_perf {
+namespace {
+
+std::string missing(const std::vector<std::string>& metrics) {
+  std::string first;
+  for (const auto& metric : metrics) {
+    const std::string refused = resolve_metric(metric).refused;
+    if (refused.empty()) return {};
+    if (first.empty()) first = metric + ": " + refused;
+  }
+  return first;
+}
+
+/// Counts of a pass over the region.
+struct Pass {
+  std::vector<Count> counts; ///< in the order of the pass's events
+  Watched watched;
+};
+
+/// Inherited events, for an instance that works in a child process.
+GroupOptions options_for(const kernel::Instance& instance) {
+  GroupOptions options;
+  options.inherit = !instance.elsewhere().empty();
+  return options;
+}
+
+Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
+  Counters counters(events, options_for(instance));
+  counters.start(); // warm-up: the first call binds symbols and touches pages
+  counters.stop();
+  counters.reset();
+  struct Both {
+    Counters& counters;
+    kernel::Region region;
+  } both{counters, instance.region()};
+  const auto measured = [](void* context) {
+    auto& b = *static_cast<Both*>(context);
+    b.counters.start();
+    b.region();
+    b.counters.stop();
+  };
+  Pass pass;
+  pass.watched = watched_lapse({measured, &both});
+  pass.counts = counters.read();
+  return pass;
+}
+
+/// Events that do not fit together are counted in as many passes as it takes: alone scheduled a group is
+/// counted exactly, while multiplexed groups are only estimated. Times are those of the last pass.
+Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::size_t& number) {
+  Pass all;
+  all.counts.resize(events.size());
+  for (const auto& group : perf::passes_of(events, Counters(events).groups())) {
+    std::vector<Event> its;
+    for (const std::size_t i : group)
+      its.push_back(events[i]);
+    Pass pass = one_pass(its, instance);
+    for (std::size_t i = 0; i < group.size(); ++i)
+      all.counts[group[i]] = pass.counts[i];
+    all.watched = std::move(pass.watched);
+    ++number;
+  }
+  return all;
+}
+
+std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
+                                         const Task& task) {
+  std::vector<MetricEvents> asked;
+  std::vector<result::Observation> all;
+  for (const auto& metric : task.metrics) {
+    asked.push_back(resolve_metric(metric));
+    auto& o = all.emplace_back(blank(task, metric));
+    o.accesses = instance->accesses();
+    refuse(o, asked.back());
+  }
+  const auto sets = sets_of(asked, fits_one_group);
+  std::size_t number = 0;
+  for (const Set& set : sets) {
+    const std::size_t before = number;
+    const Pass pass = passes(set.events, *instance, number);
+    for (std::size_t i = 0; i < set.metrics.size(); ++i) {
+      auto& o = all[set.metrics[i]];
+      fill(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
+      flag_core_types(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
+      o.seconds = static_cast<double>(pass.watched.lapse.ns) / 1e9;
+      o.flags.insert(o.flags.end(), pass.watched.flags.begin(), pass.watched.flags.end());
+      if (number - before > 1)
+        o.flags.push_back(fmt::format("its terms were counted in {} passes", number - before));
+      else if (sets.size() > 1)
+        o.flags.push_back(fmt::format("counted in pass {} of {}", number, sets.size()));
+    }
+  }
+  return all;
+}
+
+} // namespace
+} // namespace by_perf
+
+Witness perf_witness() {
+  using namespace by_perf;
+  return {
+      "perf", "raw counters of the Linux kernel", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing,
+      observe};
+}
+
+// papi: the second count, through PAPI's event sets.
+namespace by_papi {
+namespace {
+
+std::string missing_here(const std::vector<std::string>& metrics) {
+  std::string first;
+  for (const auto& metric : metrics) {
+    const std::string refused =
+        counter_name(metric) ? papi_refusal({counted_as(metric)}).reason : "a time, not a count";
+    if (refused.empty()) return {};
+    if (first.empty()) first = metric + ": " + refused;
+  }
+  return first;
+}
+
+/// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
+std::string missing(const std::vector<std::string>& metrics) {
+  const auto tried = process::in_fork(
+      [&](int fd) {
+        const std::string text = missing_here(metrics);
+        return process::write_all(fd, text) ? 0 : 1;
+      },
+      std::chrono::seconds(20));
+  if (tried.exit.ok()) return tried.out;
+  return "PAPI crashed in a trial (" + describe(tried.exit) + ")";
+}
+
+/// One set at a time over one pass of the region.
+struct Pass {
+  PapiSet& set;
+  kernel::Region region;
+  std::vector<long long> values;
+  static void measured(void* context) {
+    auto& pass = *static_cast<Pass*>(context);
+    pass.set.start();
+    pass.region();
+    pass.set.stop(pass.values);
+  }
+};
+
+/// Fills the observations of `which` from one pass; throws Error when they cannot be counted together.
+void count(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
+           kernel::Instance& instance) {
+  std::vector<std::string> names;
+  for (const std::size_t i : which)
+    names.push_back(counted_as(all[i].metric));
+  PapiSet set(names, Domain::user);
+  Pass pass{set, instance.region(), std::vector<long long>(names.size())};
+  set.start(); // warm-up: the first call binds symbols and touches pages
+  set.stop(pass.values);
+  const Watched watched = watched_lapse({Pass::measured, &pass});
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    all[which[i]].value = std::int64_t{pass.values[i]};
+    all[which[i]].seconds = static_cast<double>(watched.lapse.ns) / 1e9;
+    all[which[i]].flags = watched.flags;
+  }
+}
+
+void count_apart(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
+                 kernel::Instance& instance) {
+  for (const std::size_t i : which) {
+    try {
+      count(all, {i}, instance);
+      all[i].flags.push_back("counted in a pass of its own");
+    } catch (const Error& error) {
+      all[i].reason = reason_of(error);
+    }
+  }
+}
+
+std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
+                                         const Task& task) {
+  std::vector<result::Observation> all;
+  std::vector<std::size_t> countable;
+  for (const auto& metric : task.metrics) {
+    auto& o = all.emplace_back(blank(task, metric));
+    o.accesses = instance->accesses();
+    const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
+                                                 : Refusal{"a time, not a count: use the clock witness"};
+    o.reason = refused.reason;
+    if (o.reason.empty()) o.reason = instance->elsewhere();
+    if (refused.crashed) o.flags.emplace_back(papi_died);
+    if (o.reason.empty()) countable.push_back(all.size() - 1);
+  }
+  if (countable.empty()) return all;
+  try {
+    count(all, countable, *instance);
+  } catch (const Error&) { // each can be counted, but not together
+    count_apart(all, countable, *instance);
+  }
+  return all;
+}
+
+} // namespace
+} // namespace by_papi
+
+Refusal papi_refusal(const std::vector<std::string>& names) {
+  try {
+    static_cast<void>(PapiSet(names, Domain::user));
+    return {};
+  } catch (const Error& error) {
+    return {reason_of(error), papi::is_crash(error)};
+  }
+}
+
+Witness papi_witness() {
+  using namespace by_papi;
+  return {"papi", "PAPI event sets", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing, observe};
+}
+
+namespace {
+
+/// Those of PAPI itself and those of the tables that it reads here.
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names = presets_here();
+  for (const auto& standard : preset::standard_presets())
+    names.emplace_back(standard.name);
+  return names;
+}
+
+/// Of a machine of two cores, with more levels than any real one, sectors, all prefetchers and caches of
+/// instructions, so that missing ones are known names.
+const std::vector<std::string>& model_names() {
+  static const std::vector<std::string> names = [] {
+    constexpr std::size_t most_levels = 8;
+    model::MachineDescription machine;
+    machine.cores = 2;
+    machine.levels.resize(most_levels);
+    for (model::LevelDescription& level : machine.levels) {
+      level.sector = 1;
+      for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)
+        level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
+    }
+    machine.tlb.emplace().levels.resize(most_levels);
+    machine.instructions.emplace().tlb.resize(most_levels);
+    return model::metric_names(machine, true);
+  }();
+  return names;
+}
+
+bool among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::any_of(names, [&](const auto& known) { return preset::same_word(known, name); });
+}
+
+} // namespace
+
+void demand_known(const std::string& metric, const std::vector<std::string>& also) {
+  if (!counter_name(metric)) return;                   // a time
+  if (metric.find(":::") != std::string::npos) return; // of a component of PAPI, which alone knows its names
+  const std::string name = metric.substr(0, metric.find(':')); // without qualifiers
+  if (preset::standard_preset(name) || among(also, metric)) return;
+  if (metric.starts_with("MODEL_")) {
+    if (among(model_names(), metric)) return;
+    throw bad_input(metric, "no such metric",
+                    base::did_you_mean(metric, model_names(), "recount-machines(5) lists the model's"));
+  }
+  if (metric.starts_with("PAPI_")) {
+    const auto known = preset_names();
+    if (among(known, name) || among(model_names(), metric)) return;
+    throw bad_input(metric, "no such preset", base::did_you_mean(name, known, "recount presets lists them"));
+  }
+  if (among(presets_here(), metric)) return; // a user event
+  try {
+    static_cast<void>(encode_each(metric));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_input) return;
+    Problem problem = error.problem();
+    std::vector<std::string> others = also;
+    for (auto& preset : preset_names())
+      others.push_back(std::move(preset));
+    auto near = base::nearest(metric, others);
+    if (near.empty()) throw;
+    for (auto& event : event::suggestions(metric, event::pmus()))
+      near.push_back(std::move(event));
+    problem.remedy = base::did_you_mean(near);
+    throw Error(error.kind(), problem);
+  }
+}
+
+} // namespace recount::witness

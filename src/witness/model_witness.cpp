@@ -1,0 +1,202 @@
+#include "base/nearest.hpp"
+#include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+// The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
+namespace recount::witness {
+namespace by_model {
+namespace {
+
+/// Tolerance for counts of the measuring code in a closed form.
+constexpr double stray_counts = 100;
+/// A sampled value is not stated if its error is a larger share of it.
+constexpr double most_error = 0.5;
+
+bool gives(const std::string& metric) {
+  return metric != "seconds" && metric != "tsc_cycles";
+}
+
+/// Whether some kernel states the metric by closed form.
+bool stated(const std::string& metric) {
+  const auto all = kernel::all();
+  return std::any_of(all.begin(), all.end(), [&](const kernel::Kernel* kernel) {
+    const auto known = kernel->expected(kernel::complete(*kernel, {}));
+    return std::any_of(known.begin(), known.end(), [&](const auto& e) { return e.metric == metric; });
+  });
+}
+
+std::string missing(const std::vector<std::string>& metrics) {
+  if (std::any_of(metrics.begin(), metrics.end(), stated)) return {}; // needs no caches
+  try {
+    const auto names = model::metric_names(model::machine("host"));
+    for (const auto& metric : metrics)
+      if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
+    return "it has no metric of this name";
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+}
+
+/// An exact closed form becomes a value; bounds become a reason.
+void fill(result::Observation& o, const kernel::Expectation& known) {
+  constexpr double narrow = 0.25;
+  const double least = known.value - known.below, most = known.value + known.above;
+  if (known.below + known.above > narrow * known.value && known.below + known.above > stray_counts) {
+    o.reason = fmt::format("only bounds are known: {:.0f} to {:.0f} ({})", least, most, known.form);
+    return;
+  }
+  if (known.value == std::floor(known.value))
+    o.value = static_cast<std::int64_t>(known.value);
+  else
+    o.value = known.value;
+}
+
+/// The simulation, run on first use.
+class Simulation {
+public:
+  Simulation(const kernel::Kernel& kernel, const Task& task)
+      : kernel_(kernel),
+        point_(task.point),
+        witness_(task.witness),
+        metrics_(task.metrics),
+        progress_(task.progress) {
+    try {
+      machine_ = model::machine(modelled_machine(task.witness));
+      if (const auto pages = task.point.find("pagesize");
+          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
+        machine_ = model::with_huge_pages(*std::move(machine_));
+      if (machine_->placement) machine_->placement->draw = static_cast<std::uint64_t>(task.repetition);
+    } catch (const Error& error) { // without cache sizes of the host, closed forms still hold
+      if (error.kind() != ErrorKind::unavailable) throw;
+      no_machine_ = error.problem().cause;
+    }
+  }
+
+  /// The machines that one simulation stands for: those of a family, or one without a name of its own.
+  [[nodiscard]] std::vector<std::string> members() const {
+    std::vector<std::string> names;
+    if (machine_)
+      for (const auto& member : machine_->family)
+        names.push_back(std::string(model::before_sizes(witness_)) + model::to_text(member));
+    if (names.empty()) names.push_back(witness_);
+    return names;
+  }
+
+  /// The metric that `o` names, of a member.
+  void fill(result::Observation& o, std::size_t member) {
+    if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
+      o.reason = reason + ", and it has no closed form";
+      return;
+    }
+    if (!machine_) {
+      o.reason = no_machine_;
+      return;
+    }
+    try {
+      if (values_.empty() && no_machine_.empty()) run();
+    } catch (const Error& error) { // the machine does not have what the kernel needs
+      if (error.kind() != ErrorKind::unavailable) throw;
+      no_machine_ = error.problem().cause;
+    }
+    if (values_.empty()) {
+      o.reason = no_machine_;
+      return;
+    }
+    o.accesses = accesses_;
+    const auto& values = values_[member];
+    if (const auto found = values.find(o.metric); found != values.end())
+      take(o, found->second);
+    else if (const auto names = model::metric_names(*machine_, true); std::ranges::count(names, o.metric) > 0)
+      o.reason = "the kernel does not state its code, so no instruction fetches are simulated";
+    else
+      o.reason = fmt::format("the model of {} has no such metric; {}", machine_->name,
+                             base::did_you_mean(o.metric, names, "recount-machines(5) lists its metrics"));
+  }
+
+private:
+  /// A sampled value carries its error.
+  void take(result::Observation& o, std::int64_t value) const {
+    const auto error = errors_.find(o.metric);
+    if (error == errors_.end()) {
+      o.value = value;
+    } else if (error->second > std::max(stray_counts, most_error * static_cast<double>(value))) {
+      o.reason =
+          fmt::format("the samples do not determine it: {} with an error of {:.0f}; without ~sample it "
+                      "is counted completely",
+                      value, error->second);
+    } else {
+      o.value = value;
+      o.flags.push_back(result::sampled_flag(sampled_percent_, error->second));
+    }
+  }
+
+  void run() {
+    model::Hierarchy caches(model::enough_for(*machine_, metrics_));
+    caches.progress.listener = progress_;
+    accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
+    for (const auto& member : machine_->family)
+      values_.push_back(model::metrics(caches, member));
+    errors_ = model::sampling_errors(caches);
+    if (const auto& sampling = caches.sampling)
+      sampled_percent_ =
+          100 * static_cast<double>(sampling->counted) / static_cast<double>(sampling->accesses);
+    if (values_.empty()) values_.push_back(model::metrics(caches));
+  }
+
+  const kernel::Kernel& kernel_;
+  const result::Params& point_;
+  const std::string& witness_;
+  const std::vector<std::string>& metrics_;
+  const std::function<void(double)>& progress_;
+  std::optional<model::MachineDescription> machine_;
+  std::string no_machine_;                                  ///< why there is none
+  std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member
+  std::map<std::string, double> errors_;                    ///< of sampled values
+  double sampled_percent_ = 100;
+  std::int64_t accesses_ = 0;
+};
+
+std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::Instance*, const Task& task) {
+  Simulation simulation(kernel, task);
+  const auto known = kernel.expected(task.point);
+  std::vector<result::Observation> all;
+  const auto members = simulation.members();
+  for (std::size_t member = 0; member < members.size(); ++member)
+    for (const auto& metric : task.metrics) {
+      auto& o = all.emplace_back(blank(task, metric));
+      o.witness = members[member];
+      const auto found = std::find_if(known.begin(), known.end(),
+                                      [&](const kernel::Expectation& e) { return e.metric == metric; });
+      // What is simulated is exact; of instructions, closed forms give bounds for any cache.
+      const bool bounded = found != known.end() && found->below + found->above > 0;
+      const bool simulated = found == known.end() || (kernel.fetches() && bounded);
+      if (simulated) simulation.fill(o, member);
+      if (found == known.end() || (simulated && o.reason.empty())) continue;
+      o.reason = {};
+      fill(o, *found);
+    }
+  return all;
+}
+
+} // namespace
+} // namespace by_model
+
+Witness model_witness() {
+  using namespace by_model;
+  return {"model", "cache simulation of this machine or a described one",
+          false,   {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          gives,   missing,
+          observe};
+}
+
+} // namespace recount::witness

@@ -1,0 +1,196 @@
+#include "witness/program_witness.hpp"
+
+#include "base/text.hpp"
+#include "papi/event_set.hpp"
+#include "papi/library.hpp"
+#include "process/child.hpp"
+#include "process/entry_stop.hpp"
+#include "process/write_all.hpp"
+#include "symbol/beginning.hpp"
+#include "witness/both.hpp"
+#include "witness/counting.hpp"
+
+#include <recount/papi.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include <functional>
+
+namespace recount::witness {
+namespace {
+
+/// A program that is stopped at its entry point, or at main() of a static one: as trace::Executed counts.
+class Stopped {
+public:
+  Stopped(const ProgramTask& task, int nowhere, int errors)
+      : limit_(task.limit), child_(spawn(task, nowhere, errors)) {
+    if (const pid_t pid = child_.pid(); process::stopped_after_exec(pid))
+      process::run_to_entry(pid, symbol::entry_to_main(fmt::format("/proc/{}/exe", pid)));
+  }
+  [[nodiscard]] pid_t pid() const { return child_.pid(); }
+  process::Exit run() {
+    ::ptrace(PTRACE_DETACH, child_.pid(), nullptr, nullptr);
+    return child_.wait(limit_);
+  }
+
+private:
+  static process::Spawn spawn(const ProgramTask& task, int nowhere, int errors) {
+    process::Spawn spawn{task.command};
+    spawn.environment = task.environment;
+    spawn.out = nowhere;
+    spawn.err = errors;
+    spawn.inherits = true;
+    spawn.traced = true;
+    return spawn;
+  }
+  std::optional<std::chrono::milliseconds> limit_;
+  process::Child child_;
+};
+
+/// In the forked child: writes an observation per line.
+class Counter {
+public:
+  Counter(const ProgramTask& task, int fd, int errors) : task_(task), fd_(fd), errors_(errors) {}
+
+  void run() {
+    std::vector<MetricEvents> papi;
+    for (const std::string& metric : task_.metrics) { // PAPI first: it must initialise libpfm4 itself
+      const Refusal refusal = papi_refusal({counted_as(metric)});
+      auto& asked = papi.emplace_back();
+      asked.refused = refusal.reason;
+      if (refusal.crashed) asked.notes.emplace_back(papi_died);
+    }
+    std::vector<MetricEvents> perf;
+    for (const std::string& metric : task_.metrics)
+      perf.push_back(resolve_metric(metric));
+    for (std::size_t i = 0; i < perf.size(); ++i)
+      papi[i].events = perf[i].events;
+    tell_refused(perf, "perf");
+    tell_refused(papi, "papi");
+    for (const Set& set : sets_of(perf, fits_one_group))
+      repeat("perf", set, [&](Stopped& program) { return by_perf(program, set, perf); });
+    for (const Set& set :
+         sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).reason.empty(); }))
+      repeat("papi", set, [&](Stopped& program) { return by_papi(program, set); });
+  }
+
+private:
+  using Observations = std::vector<result::Observation>;
+
+  result::Observation blank(std::size_t metric, const char* witness) const {
+    result::Observation o;
+    o.kernel = "command";
+    o.witness = witness;
+    o.metric = task_.metrics[metric];
+    o.nesting = std::string("apart");
+    return o;
+  }
+  [[nodiscard]] std::vector<std::string> names_of(const Set& set) const {
+    std::vector<std::string> names;
+    for (const std::size_t i : set.metrics)
+      names.push_back(counted_as(task_.metrics[i]));
+    return names;
+  }
+  void tell(const result::Observation& o) const {
+    static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n"));
+  }
+  void tell_refused(const std::vector<MetricEvents>& asked, const char* witness) const {
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      if (!asked[i].refused.empty()) {
+        auto o = blank(i, witness);
+        refuse(o, asked[i]);
+        o.flags.insert(o.flags.end(), asked[i].notes.begin(), asked[i].notes.end());
+        tell(o);
+      }
+  }
+
+  Observations by_perf(Stopped& program, const Set& set, const std::vector<MetricEvents>& asked) const {
+    GroupOptions options;
+    options.pid = program.pid();
+    options.inherit = true;
+    Counters counters(set.events, options);
+    counters.start();
+    check(program.run());
+    const std::vector<Count> counts = counters.read();
+    Observations made;
+    for (std::size_t k = 0; k < set.metrics.size(); ++k) {
+      auto& o = made.emplace_back(blank(set.metrics[k], "perf"));
+      const auto its = set.counts_of(k, counts);
+      if (complete(its))
+        fill(o, asked[set.metrics[k]], its);
+      else
+        o.reason = std::string("its events were not on the counters all the time");
+    }
+    return made;
+  }
+  Observations by_papi(Stopped& program, const Set& set) const {
+    papi::EventSet counters(names_of(set), Domain::user, program.pid());
+    counters.start();
+    check(program.run());
+    std::vector<long long> values(set.metrics.size());
+    counters.stop(values.data());
+    Observations made;
+    for (std::size_t k = 0; k < set.metrics.size(); ++k)
+      made.emplace_back(blank(set.metrics[k], "papi")).value = std::int64_t{values[k]};
+    return made;
+  }
+  void check(const process::Exit& exit) const {
+    if (exit.how == process::Exit::How::timed_out)
+      throw unavailable(task_.command.front(), process::describe(exit), {}, "a larger --timeout");
+    if (exit.how == process::Exit::How::signalled)
+      throw unavailable(task_.command.front(), process::describe(exit));
+  }
+
+  void repeat(const char* witness, const Set& set, const std::function<Observations(Stopped&)>& count) const {
+    const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    for (int repetition = 0; repetition < task_.repeat; ++repetition) {
+      Observations made;
+      try {
+        Stopped program(task_, nowhere.get(), errors_);
+        made = count(program);
+      } catch (const process::CannotRun&) {
+        throw;
+      } catch (const Error& error) {
+        for (const std::size_t i : set.metrics) {
+          made.push_back(blank(i, witness));
+          made.back().reason = reason_of(error);
+        }
+      }
+      for (result::Observation& o : made) {
+        o.repetition = repetition * static_cast<int>(passes);
+        tell(o);
+      }
+    }
+  }
+
+  const ProgramTask& task_;
+  int fd_, errors_;
+};
+
+} // namespace
+
+std::vector<result::Observation> count_program(const ProgramTask& task) {
+  constexpr std::chrono::hours forever{24 * 365};
+  const process::Fd errors(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  const auto done = process::in_fork(
+      [&](int fd) {
+        Counter(task, fd, errors.get()).run();
+        return 0;
+      },
+      forever);
+  if (!done.exit.ok())
+    throw unavailable(
+        task.command.front(),
+        "it could not be counted: " +
+            std::string(base::trim(done.err.empty() ? process::describe(done.exit) : done.err)));
+  std::vector<result::Observation> all;
+  for (const auto line : base::split(std::string_view(done.out), '\n'))
+    if (!line.empty())
+      all.push_back(std::get<result::Observation>(result::parse_line(line, "recount check --program")));
+  return all;
+}
+
+} // namespace recount::witness

@@ -1,0 +1,106 @@
+#include "witness/results_header.hpp"
+
+#include "base/text.hpp"
+#include "host/job.hpp"
+#include "host/machine.hpp"
+#include "kernel/matmul/ceilings.hpp"
+#include "verdict/verdict_store.hpp"
+
+#include <recount/error.hpp>
+#include <recount/papi.hpp>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <perfmon/pfmlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace recount::witness {
+namespace {
+
+std::vector<result::CacheNote> notes(const std::vector<host::Cache>& caches) {
+  std::vector<result::CacheNote> all;
+  for (const auto& cache : caches)
+    if (cache.type != 'i') all.push_back({cache.name(), cache.size, cache.line, cache.ways});
+  return all;
+}
+
+} // namespace
+
+// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
+std::string libpfm_version() {
+  const int stated = pfm_get_version();
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(reinterpret_cast<const void*>(&pfm_get_version), &info) != 0 && info.dli_fname) {
+    const std::string file = std::filesystem::canonical(info.dli_fname, error).filename();
+    const std::size_t at = file.find(".so.");
+    if (!error && file.starts_with("libpfm") && at != file.npos) return file.substr(at + 4);
+  }
+  return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
+}
+
+namespace {
+
+/// The preset table that PAPI is told to read: its path and the FNV-1a hash of its text
+/// (draft-eastlake-fnv), so that copies with one name are told apart.
+std::string stated_table() {
+  const char* const path = std::getenv("PAPI_CSV_EVENT_FILE");
+  if (!path || !*path) return {};
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto text = base::read_file(path);
+  for (const char c : text.value_or(""))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return text ? fmt::format("{} ({:016x})", path, hash) : fmt::format("{} (not readable)", path);
+}
+
+/// What a comparison of machines needs beside the versions of software; absent where it is not stated.
+void add_circumstances(result::Run& run, std::optional<int> cpu) {
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) run.versions[name] = value;
+  };
+  add("microcode", host::this_machine().cpu.microcode);
+  add("preset_table", stated_table());
+  const auto khz = base::read_number(
+      fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", cpu.value_or(0)));
+  if (khz) add("max_mhz", std::to_string(*khz / 1000));
+  const host::Job job = host::this_job();
+  add("node", job.node);
+  add("job", job.id);
+  add("step", job.step);
+  if (job.task) add("task", std::to_string(*job.task));
+  if (job.tasks > 0) add("tasks", std::to_string(job.tasks));
+}
+
+} // namespace
+
+result::Run machine_header(std::vector<std::string> command, const std::string& version,
+                           std::optional<int> cpu) {
+  const host::Machine& machine = host::this_machine();
+  result::Run run = result::new_run();
+  run.host = machine.hostname;
+  run.cpu = machine.cpu.name;
+  run.cpus = machine.cpus;
+  run.caches = notes(cpu ? host::caches_of(*cpu) : machine.caches);
+  run.governor = machine.governor;
+  run.os = machine.os + " " + machine.architecture;
+  run.virtualised = machine.hypervisor;
+  run.versions = {
+      {"recount", version},
+      {"papi", papi::version()},
+      {"libpfm4", libpfm_version()},
+      {"libc", machine.libc},
+      {"compiler", "g++ " __VERSION__},
+      {"kernel_flags", RECOUNT_KERNEL_FLAGS},
+      {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
+  add_circumstances(run, cpu);
+  run.command = std::move(command);
+  try {
+    run.verdicts = verdict::Marks::here().by_name();
+  } catch (const Error&) { // nothing that is measured depends on them; commands that show them warn
+  }
+  return run;
+}
+
+} // namespace recount::witness
