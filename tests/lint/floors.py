@@ -61,11 +61,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.M)
 FORBIDDEN = [
     (re.compile(r'\b(?:std::)?(?:system|popen)\s*\('), 'starts a shell; src/process starts programs without one', ()),
     (re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b'),
-     'is not the same everywhere; use base/random.hpp and base/shuffle.hpp', ()),
+     'is not the same everywhere; use base/random.hpp', ()),
     (re.compile(r'\bfmt::print\s*\(|\bstd::(?:cout|cerr|clog|puts|putchar|printf|vprintf|fputs|fprintf)\b'),
      'prints by itself; cli::print shows control characters', ('src/command/print.hpp', 'src/process/capture.cpp')),
     (re.compile(r'gnuplot-iostream\.h'), 'sends text to gnuplot by itself; GnuplotWriter takes code and quoted strings only',
-     ('src/plot/gnuplot_writer.cpp',)),
+     ('src/plot/gnuplot.cpp',)),
 ]
 LONGEST = 800
 SOURCES = ('.cpp', '.hpp', '.h', '.in', '.def')
