@@ -32,10 +32,8 @@ struct CsvTable {
   template <class Number>
   [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& remedy,
                               bool zero = false) const {
-    Number value{};
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || end != field.data() + field.size() || !(value > 0 || (zero && value >= 0)) ||
-        !(value <= std::numeric_limits<Number>::max()))
+    const Number value = parse<Number>(field).value_or(Number{-1});
+    if (!(value > 0 || (zero && value >= 0)) || !(value <= std::numeric_limits<Number>::max()))
       fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), remedy);
     return value;
   }

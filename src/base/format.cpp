@@ -1,5 +1,7 @@
 #include "base/format.hpp"
 
+#include "base/names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,8 +63,8 @@ std::string format_size(std::int64_t bytes) {
 }
 
 std::string format_witness(const std::string& witness) {
-  if (witness == "model") return "modelled";
-  if (witness.starts_with("model:")) return "modelled (" + witness.substr(6) + ")";
+  if (const auto machine = described_machine(witness)) return "modelled (" + *machine + ")";
+  if (is_modelled(witness)) return "modelled";
   if (witness == "clock") return "by the clock";
   if (witness == "published") return "published";
   return "counted by " + witness;

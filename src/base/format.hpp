@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace recount::base {
 
@@ -42,16 +43,29 @@ namespace recount::base {
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
 [[nodiscard]] std::string format_witness(const std::string& witness);
 
-// Numbers as event names write them.
+// Numbers in texts.
 
-/// A whole unsigned number, decimal or hexadecimal after 0x; none for anything else. Pure.
+/// The number that the whole text is; none for anything else, blanks and signs of unsigned ones included.
+/// Pure.
+template <class T>
+[[nodiscard]] std::optional<T> parse(std::string_view text, [[maybe_unused]] int base = 10) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<T>)
+    read = std::from_chars(text.data(), end, value);
+  else
+    read = std::from_chars(text.data(), end, value, base);
+  if (read.ec != std::errc{} || read.ptr != end) return {};
+  return value;
+}
+
+/// A whole unsigned number as event names write it, decimal or hexadecimal after 0x; none for anything else.
+/// Pure.
 [[nodiscard]] inline std::optional<std::uint64_t> parse_number(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   if (hex) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
+  return parse<std::uint64_t>(text, hex ? 16 : 10);
 }
 
 } // namespace recount::base

@@ -1,5 +1,7 @@
 #include "base/text.hpp"
 
+#include "base/format.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -16,16 +18,6 @@
 using namespace std::string_view_literals;
 
 namespace recount::base {
-namespace {
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-} // namespace
-
 std::optional<std::string> read_all(int fd, std::size_t most) {
   std::string text;
   std::array<char, 1 << 14> block;
@@ -61,7 +53,7 @@ std::optional<std::string> read_line(const std::string& path) {
 
 std::optional<long long> read_number(const std::string& path) {
   const auto text = read_line(path);
-  return text ? number<long long>(*text) : std::nullopt;
+  return text ? parse<long long>(*text) : std::nullopt;
 }
 
 std::string_view trim(std::string_view text) {
@@ -85,8 +77,8 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   std::vector<int> cpus;
   for (const auto piece : split(trim(text), ',')) {
     const auto dash = piece.find('-');
-    const auto first = number<int>(piece.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : number<int>(piece.substr(dash + 1));
+    const auto first = parse<int>(piece.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse<int>(piece.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > 1 << 20) return {};
     for (int cpu = *first; cpu <= *last; ++cpu)
       cpus.push_back(cpu);

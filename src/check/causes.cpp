@@ -1,12 +1,13 @@
 #include "check/causes.hpp"
 
+#include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "check/causes_data.hpp" // made from data/causes.txt by the build
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace recount::check {
 namespace {
@@ -23,11 +24,9 @@ Error malformed(const std::string& where, const std::string& why) {
 }
 
 double factor_in(std::string_view text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw malformed(where, "not a number: '" + std::string(text) + "'");
-  return value;
+  const auto value = base::parse<double>(text);
+  if (!value) throw malformed(where, "not a number: '" + std::string(text) + "'");
+  return *value;
 }
 
 statistics::Band factors_in(const std::string& word, const std::string& where) {
@@ -78,7 +77,7 @@ const std::vector<Cause>& causes() {
 std::vector<std::string> likely_causes(const std::string& preset, double factor,
                                        const std::vector<Cause>& all) {
   constexpr std::size_t most = 2;
-  const std::string name = preset.starts_with("PAPI_") ? preset.substr(5) : preset;
+  const std::string name = is_preset(preset) ? preset.substr(5) : preset;
   std::vector<std::string> likely;
   for (const Cause& cause : all) {
     const bool fits = std::ranges::any_of(cause.factors, [&](const statistics::Band& band) {

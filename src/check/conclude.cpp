@@ -1,3 +1,4 @@
+#include "base/names.hpp"
 #include "check/check.hpp"
 #include "check/index.hpp"
 #include "host/machine.hpp"
@@ -85,7 +86,7 @@ std::string why_untried(const Subject& subject, const CheckContext& context) {
   if (!subject.reason.empty()) return subject.reason;
   for (const auto& one : context.unprovable)
     if (one.preset == subject.as) return one.reason;
-  const bool preset = subject.as.starts_with("PAPI_");
+  const bool preset = is_preset(subject.as);
   return preset ? "no kernel triggers it here with a known count"
                 : "no kernel has an expected count for it; compare it with a preset: recount check " +
                       subject.name + "=PRESET";

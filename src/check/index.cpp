@@ -25,9 +25,9 @@ Measurement measurement(const Index::Series& series, const std::string& otherwis
       out.reason = o->reason;
     }
     for (const auto& flag : o->flags) {
-      out.crashed = out.crashed || flag == witness::papi_died;
-      out.by_row = out.by_row || flag == witness::row_without_value;
-      if (flag.starts_with(witness::papi_computes)) out.other_value = flag;
+      out.crashed = out.crashed || flag.kind == Flag::Kind::papi_crashes;
+      out.by_row = out.by_row || flag.kind == Flag::Kind::unevaluated_row;
+      if (flag.kind == Flag::Kind::other_papi_value) out.other_value = flag.text;
     }
   }
   if (out.values.empty() && out.reason.empty()) out.reason = otherwise;

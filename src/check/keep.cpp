@@ -1,5 +1,6 @@
 #include "check/keep.hpp"
 
+#include "base/names.hpp"
 #include "witness/metric_events.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ std::string difference(const Judgement& j) {
 /// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
 /// same count.
 std::string encoding_of(const PresetVerdict& v) {
-  const bool preset = v.preset.starts_with("PAPI_");
+  const bool preset = is_preset(v.preset);
   if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
   const auto asked = witness::resolve_metric(v.preset);
   return preset && asked.events.size() != 1 ? std::string() : verdict::encoding_of(asked.events);
@@ -51,7 +52,7 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
   for (const PresetVerdict& v : checked.verdicts) {
     const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
     const std::string as = subject == plan.subjects.end() ? v.preset : subject->as;
-    if (v.verdict == Verdict::not_counted || (as != v.preset && v.preset.starts_with("PAPI_"))) continue;
+    if (v.verdict == Verdict::not_counted || (as != v.preset && is_preset(v.preset))) continue;
     entries.push_back(
         {v.preset, std::string(name_of(v.verdict)), mark_of(v, as).substr(0, longest), encoding_of(v), now});
   }

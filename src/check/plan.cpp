@@ -1,3 +1,4 @@
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "check/check.hpp"
@@ -33,8 +34,8 @@ std::size_t split_at(const CheckContext& context, const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == text.npos) return text.npos;
   const std::string metric = text.substr(equals + 1);
-  const bool meant = metric.starts_with("PAPI_") || metric.find("::") != metric.npos ||
-                     proven(context, metric) || candidate(context, text.substr(0, equals));
+  const bool meant = is_preset(metric) || metric.find("::") != metric.npos || proven(context, metric) ||
+                     candidate(context, text.substr(0, equals));
   return meant ? equals : text.npos;
 }
 
@@ -44,7 +45,7 @@ Subject subject(const CheckContext& context, const std::string& text) {
   Subject it{name, name, {}};
   if (const Candidate* const preset = candidate(context, name)) {
     it = {preset->name, preset->name, preset->reason, preset->terms};
-  } else if (name.starts_with("PAPI_")) {
+  } else if (is_preset(name)) {
     std::vector<std::string> names;
     for (const auto& one : context.presets)
       names.push_back(one.name);
@@ -70,7 +71,7 @@ std::vector<Subject> everything(const CheckContext& context) {
     all.push_back({preset.name, preset.name, preset.reason, preset.terms});
   for (const auto& proof : context.proofs) {
     const auto known = [&](const Subject& s) { return s.name == proof.preset; };
-    if (!proof.preset.starts_with("PAPI_") && std::ranges::none_of(all, known))
+    if (!is_preset(proof.preset) && std::ranges::none_of(all, known))
       all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused});
   }
   return all;

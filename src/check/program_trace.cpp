@@ -1,3 +1,4 @@
+#include "base/names.hpp"
 #include "check/program.hpp"
 
 #include "check/invariants.hpp"
@@ -195,7 +196,7 @@ void state_misses(const ProgramTotals& totals, std::map<std::string, Stated>& pr
                     std::max(at->second.second, static_cast<double>(value))};
     }
   for (const auto& [name, range] : ranges) {
-    if (!name.starts_with("PAPI_") || presets.contains(name)) continue;
+    if (!is_preset(name) || presets.contains(name)) continue;
     const double middle = (range.first + range.second) / 2;
     const double cleared = std::min(range.first, static_cast<double>(totals.lines));
     presets[name] = {middle, middle - range.first + cleared, range.second - middle + stray_occurrences,

@@ -1,4 +1,5 @@
 // recount plot: figures from results files.
+#include "base/format.hpp"
 #include "base/output_file.hpp"
 #include "cli/tables.hpp"
 #include "command/measuring.hpp"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -28,16 +28,11 @@ struct Settings {
 };
 
 double parse_width(const std::string& text) {
-  double inches = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, inches);
-  if (error != std::errc{} || at != end)
-    throw bad_input("--width " + text, "not a number of inches",
+  const auto inches = base::parse<double>(text);
+  if (!(inches >= 2 && inches <= 20)) // neither does an absent one
+    throw bad_input("--width " + text, "must be a number of inches between 2 and 20",
                     "--width 3.33 (one column of a paper) or --width 7 (its full width)");
-  if (!(inches >= 2 && inches <= 20))
-    throw bad_input("--width " + text, "not between 2 and 20 inches",
-                    "--width 3.33 (one column of a paper) or --width 7 (its full width)");
-  return inches;
+  return *inches;
 }
 
 /// The files that -o and --format ask for together.

@@ -1,5 +1,6 @@
 #include "command/measuring.hpp"
 
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "host/cpu.hpp"
@@ -60,7 +61,7 @@ std::string without_text(const std::map<std::string, std::string>& left_out) {
       std::ranges::any_of(left_out, [&](const auto& one) { return brief(one.second) == no_pmu; });
   std::map<std::string, std::vector<std::string>> reasons;
   for (const auto& [what, why] : left_out)
-    reasons[any && why.starts_with("PAPI_") ? no_pmu : brief(why)].push_back(what);
+    reasons[any && is_preset(why) ? no_pmu : brief(why)].push_back(what);
   std::string text;
   for (const auto& [why, what] : reasons)
     text += fmt::format("{}{}: {}", text.empty() ? "without " : "; ", fmt::join(what, ", "), why);

@@ -39,9 +39,8 @@ std::vector<std::string> words_of(const std::vector<std::string>& lists) {
 std::vector<std::size_t> sizes_of(const std::string& list) {
   std::vector<std::size_t> sizes;
   for (const auto word : base::split(list, ',')) {
-    std::size_t size = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-    if (error != std::errc() || end != word.data() + word.size() || size == 0 || size > 16)
+    const std::size_t size = base::parse<std::size_t>(word).value_or(0);
+    if (size == 0 || size > 16)
       throw bad_input("--at-once " + list, "not a list of numbers from 1 to 16", "--at-once 1,2,4");
     sizes.push_back(size);
   }

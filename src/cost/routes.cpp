@@ -1,5 +1,6 @@
 #include "cost/routes.hpp"
 
+#include "base/names.hpp"
 #include "papi/event_set.hpp"
 #include "papi/library.hpp"
 #include "papi/resolve.hpp"
@@ -362,7 +363,7 @@ void add_once(std::vector<Event>& events, const Event& event) {
 Subject subject_of(const std::vector<std::string>& names, Domain domain) {
   Subject subject{names, {}, {}, {}};
   for (const auto& name : names) {
-    const bool standard = name.starts_with("PAPI_");
+    const bool standard = is_preset(name);
     if (standard) const PapiSet trial({name}, domain); // names the nearest where there is none
     const witness::MetricEvents asked = witness::resolve_metric(name, domain);
     if (!standard && !asked.preset) {

@@ -1,5 +1,6 @@
 // The verdicts of recount check that are kept for this machine.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "doctor/doctor.hpp"
 #include "errata/errata.hpp"
 #include "host/machine.hpp"
@@ -47,8 +48,8 @@ std::string differences(const Machine& then, const Machine& now) {
 }
 
 std::string summary(const verdict::Record& record) {
-  const auto is_preset = [](const auto& entry) { return entry.name.starts_with("PAPI_"); };
-  const bool only_events = std::ranges::none_of(record.entries, is_preset);
+  const auto names_preset = [](const auto& entry) { return is_preset(entry.name); };
+  const bool only_events = std::ranges::none_of(record.entries, names_preset);
   std::map<std::string, int> numbers;
   int all = 0, agree = 0;
   for (const auto& entry : record.entries) {

@@ -1,11 +1,11 @@
 #include "event/uncore.hpp"
 
+#include "base/format.hpp"
 #include "event/sysfs.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace recount::event {
 namespace {
@@ -24,10 +24,8 @@ bool is_event(const host::Pmu& pmu, const std::string& alias, const perf_event_a
 }
 
 std::optional<double> factor_of(const std::string& text) {
-  double factor = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (wrong != std::errc() || end != text.data() + text.size() || !(factor > 0)) return {};
-  return factor;
+  const auto factor = base::parse<double>(text);
+  return factor && *factor > 0 ? factor : std::nullopt;
 }
 
 /// Whether `text` is `stem`, an underline and digits.

@@ -48,11 +48,12 @@ const std::vector<int>& siblings_of(int cpu) {
   return it->second;
 }
 
-/// " (2.1 %)": the share of the time between the two; empty where it is not known.
-std::string share_text(std::int64_t lost_ns, std::int64_t passed_ns) {
-  if (passed_ns <= 0) return {};
-  const double share = static_cast<double>(lost_ns) / static_cast<double>(passed_ns);
-  return fmt::format(" ({:.3g} %)", 100 * std::clamp(share, 0.0, 1.0));
+/// `text` with the share of the time between the two, where it is known: "steal 20 ms (2.1 %)".
+Flag loss(Flag::Kind kind, std::string text, std::optional<std::int64_t> lost_ns, std::int64_t passed_ns) {
+  if (!lost_ns || passed_ns <= 0) return {kind, std::move(text)};
+  const double percent =
+      100 * std::clamp(static_cast<double>(*lost_ns) / static_cast<double>(passed_ns), 0.0, 1.0);
+  return {kind, fmt::format("{} ({:.3g} %)", text, percent), percent};
 }
 
 /// Time in the run queue: run_delay of the kernel's Documentation/scheduler/sched-stats.rst.
@@ -63,13 +64,15 @@ std::optional<std::int64_t> waiting_ns() {
   return waiting;
 }
 
-void compare_frequency(const Disturbance& before, const Disturbance& after, std::vector<std::string>& out) {
+void compare_frequency(const Disturbance& before, const Disturbance& after, std::vector<Flag>& out) {
   if (!before.frequency_khz || !after.frequency_khz) return;
   const double from = static_cast<double>(*before.frequency_khz),
                to = static_cast<double>(*after.frequency_khz);
   // Below two per cent is what a locked clock shows as well.
   if (std::abs(from - to) > 0.02 * std::max(from, to))
-    out.push_back(fmt::format("frequency {:.0f} to {:.0f} MHz", from / 1000, to / 1000));
+    out.emplace_back(Flag::Kind::frequency,
+                     fmt::format("frequency {:.0f} to {:.0f} MHz", from / 1000, to / 1000),
+                     100 * std::abs(from - to) / std::max(from, to));
 }
 } // namespace
 
@@ -97,34 +100,36 @@ Disturbance disturbance() {
   return now;
 }
 
-std::vector<std::string> flags(const Disturbance& before, const Disturbance& after) {
-  std::vector<std::string> out;
+std::vector<Flag> flags(const Disturbance& before, const Disturbance& after) {
+  std::vector<Flag> out;
   const std::int64_t passed = after.monotonic_ns - before.monotonic_ns;
   if (before.cpu != after.cpu) {
-    out.emplace_back("migrated"); // the totals below are of two different CPUs: not comparable
+    out.emplace_back(Flag::Kind::migrated,
+                     "migrated"); // the totals below are of two different CPUs: not comparable
   } else {
     if (before.steal_ns && after.steal_ns && *after.steal_ns > *before.steal_ns) {
       const std::int64_t lost = *after.steal_ns - *before.steal_ns;
-      out.push_back(fmt::format("steal {} ms{}", lost / 1'000'000, share_text(lost, passed)));
+      out.push_back(loss(Flag::Kind::steal, fmt::format("steal {} ms", lost / 1'000'000), lost, passed));
     }
     if (before.sibling_busy_ns && after.sibling_busy_ns && passed > 0) {
       const auto percent = 100 * (*after.sibling_busy_ns - *before.sibling_busy_ns) / passed;
-      if (percent >= 5) out.push_back(fmt::format("sibling busy {} %", percent));
+      if (percent >= 5) out.emplace_back(Flag::Kind::sibling_busy, fmt::format("sibling busy {} %", percent));
     }
     if (before.thermal_events && after.thermal_events && *after.thermal_events > *before.thermal_events)
-      out.emplace_back("thermal throttling");
+      out.emplace_back(Flag::Kind::thermal, "thermal throttling");
     compare_frequency(before, after, out);
   }
   if (before.throttled_ns && after.throttled_ns && *after.throttled_ns > *before.throttled_ns) {
     const std::int64_t lost = *after.throttled_ns - *before.throttled_ns;
-    out.push_back(
-        fmt::format("throttled {:.3g} ms{}", static_cast<double>(lost) / 1e6, share_text(lost, passed)));
+    out.push_back(loss(Flag::Kind::throttled,
+                       fmt::format("throttled {:.3g} ms", static_cast<double>(lost) / 1e6), lost, passed));
   }
   if (const auto switches = after.involuntary_switches - before.involuntary_switches; switches > 0)
-    out.push_back(fmt::format("preempted {}{}", base::format_count(switches, "time"),
-                              before.waiting_ns && after.waiting_ns
-                                  ? share_text(*after.waiting_ns - *before.waiting_ns, passed)
-                                  : std::string()));
+    out.push_back(loss(Flag::Kind::preempted, "preempted " + base::format_count(switches, "time"),
+                       before.waiting_ns && after.waiting_ns
+                           ? std::optional(*after.waiting_ns - *before.waiting_ns)
+                           : std::nullopt,
+                       passed));
   return out;
 }
 

@@ -1,6 +1,8 @@
 // What may have disturbed a measurement: read before and after, compared afterwards.
 #pragma once
 
+#include "base/flag.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,10 +26,10 @@ struct Disturbance {
 /// Takes the totals for the CPU that the calling thread is on: some tens of microseconds. Thread-safe.
 [[nodiscard]] Disturbance disturbance();
 
-/// What happened between the two, as an observation's flags, with the share of the time that was lost to it
-/// where that is known: "steal 20 ms (2.1 %)", "throttled 5 ms (0.5 %)", "preempted 3 times (4.2 %)",
-/// "migrated", "sibling busy 40 %", "frequency 3000 to 2400 MHz", "thermal throttling". Pure.
-[[nodiscard]] std::vector<std::string> flags(const Disturbance& before, const Disturbance& after);
+/// What happened between the two, with the share of the time that was lost to it where that is known: "steal
+/// 20 ms (2.1 %)", "throttled 5 ms (0.5 %)", "preempted 3 times (4.2 %)", "migrated", "sibling busy 40 %",
+/// "frequency 3000 to 2400 MHz", "thermal throttling". Pure.
+[[nodiscard]] std::vector<Flag> flags(const Disturbance& before, const Disturbance& after);
 
 // What the control group of this process allows, in both versions of the hierarchy (see cgroups(7)).
 

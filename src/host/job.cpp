@@ -1,7 +1,8 @@
 #include "host/job.hpp"
 
+#include "base/format.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,11 +14,8 @@ constexpr std::size_t most_tasks = 1'000'000'000;
 std::optional<std::size_t> number_in(const Variable& variable, const char* name) {
   const char* const text = name ? variable(name) : nullptr;
   if (!text) return {};
-  std::size_t number = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [at, error] = std::from_chars(text, end, number);
-  if (error != std::errc() || at != end || number > most_tasks) return {};
-  return number;
+  const auto number = base::parse<std::size_t>(text);
+  return number && *number <= most_tasks ? number : std::nullopt;
 }
 
 std::string id_in(const Variable& variable, std::initializer_list<const char*> names) {

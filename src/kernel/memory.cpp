@@ -1,5 +1,7 @@
 #include "kernel/memory.hpp"
 
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "host/disturbance.hpp"
 #include "recount/error.hpp"
 
@@ -7,8 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sys/mman.h>
@@ -39,12 +39,16 @@ std::int64_t huge_bytes_at(std::uint64_t address) {
   std::ifstream smaps("/proc/self/smaps");
   bool inside = false;
   for (std::string line; std::getline(smaps, line);) {
-    std::uint64_t from = 0, to = 0;
-    std::int64_t kib = 0;
-    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " ", &from, &to) == 2)
-      inside = from <= address && address < to;
-    else if (inside && std::sscanf(line.c_str(), "AnonHugePages: %" SCNd64, &kib) == 1)
-      return kib << 10;
+    const std::string_view text(line), range = text.substr(0, text.find(' ')), name = "AnonHugePages:";
+    const auto dash = std::min(range.find('-'), range.size());
+    const auto from = base::parse<std::uint64_t>(range.substr(0, dash), 16);
+    const auto to = base::parse<std::uint64_t>(range.substr(std::min(dash + 1, range.size())), 16);
+    if (from && to)
+      inside = *from <= address && address < *to;
+    else if (inside && text.starts_with(name)) {
+      const auto value = base::trim(text.substr(name.size())); // "2048 kB"
+      return base::parse<std::int64_t>(value.substr(0, value.find(' '))).value_or(0) << 10;
+    }
   }
   return 0;
 }

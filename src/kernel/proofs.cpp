@@ -1,5 +1,6 @@
 #include "kernel/proofs.hpp"
 
+#include "base/names.hpp"
 #include "model/metrics.hpp"
 #include "recount/error.hpp"
 
@@ -239,7 +240,7 @@ std::vector<Proof> beside(const MaybeMachine& machine) {
     const auto point = parse_proof_point(row.point, kernel, machine);
     if (!point || !exists_here(kernel, *point)) continue;
     for (const Expectation& one : kernel.expected(*point))
-      if (one.metric.starts_with("PAPI_")) add(row, kernel, *point, one.metric);
+      if (is_preset(one.metric)) add(row, kernel, *point, one.metric);
     // Larger arrays are walked by page walkers, whose reads the model does not know.
     const bool sized = std::string_view(row.point).find('@') != std::string_view::npos;
     if (sized && simulates(kernel))
@@ -285,8 +286,7 @@ std::span<const Unprovable> unprovable() {
     for (const ProofRow& row : proof_rows()) {
       std::istringstream presets(row.presets);
       for (std::string preset; presets >> preset;)
-        if (preset.starts_with("PAPI_"))
-          add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
+        if (is_preset(preset)) add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
     }
     return list;
   }();

@@ -1,4 +1,5 @@
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "lint/lint.hpp"
 #include "meaning_data.hpp"
@@ -143,7 +144,7 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
     events.emplace_back(words_of(view.names[v]), words_of(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
     const auto means = view.meanings.find(preset.name);
-    if (means == view.meanings.end() || !preset.name.starts_with("PAPI_")) continue;
+    if (means == view.meanings.end() || !is_preset(preset.name)) continue;
     const auto form = formula::linear(means->second);
     if (!form) continue;
     weights(view, preset, *form, findings);

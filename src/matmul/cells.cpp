@@ -1,6 +1,7 @@
 #include "matmul/cells.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,7 +31,7 @@ std::string cell_of(const Measure& measure, const Quantity& quantity, Filled& fi
   std::string cell = measure.show(quantity.value);
   const std::string low = measure.show(quantity.low), high = measure.show(quantity.high);
   if (low == high) return cell;
-  (quantity.witness.starts_with("model") ? filled.ranges : filled.intervals) = true;
+  (is_modelled(quantity.witness) ? filled.ranges : filled.intervals) = true;
   return fmt::format("{} [{}, {}]", cell, low, high);
 }
 

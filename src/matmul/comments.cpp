@@ -1,5 +1,6 @@
 // Remarks on all products of all machines.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "matmul/sections.hpp"
 #include "model/machine.hpp"
 
@@ -17,7 +18,7 @@ std::vector<std::string> models_of(const Products& group) {
   std::vector<std::string> names;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, values] : metrics)
-      if (who.first.starts_with("model") && !values.for_comparison &&
+      if (is_modelled(who.first) && !values.for_comparison &&
           std::ranges::find(names, who.first) == names.end())
         names.push_back(who.first);
   return names;
@@ -28,7 +29,7 @@ std::string only_machine(const Products& group) {
   std::string only;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, values] : metrics) {
-      if (!who.first.starts_with("model:")) return {};
+      if (!described_machine(who.first)) return {};
       const std::string name = who.first.substr(6, who.first.find('~') - 6);
       if (!only.empty() && name != only) return {};
       only = name;

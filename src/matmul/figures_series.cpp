@@ -1,6 +1,7 @@
 #include "matmul/figures_series.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "plot/select.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ void ProductSheet::add(plot::Panel& panel, plot::Series series, const Products& 
     series.modelled = series.modelled || plot::is_model(value->witness);
     witnesses_.insert(value->witness);
     statistic_ = group.statistic;
-    here = here || !value->witness.starts_with("model:") || value->witness.starts_with("model:host");
+    here = here || !described_machine(value->witness) || value->witness.starts_with("model:host");
     if (plot::is_model(value->witness)) {
       modelled_ = true;
       continue;

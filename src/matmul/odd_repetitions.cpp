@@ -1,5 +1,7 @@
 #include "matmul/odd_repetitions.hpp"
 
+#include "base/names.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +64,7 @@ std::vector<OddRepetition> odd_repetitions(const Products& group) {
   std::vector<OddRepetition> found;
   for (const auto& [product, metrics] : group.of)
     for (auto a = metrics.begin(); a != metrics.end(); ++a) {
-      if (a->first.first.starts_with("model")) continue;
+      if (is_modelled(a->first.first)) continue;
       find_distant(found, product, a->first, a->second);
       for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
         find_identical(found, product, a->first, a->second, b->first, b->second);

@@ -1,5 +1,6 @@
 // Every value of every repetition.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "matmul/sections.hpp"
 
 #include <fmt/format.h>
@@ -16,16 +17,12 @@ std::string one_value(const std::string& metric, double value) {
   return metric.ends_with("seconds") ? base::format_seconds(value) : fmt::format("{:.0f}", value);
 }
 
-bool modelled(const std::string& witness) {
-  return witness.starts_with("model");
-}
-
 /// The most repetitions of anything that was measured; 0: nothing was.
 std::size_t most_repetitions(const Products& group) {
   std::size_t most = 0;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics)
-      if (!modelled(who.first)) most = std::max(most, all.values.size());
+      if (!is_modelled(who.first)) most = std::max(most, all.values.size());
   return most;
 }
 
@@ -69,14 +66,15 @@ std::vector<document::Block> all_values(const Products& group) {
       if (!all.summary) continue;
       const auto& [witness, metric] = who;
       std::vector<std::string> row{loops_name(product), std::to_string(product.n), metric, witness};
-      auto cells = modelled(witness) ? std::vector{one_value(metric, all.summary->value)}
-                                     : measured_row(all, metric, most);
+      auto cells = is_modelled(witness) ? std::vector{one_value(metric, all.summary->value)}
+                                        : measured_row(all, metric, most);
       for (const Repeated& one : all.values)
         if (!one.disturbances.empty())
-          disturbed.insert(fmt::format("{}, n = {}, repetition {} ({})", loops_name(product), product.n,
-                                       one.repetition + 1, fmt::join(one.disturbances, ", ")));
+          disturbed.insert(fmt::format(
+              "{}, n = {}, repetition {} ({})", loops_name(product), product.n, one.repetition + 1,
+              fmt::join(one.disturbances | std::views::transform(&Flag::text), ", ")));
       row.insert(row.end(), cells.begin(), cells.end());
-      (modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
+      (is_modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
     }
   if (!disturbed.empty())
     measured.notes.push_back(fmt::format("* more than {} % of the time lost: {}.", result::disturbed_percent,

@@ -1,4 +1,5 @@
 #include "matmul/products.hpp"
+#include "base/names.hpp"
 #include "matmul/repetition_numbers.hpp"
 #include "model/machine.hpp"
 
@@ -241,7 +242,7 @@ std::optional<Quantity> central(const Metrics& metrics, const std::string& metri
     for (const Repeated& one : all->values)
       quantity.values.emplace_back(one.repetition, one.value);
     quantity.flagged = all->flagged;
-    if (who.first.starts_with("model"))
+    if (is_modelled(who.first))
       for (const Repeated& one : all->values) {
         quantity.low = std::min({one.value - one.error, quantity.low, s.min});
         quantity.high = std::max({one.value + one.error, quantity.high, s.max});
@@ -253,7 +254,7 @@ std::optional<Quantity> central(const Metrics& metrics, const std::string& metri
 
 statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
   const auto exact = [](const Quantity& q) {
-    return q.witness.starts_with("model") || (q.witness == "published" && q.values.size() < 2);
+    return is_modelled(q.witness) || (q.witness == "published" && q.values.size() < 2);
   };
   if (exact(a) && exact(b)) { // ranges of draws and of samples may overlap
     const bool ranges = a.low < a.high || b.low < b.high;
@@ -278,7 +279,7 @@ Quantity scaled(Quantity quantity, double factor) {
 }
 
 std::string reservation(const Quantity& comparison) {
-  if (comparison.witness.starts_with("model") && !comparison.clear()) return "the predicted ranges overlap";
+  if (is_modelled(comparison.witness) && !comparison.clear()) return "the predicted ranges overlap";
   return statistics::reservation(comparison.evidence, comparison.compared);
 }
 

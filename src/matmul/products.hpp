@@ -17,8 +17,8 @@ namespace recount::matmul {
 struct Repeated {
   int repetition = 0;
   double value = 0;
-  std::vector<std::string> disturbances = {}; ///< as of result::disturbances()
-  double error = 0;                           ///< of a sampled simulation, see result::sampling_error()
+  std::vector<Flag> disturbances = {}; ///< as of result::disturbances()
+  double error = 0;                    ///< of a sampled simulation, see result::sampling_error()
 };
 
 /// The repetitions of one metric by one witness.

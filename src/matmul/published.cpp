@@ -1,5 +1,6 @@
 #include "matmul/published.hpp"
 #include "base/csv.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 
 #include "base/text.hpp"
@@ -189,7 +190,7 @@ std::string machine_in(std::string_view text) {
 std::vector<std::string> counted(const Published& table) {
   std::vector<std::string> presets;
   for (const auto& o : table.observations)
-    if (o.metric.starts_with("PAPI_") && std::ranges::find(presets, o.metric) == presets.end())
+    if (is_preset(o.metric) && std::ranges::find(presets, o.metric) == presets.end())
       presets.push_back(o.metric);
   return presets;
 }

@@ -74,7 +74,7 @@ std::vector<document::Block> tables_of(const Beside& beside, const std::vector<P
   const std::vector<Lead> leads{{"loops", named},
                                 {"n", [](const Product& p) { return std::to_string(p.n); }}};
   std::vector<document::Block> blocks;
-  const std::string machine = beside.witness.empty() ? "" : beside.witness.substr(6);
+  const std::string machine = described_machine(beside.witness).value_or("");
   const auto in_range = [&beside](const char* metric) {
     return Measure{"published value in the predicted range",
                    [&beside, metric](const Product& p) {

@@ -1,5 +1,6 @@
 // Remarks on jumps of the cost per step between sizes, and on the levels that blocks fit.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/remarks.hpp"
 
@@ -85,7 +86,7 @@ std::vector<Jump> jumps(const Products& group, const Product& a, const Product& 
   std::vector<Jump> found;
   for (const Measured& metric : measured_metrics) {
     const auto from = per_step(group, a, metric), to = per_step(group, b, metric);
-    if (!from || !to || from->witness != to->witness || from->witness.starts_with("model")) continue;
+    if (!from || !to || from->witness != to->witness || is_modelled(from->witness)) continue;
     const bool jumped =
         metric.time ? to->value > time_jump * from->value : to->value > from->value + miss_jump;
     if (jumped) found.push_back({&metric, *from, *to, evidence(*from, *to) == statistics::Evidence::clear});

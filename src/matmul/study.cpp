@@ -1,5 +1,6 @@
 #include "matmul/study.hpp"
 
+#include "base/names.hpp"
 #include "base/random.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/ceilings.hpp"
@@ -31,10 +32,6 @@ const std::vector<std::string> modelled_metrics{
     "PAPI_L2_DCH", "PAPI_LD_INS",          "PAPI_SR_INS",           "PAPI_TLB_DM",
     "PAPI_DP_OPS", "MODEL_L1_WALK_MISSES", "MODEL_L1_DEMAND_MISSES"};
 
-bool is_model(const std::string& witness) {
-  return witness == "model" || witness.starts_with("model:");
-}
-
 /// In a forked child: a library that is opened stays open.
 std::string dgemm_reason() {
   const auto asked = process::in_fork(
@@ -65,7 +62,7 @@ private:
     plan_.witnesses = request_.witnesses;
     for (const auto& name : plan_.witnesses) {
       static_cast<void>(witness::find(name));
-      if (is_model(name)) static_cast<void>(model::machine(witness::modelled_machine(name)));
+      if (is_modelled(name)) static_cast<void>(model::machine(witness::modelled_machine(name)));
     }
     const bool asked = !plan_.witnesses.empty();
     if (!asked) plan_.witnesses = {"clock", "perf", "papi", "model"};
@@ -133,7 +130,7 @@ private:
     for (const MatmulStop& stop : plan_.stops)
       if (stop.modelled)
         for (const auto& name : plan_.witnesses)
-          if (is_model(name)) model_jobs(stop, name);
+          if (is_modelled(name)) model_jobs(stop, name);
   }
 
   /// The machine as it is, and for the loops that cliffs are looked for in without its TLB and its conflicts.
@@ -180,7 +177,7 @@ private:
 
 std::vector<std::string> matmul_metrics(const std::string& witness) {
   if (witness == "clock") return {"seconds", "tsc_cycles"};
-  if (!is_model(witness)) return counted_metrics;
+  if (!is_modelled(witness)) return counted_metrics;
   const auto machine = model::machine(witness::modelled_machine(witness));
   const auto known = model::metric_names(machine);
   std::vector<std::string> metrics;

@@ -1,12 +1,12 @@
 #include "metric/metric.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 namespace recount::metric {
@@ -137,11 +137,10 @@ private:
     if (*metric.least >= *metric.most) fail("range", "the first number is not less than the second");
   }
   double number(std::string_view word) const {
-    double value = 0;
-    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (wrong != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+    const auto value = base::parse<double>(word);
+    if (!value || !std::isfinite(*value))
       fail("range", "takes two numbers; \"" + shown(word) + "\" is not a number");
-    return value;
+    return *value;
   }
 
   const std::string& file_;

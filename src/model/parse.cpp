@@ -1,4 +1,5 @@
 // A machine description from JSON: recount-machines(5).
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
@@ -358,7 +359,7 @@ void presets(Fields& fields, const std::string& file, MachineDescription& machin
   const std::vector<std::string> known = metric_names(machine, true);
   for (const auto& [preset, sum] : field.items()) {
     const std::string path = "presets." + preset;
-    if (!preset.starts_with("PAPI_") || std::ranges::find(known, preset) == known.end())
+    if (!is_preset(preset) || std::ranges::find(known, preset) == known.end())
       throw fields.error(path, "the machine has no such preset", base::did_you_mean_or_all(preset, known));
     if (!sum.is_object() || sum.empty()) throw fields.error(path, "is not an object {METRIC: FACTOR, ...}");
     Fields terms(sum, file, path);

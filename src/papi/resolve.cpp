@@ -1,5 +1,6 @@
 #include "papi/resolve.hpp"
 
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "host/pmu.hpp"
 #include "papi/event_set.hpp"
@@ -90,7 +91,7 @@ Resolved resolve(const std::string& name, Domain domain) {
   int code = 0;
   const Qualified wanted = split_domain(name);
   int got = PAPI_event_name_to_code(wanted.name.c_str(), &code);
-  if (name.starts_with("PAPI_") && got != PAPI_OK) throw no_preset(name);
+  if (is_preset(name) && got != PAPI_OK) throw no_preset(name);
   if (got != PAPI_OK) throw no_native(name, got);
   if (!IS_NATIVE(code)) {
     if (wanted.domain && *wanted.domain != domain)

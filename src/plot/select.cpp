@@ -1,6 +1,7 @@
 #include "plot/select.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "plot/plot_text.hpp"
 
 #include <recount/error.hpp>
@@ -124,7 +125,7 @@ Choice resolve(const Choice& choice, const result::Results& results, std::vector
   }
   const auto models = [&](const std::string& word) {
     std::vector<std::string> found;
-    if (word == "model") std::ranges::copy_if(witnesses, std::back_inserter(found), is_model);
+    if (word == "model") std::ranges::copy_if(witnesses, std::back_inserter(found), is_modelled);
     return found;
   };
   return {resolve(choice.metrics, metrics, "--metric", {}, warnings),
@@ -142,16 +143,12 @@ bool is_profile(const result::Observation& o) {
   return o.kernel == "profile";
 }
 
-bool is_model(const std::string& witness) {
-  return witness == "model" || witness.starts_with("model:");
-}
-
 bool is_time(const std::string& metric) {
   return metric == "seconds" || metric == "tsc_cycles";
 }
 
 bool is_miss(const std::string& metric) {
-  return (metric.starts_with("PAPI_") && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
+  return (is_preset(metric) && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
          metric.find("MISS") != std::string::npos || metric.find("miss") != std::string::npos;
 }
 
@@ -266,7 +263,7 @@ std::string label_of(const Curve& c, const Differences& d, bool compact) {
   std::vector<std::string> parts;
   if (d.kernel) parts.push_back(c.kernel);
   if (d.metric) parts.push_back(c.metric);
-  if (d.witness) parts.push_back(is_model(c.witness) ? c.witness + " (modelled)" : c.witness);
+  if (d.witness) parts.push_back(is_modelled(c.witness) ? c.witness + " (modelled)" : c.witness);
   for (const auto& name : d.params) {
     const auto found = c.params.find(name);
     if (found != c.params.end()) parts.push_back(setting_text(name, found->second, compact));
@@ -282,7 +279,7 @@ std::string label_of(const Curve& c, const Differences& d, bool compact) {
 }
 
 Series series_of(const Curve& c, const Differences& d) {
-  Series s{label_of(c, d, false), label_of(c, d, true), {}, is_model(c.witness), false};
+  Series s{label_of(c, d, false), label_of(c, d, true), {}, is_modelled(c.witness), false};
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& p : c.points) {
     s.samples.push_back(p.y ? Sample{p.x, p.y->value, p.y->low, p.y->high} : Sample{p.x, none, none, none});
@@ -307,7 +304,7 @@ std::string title_of(const CurvesOfPanel& curves, const Differences& d, const st
   if (!d.kernel) parts.push_back("kernel " + c.kernel);
   if (!d.metric && !is_time(c.metric)) parts.push_back(c.metric);
   if (!d.witness)
-    parts.push_back(is_model(c.witness) ? "modelled (witness " + c.witness + ")" : "witness " + c.witness);
+    parts.push_back(is_modelled(c.witness) ? "modelled (witness " + c.witness + ")" : "witness " + c.witness);
   for (const auto& [name, setting] : c.params) {
     if (name != x && std::find(d.params.begin(), d.params.end(), name) == d.params.end() &&
         (name == "size" || name == "stride"))
@@ -323,8 +320,8 @@ std::string title_of(const CurvesOfPanel& curves, const Differences& d, const st
 
 std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel& curves) {
   // A described machine has other caches than the one that ran the sweep.
-  const bool here = std::any_of(curves.begin(), curves.end(),
-                                [](const auto* c) { return !c->witness.starts_with("model:"); });
+  const bool here =
+      std::any_of(curves.begin(), curves.end(), [](const auto* c) { return !described_machine(c->witness); });
   std::map<std::string, std::int64_t> sizes;
   bool differ = false;
   for (const auto& run : results.runs) {
@@ -412,7 +409,7 @@ struct Tally {
 Tally tally(const Selected& selected) {
   Tally t;
   for (const auto& curve : selected.curves) {
-    const bool model = is_model(curve.witness);
+    const bool model = is_modelled(curve.witness);
     t.modelled = t.modelled || model;
     for (const auto& p : curve.points) {
       if (!p.y || model) continue;

@@ -1,5 +1,6 @@
 #include "preset/catalogue.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "preset/preset_table.hpp"
 
@@ -10,7 +11,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fmt/core.h>
 #include <functional>
@@ -63,8 +63,9 @@ std::string expanded(std::string_view bytes, const std::string& name) {
 
 template <class Number>
 bool number(std::string_view text, Number& into, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto value = base::parse<Number>(text, base);
+  if (value) into = *value;
+  return value.has_value();
 }
 
 [[noreturn]] void malformed(const std::string& name, std::string_view line) {

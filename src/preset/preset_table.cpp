@@ -1,5 +1,7 @@
 #include "preset/preset_table.hpp"
 
+#include "base/names.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -144,7 +146,7 @@ std::string structure_problem(const ComponentBlock& block, const Line& row) {
   const std::size_t first = *type == Derived::postfix || *type == Derived::infix ? 4 : 3;
   std::size_t terms = 0;
   for (std::size_t i = first; i < f.size() && !is_description(f[i].text); ++i, ++terms)
-    if (!f[i].text.starts_with(block.component + "::") && !f[i].text.starts_with("PAPI_"))
+    if (!f[i].text.starts_with(block.component + "::") && !is_preset(f[i].text))
       return fmt::format("{} is not an event of {}", f[i].text, block.component);
   return terms == 0 ? "it has no terms" : std::string{};
 }

@@ -173,7 +173,7 @@ Json event_json(const Profile& p, std::size_t e) {
   json["enabled_ns"] = count.enabled_ns;
   json["running_ns"] = count.running_ns;
   json["every_occurrence"] = every_occurrence(p, e);
-  if (!p.recording.sampled.empty()) json["flags"] = {p.recording.sampled[e]};
+  if (!p.recording.sampled.empty()) json["flags"] = {p.recording.sampled[e].text};
   return json;
 }
 
@@ -277,11 +277,13 @@ result::Observation whole(const Profile& p, std::size_t event, const std::string
   auto o = observation(p, event, run, p.recording.places.total(event).weight);
   o.seconds = p.recording.seconds;
   const auto& count = p.recording.report.events[event];
-  o.flags.push_back(base::format_count(count.samples, "sample"));
+  o.flags.emplace_back(Flag::Kind::note, base::format_count(count.samples, "sample"));
   if (!p.recording.sampled.empty()) o.flags.push_back(p.recording.sampled[event]);
-  if (killed(p.recording.exit)) o.flags.push_back("incomplete: " + process::describe(p.recording.exit));
-  if (count.lost.value_or(0) > 0) o.flags.push_back(fmt::format("{} lost", *count.lost));
-  if (count.throttled > 0) o.flags.push_back("throttled " + base::format_count(count.throttled, "time"));
+  if (killed(p.recording.exit))
+    o.flags.emplace_back(Flag::Kind::note, "incomplete: " + process::describe(p.recording.exit));
+  if (count.lost.value_or(0) > 0) o.flags.emplace_back(Flag::Kind::note, fmt::format("{} lost", *count.lost));
+  if (count.throttled > 0)
+    o.flags.emplace_back(Flag::Kind::note, "throttled " + base::format_count(count.throttled, "time"));
   return o;
 }
 

@@ -122,7 +122,7 @@ std::string event_line(const Profile& p, std::size_t e) {
   if (modelled_event(event.event.name))
     return fmt::format("  {}: {}, modelled{}", event.event.name,
                        base::format_count(count.occurrences, "occurrence"),
-                       p.recording.sampled.empty() ? "" : ", " + p.recording.sampled[e]);
+                       p.recording.sampled.empty() ? "" : ", " + p.recording.sampled[e].text);
   std::string text = fmt::format("  {}: {}", event.event.name, base::format_count(count.samples, "sample"));
   if (event.frequency != 0)
     text += fmt::format(" (about {} per second)", event.frequency);

@@ -1,5 +1,6 @@
 #include "profile/recording.hpp"
 
+#include "base/format.hpp"
 #include "perf/descendants.hpp"
 #include "perf/open_group.hpp"
 #include "perf/removed.hpp"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 
 namespace recount::profile {
@@ -168,9 +168,8 @@ std::vector<std::string> split_outside_slashes(const std::string& list) {
 }
 
 std::uint64_t positive(const std::string& word, std::string_view digits) {
-  std::uint64_t number = 0;
-  const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (wrong != std::errc() || at != digits.data() + digits.size() || number == 0 || number >> 62U != 0)
+  const auto number = base::parse<std::uint64_t>(digits).value_or(0);
+  if (number == 0 || number >> 62U != 0)
     throw bad_input(word, "\"" + std::string(digits) + "\" is not a whole number from 1 to 2^62-1", how);
   return number;
 }
@@ -217,9 +216,10 @@ std::optional<Watched> watched_variable(const std::string& event) {
   const auto plus = watched.variable.rfind('+');
   if (plus == std::string::npos || plus == 0) return watched;
   const std::string_view digits = std::string_view(watched.variable).substr(plus + 1);
-  const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), watched.offset);
-  if (wrong != std::errc() || at != digits.data() + digits.size() || watched.offset >> 62U != 0)
+  const auto offset = base::parse<decltype(watched.offset)>(digits);
+  if (!offset || *offset >> 62U != 0)
     throw bad_input(event, "\"" + std::string(digits) + "\" is not an offset", "write mem:NAME+8/8:w");
+  watched.offset = *offset;
   watched.variable.resize(plus);
   return watched;
 }

@@ -128,7 +128,7 @@ struct Recording {
   double seconds = 0;             ///< wall time of the recording
   process::Exit exit = {};        ///< of the command
   DataObjects objects = {};
-  std::vector<std::string> sampled = {}; ///< of a sampled simulation: share and error of each event
+  std::vector<Flag> sampled = {}; ///< of a sampled simulation: share and error of each event
 };
 
 /// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
 #include "check/index.hpp"
@@ -16,8 +17,8 @@
 #include "propose/propose.hpp"
 #include "sweep/progress.hpp"
 #include "sweep/session.hpp"
-#include "witness/results_header.hpp"
 #include "witness/metric_events.hpp"
+#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 
@@ -151,7 +152,7 @@ std::vector<Fit> suggested_for(const std::string& preset, const Proposals& relat
 std::vector<std::string> presets_of(const Statements& statements) {
   std::vector<std::string> names;
   for (const kernel::Proof& proof : statements.proofs)
-    if (proof.preset.starts_with("PAPI_") && std::ranges::find(names, proof.preset) == names.end())
+    if (is_preset(proof.preset) && std::ranges::find(names, proof.preset) == names.end())
       names.push_back(proof.preset);
   return names;
 }
@@ -222,7 +223,7 @@ std::vector<sweep::Job> jobs_of(const Statements& statements, const std::vector<
   std::vector<Point> order;
   for (const auto* const list : {&statements.proofs, &statements.beside})
     for (const kernel::Proof& proof : *list) {
-      if (!proof.preset.starts_with("PAPI_")) continue;
+      if (!is_preset(proof.preset)) continue;
       const Point point{proof.kernel->name(), proof.point};
       auto [at, fresh] = places.try_emplace(point);
       if (fresh) order.push_back(point);

@@ -1,5 +1,6 @@
 #include "report/build_report.hpp"
 
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
 #include "document/document.hpp"
@@ -29,7 +30,7 @@ std::string misses_summary(const result::Results& results) {
   for (const auto& o : results.observations) {
     if (o.value.index() == 0 || (!o.metric.starts_with("PAPI_L1") && !o.metric.starts_with("PAPI_L2")))
       continue;
-    if (o.witness.starts_with("model"))
+    if (is_modelled(o.witness))
       modelled.insert(o.witness.substr(0, o.witness.find('~')));
     else if (o.witness != "published")
       counted.insert(o.witness);

@@ -1,4 +1,5 @@
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "kernel/command_line.hpp"
 #include "report/build_report.hpp"
 #include "result/result_line.hpp"
@@ -193,13 +194,13 @@ std::vector<document::Block> warnings_section(const result::Results& results,
                                               const std::vector<std::string>& of_figures) {
   std::vector<std::string> items = results.warnings;
   items.insert(items.end(), of_figures.begin(), of_figures.end());
-  std::map<std::string, std::size_t> flags; // by the word before any number
+  std::map<Flag::Kind, std::size_t> flags;
   std::size_t flagged = 0, multiplexed = 0, most = results.observations.size();
   double least = 1;
   for (const auto& o : results.observations) {
     const auto disturbances = result::disturbances(o);
-    for (const auto& what : disturbances)
-      ++flags[what.substr(0, what.find(' '))];
+    for (const Flag& flag : disturbances)
+      ++flags[flag.kind];
     flagged += disturbances.empty() ? 0U : 1U;
     if (!o.enabled_ns || !o.running_ns || *o.enabled_ns <= 0 || *o.running_ns >= *o.enabled_ns) continue;
     ++multiplexed;
@@ -208,7 +209,7 @@ std::vector<document::Block> warnings_section(const result::Results& results,
   if (flagged > 0) {
     std::vector<std::string> kinds;
     for (const auto& [flag, count] : flags)
-      kinds.push_back(fmt::format("{} {}", flag, count));
+      kinds.push_back(fmt::format("{} {}", name_of(flag), count));
     items.push_back(fmt::format("{} of {} {} from repetitions that lost more than {} % of their "
                                 "time ({}); they are included, "
                                 "and marked in the list of all values.",
@@ -267,8 +268,7 @@ using Counts = std::map<std::tuple<std::string, std::string, std::string>, Count
 Counts marked_counts(const document::Part& part, const Marks& marks) {
   Counts all;
   for (const auto& o : part.results->observations) {
-    if (!marks.contains(o.metric) || o.witness.starts_with("model") || o.params.contains("interval"))
-      continue;
+    if (!marks.contains(o.metric) || is_modelled(o.witness) || o.params.contains("interval")) continue;
     const auto command = o.params.find("command");
     const bool program = o.kernel == "command" && command != o.params.end();
     const auto* const name = program ? std::get_if<std::string>(&command->second) : nullptr;

@@ -1,5 +1,7 @@
 #include "result/curves.hpp"
 
+#include "base/names.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -104,7 +106,7 @@ Curve finish(const Key& key, Series&& series, statistics::Statistic statistic) {
   for (const auto& [x, gathered] : series.points) {
     Point point{x, {}, gathered.flagged, gathered.least_running};
     if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values, statistic);
-    if (point.y && curve.witness.starts_with("model")) { // draws of placement: their range
+    if (point.y && is_modelled(curve.witness)) { // draws of placement: their range
       point.y->low = point.y->min;
       point.y->high = point.y->max;
     }
@@ -191,7 +193,7 @@ namespace {
 std::set<std::string> bound_runs(const Results& results) {
   std::set<std::string> bound;
   for (const Observation& o : results.observations)
-    if (!o.witness.starts_with("model:")) bound.insert(o.run);
+    if (!described_machine(o.witness)) bound.insert(o.run);
   return bound;
 }
 

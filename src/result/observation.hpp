@@ -1,6 +1,8 @@
 // The header of a run: machine, software and command of the observations with its id.
 #pragma once
 
+#include "base/flag.hpp"
+
 #include <fmt/format.h>
 
 #include <concepts>
@@ -22,7 +24,9 @@
 namespace recount::result {
 
 /// What the first line of every results file declares.
-inline constexpr const char* schema = "recount-results/1";
+inline constexpr const char* schema = "recount-results/2";
+/// Of recount 0.1; its flags are text without fields.
+inline constexpr const char* old_schema = "recount-results/1";
 
 /// A data or unified cache as the system states it; kept with the results so that figures can mark it.
 struct CacheNote {
@@ -210,21 +214,20 @@ struct Observation {
   Shared<std::string> nesting;
   /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
   Shared<std::map<std::string, std::int64_t>> placement;
-  /// What happened during the repetition: "steal 3 ms (0.4 %)", "migrated", ... See disturbances().
-  std::vector<std::string> flags;
+  std::vector<Flag> flags; ///< see disturbances()
 };
 
 /// A repetition is disturbed if one cause took more than this share of its time.
 inline constexpr double disturbed_percent = 1;
 
 /// The causes that took more than `disturbed_percent` of the time of a repetition, each with its share
-/// ("preempted 4.2 %"): time stolen by the hypervisor, preemption, throttling, a changed frequency. Empty:
-/// the repetition is not disturbed. A flag without a known share is none, except thermal throttling.
-[[nodiscard]] std::vector<std::string> disturbances(const Observation& observation);
+/// as text ("preempted 4.2 %"): time stolen by the hypervisor, preemption, throttling, a changed frequency.
+/// Empty: the repetition is not disturbed. A flag without a known share is none, except thermal throttling.
+[[nodiscard]] std::vector<Flag> disturbances(const Observation& observation);
 
 /// The flag of a sampled simulation: the share of the accesses that the samples counted, and the half-width
 /// of the interval of the value. sampling_error() reads the latter; nothing where there is no such flag.
-[[nodiscard]] std::string sampled_flag(double percent, double error);
+[[nodiscard]] Flag sampled_flag(double percent, double error);
 [[nodiscard]] std::optional<double> sampling_error(const Observation& observation);
 
 /// Whether an observation of a cache inference is a reading that it took on its way, not a point of a grid of

@@ -35,6 +35,8 @@ public:
     return *value;
   }
 
+  [[nodiscard]] const std::string& where() const { return where_; }
+
   [[nodiscard]] std::string text(const char* key) const {
     const nlohmann::json& value = need(key);
     if (!value.is_string()) fail(std::string("\"") + key + "\" is not text");
@@ -133,7 +135,7 @@ namespace {
 
 Run parse_run(const Fields& fields, const std::string& where) {
   const std::string stated = fields.text("schema");
-  if (stated != schema)
+  if (stated != schema && stated != old_schema)
     throw bad_input(where, "the schema is \"" + stated + "\", this recount reads \"" + schema + "\"",
                     "use the recount that wrote the file, or a newer one");
   Run run;
@@ -178,6 +180,53 @@ Run parse_run(const Fields& fields, const std::string& where) {
   return run;
 }
 
+/// The number that follows `before` in a text; nothing where there is none.
+std::optional<double> number_after(std::string_view text, std::string_view before) {
+  const auto at = text.find(before);
+  if (at == text.npos) return {};
+  double number = 0;
+  const char* const begin = text.data() + at + before.size();
+  if (std::from_chars(begin, text.data() + text.size(), number).ec != std::errc{}) return {};
+  return number;
+}
+
+/// A flag of recount-results/1, which was text alone. The first files stated no share: it follows from the
+/// milliseconds.
+Flag flag_from_text(std::string text, const Observation& o) {
+  using Kind = Flag::Kind;
+  const std::string_view word = std::string_view(text).substr(0, text.find(' '));
+  if (text == "thermal throttling") return {Kind::thermal, text};
+  if (word == "migrated") return {Kind::migrated, text};
+  if (word == "sibling") return {Kind::sibling_busy, text};
+  if (word == "sampled") {
+    auto percent = number_after(text, "sampled "), error = number_after(text, "error ");
+    return {Kind::sampled, std::move(text), percent, error};
+  }
+  auto percent = number_after(text, "(");
+  if (word == "frequency") {
+    const double from = number_after(text, "frequency ").value_or(0),
+                 to = number_after(text, "to ").value_or(0);
+    if (std::max(from, to) > 0) percent = 100 * std::abs(from - to) / std::max(from, to);
+    return {Kind::frequency, std::move(text), percent};
+  }
+  const double milliseconds = 1000 * (o.seconds               ? *o.seconds
+                                      : o.metric == "seconds" ? as_double(o.value).value_or(0)
+                                                              : 0);
+  for (const Kind kind : {Kind::steal, Kind::preempted, Kind::throttled})
+    if (word == name_of(kind)) {
+      const auto lost = kind == Kind::preempted ? std::nullopt : number_after(text, " ");
+      if (!percent && lost && milliseconds > 0) percent = std::min(100.0, 100 * *lost / milliseconds);
+      return {kind, std::move(text), percent};
+    }
+  return {Kind::note, std::move(text)};
+}
+
+Flag parse_flag(const Fields& fields) {
+  const auto kind = std::ranges::find(flag_kinds, fields.text("kind"));
+  return {kind == flag_kinds.end() ? Flag::Kind::note : static_cast<Flag::Kind>(kind - flag_kinds.begin()),
+          fields.text("text"), fields.real_maybe("share_percent"), fields.real_maybe("error")};
+}
+
 Observation parse_observation(const Fields& fields) {
   Observation observation;
   fields.common(observation);
@@ -206,7 +255,12 @@ Observation parse_observation(const Fields& fields) {
       stated.emplace(name, fields.whole(v, "placement"));
     observation.placement = std::move(stated);
   }
-  observation.flags = fields.words("flags");
+  if (const nlohmann::json* flags = fields.find("flags")) {
+    if (!flags->is_array()) fields.fail("\"flags\" is not a list");
+    for (const auto& flag : *flags)
+      observation.flags.push_back(flag.is_string() ? flag_from_text(flag.get<std::string>(), observation)
+                                                   : parse_flag({flag, fields.where()}));
+  }
   return observation;
 }
 
@@ -345,7 +399,12 @@ std::string to_line(const Observation& observation) {
   if (observation.bias) object["bias"] = *observation.bias;
   if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
   if (!observation.placement.empty()) object["placement"] = observation.placement.get();
-  if (!observation.flags.empty()) object["flags"] = observation.flags;
+  for (const Flag& flag : observation.flags) {
+    Json one{{"kind", name_of(flag.kind)}, {"text", flag.text}};
+    if (flag.share && std::isfinite(*flag.share)) one["share_percent"] = *flag.share;
+    if (flag.error && std::isfinite(*flag.error)) one["error"] = *flag.error;
+    object["flags"].push_back(std::move(one));
+  }
   return text(object);
 }
 

@@ -70,8 +70,8 @@ Between between(const Reading& first, const Reading& from, const Reading& now, b
 
 void flag_all(std::span<result::Observation> rows, const std::string& flag) {
   for (result::Observation& row : rows)
-    if (!flag.empty() && result::as_double(row.value) && std::ranges::count(row.flags, flag) == 0)
-      row.flags.push_back(flag);
+    if (!flag.empty() && result::as_double(row.value) && std::ranges::count(row.flags, flag, &Flag::text) == 0)
+      row.flags.emplace_back(Flag::Kind::note, flag);
 }
 
 } // namespace recount::stat

@@ -47,7 +47,7 @@ void take_over(const result::Observation& part, result::Observation& whole) {
     whole.enabled_ns = part.enabled_ns;
     whole.running_ns = part.running_ns;
   }
-  for (const std::string& flag : part.flags)
+  for (const Flag& flag : part.flags)
     if (std::ranges::find(whole.flags, flag) == whole.flags.end()) whole.flags.push_back(flag);
 }
 
@@ -77,7 +77,8 @@ result::Observation ratio(const PlanRow& row, std::span<const Count> counts, dou
   else
     o.reason = value.why;
   if (value.outside)
-    o.flags.push_back("outside its range: the events do not count what " + formula.text + " assumes");
+    o.flags.emplace_back(Flag::Kind::note,
+                         "outside its range: the events do not count what " + formula.text + " assumes");
   return o;
 }
 

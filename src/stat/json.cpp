@@ -35,7 +35,8 @@ Json with_summary(const stat::PlanRow& row, const stat::Summary& s) {
   if (s.share < 1) json["share"] = s.share;
   if (s.missing > 0) json["missing"] = s.missing;
   if (!s.reason.empty()) json["reason"] = s.reason;
-  if (!s.flags.empty()) json["flags"] = s.flags;
+  for (const Flag& flag : s.flags)
+    json["flags"].push_back(flag.text);
   return json;
 }
 

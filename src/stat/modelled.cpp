@@ -108,7 +108,7 @@ public:
       if (!row.reason.empty() || value == values_.values.end()) continue;
       row.value = value->second;
       if (error != values_.errors.end()) row.flags.push_back(result::sampled_flag(percent_, error->second));
-      if (!flag_.empty()) row.flags.push_back(flag_);
+      if (!flag_.empty()) row.flags.emplace_back(Flag::Kind::note, flag_);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "stat/plan.hpp"
 
+#include "base/names.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/try_open.hpp"
@@ -119,7 +120,7 @@ private:
   void add_row(const std::string& name, const witness::MetricEvents& asked) {
     PlanRow row;
     row.name = name;
-    row.kind = asked.preset || name.starts_with("PAPI_") ? RowKind::preset : RowKind::event;
+    row.kind = asked.preset || is_preset(name) ? RowKind::preset : RowKind::event;
     row.refused = asked.refused;
     row.operands.push_back(operand(name, asked));
     const std::string& stated = row.operands.front().scale.unit;

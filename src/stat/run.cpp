@@ -169,8 +169,8 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   for (std::size_t r = 0; r < slice.rows.size(); ++r) {
     const result::Observation& row = slice.rows[r];
     if (!row.reason.empty() && plan.rows[r].refused.empty()) tell(missing, row.reason, row.metric);
-    for (const std::string& flag : row.flags)
-      tell(flags, flag, row.metric);
+    for (const Flag& flag : row.flags)
+      tell(flags, flag.text, row.metric);
   }
   std::vector<std::string> lines;
   for (const auto& [why, names] : missing)

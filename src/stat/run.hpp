@@ -92,7 +92,7 @@ struct Summary {
   double share = 1;                ///< scheduled share of the time: minimum over repetitions
   std::size_t missing = 0;         ///< repetitions without value
   std::string reason;              ///< the first reason why
-  std::vector<std::string> flags;  ///< each once
+  std::vector<Flag> flags;         ///< each once
 };
 
 /// Over the same row of each slice.

@@ -32,7 +32,7 @@ Summary summarise(std::span<const Slice> slices, std::size_t row) {
     if (s.reason.empty()) s.reason = o.reason;
     if (o.value.index() != 0 && o.enabled_ns && o.running_ns && *o.enabled_ns > 0)
       s.share = std::min(s.share, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
-    for (const std::string& flag : o.flags)
+    for (const Flag& flag : o.flags)
       if (std::ranges::find(s.flags, flag) == s.flags.end()) s.flags.push_back(flag);
   }
   return s;

@@ -25,8 +25,8 @@ ShownUnit shown_unit(const std::string& unit, double value) {
   return value < mebi ? ShownUnit{"KiB", 1024} : ShownUnit{"MiB", mebi};
 }
 
-bool is_sampled(const std::string& flag) {
-  return flag.starts_with("sampled ");
+bool is_sampled(const Flag& flag) {
+  return flag.kind == Flag::Kind::sampled;
 }
 
 std::string show_deviation(const stat::Summary& s) {
@@ -44,9 +44,7 @@ std::string format_share(double share) {
 std::string sampled_text(const stat::Summary& s) {
   const auto flag = std::ranges::find_if(s.flags, is_sampled);
   if (flag == s.flags.end()) return {};
-  constexpr std::string_view between = " of the accesses, error ";
-  const auto at = flag->find(between);
-  return at == flag->npos ? *flag : flag->substr(0, at) + ": +- " + flag->substr(at + between.size());
+  return fmt::format("sampled {:.2g} %: +- {:.0f}", flag->share.value_or(0), flag->error.value_or(0));
 }
 
 /// Whether a row of this name is refused as well.
@@ -164,8 +162,8 @@ std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended, con
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const stat::PlanRow& row = plan.rows[r];
     const auto s = stat::summarise(ended.repetitions, r);
-    for (const std::string& flag : s.flags)
-      if (!is_sampled(flag) && flag != cut_short) note(flags, flag, row.name);
+    for (const Flag& flag : s.flags)
+      if (!is_sampled(flag) && flag.text != cut_short) note(flags, flag.text, row.name);
     if (!row.refused.empty() && row.refused_by != row.name && refused(plan, row.refused_by))
       continue; // printed for the event itself
     if (!row.refused.empty()) fixes.insert(command::fix_of(row.refused));

@@ -1,6 +1,7 @@
 #include "sweep/groups.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::vector<SweepGroup> all;
   for (auto& [key, group] : groups) {
     if (!group.values.empty()) group.summary = statistics::summarise(group.values, results.statistic);
-    if (group.summary && group.witness.starts_with("model")) {
+    if (group.summary && is_modelled(group.witness)) {
       group.summary->low = group.summary->min - group.error;
       group.summary->high = group.summary->max + group.error;
     }
@@ -78,7 +79,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
   const auto names = varying(groups);
   for (const auto& group : groups)
     for (const std::size_t i : statistics::outliers(group.values)) {
-      if (group.witness.starts_with("model")) break;
+      if (is_modelled(group.witness)) break;
       if (group.metric == "tsc_cycles") break; // of the same time as "seconds"
       if (++all > most_named) continue;
       result::Params point;

@@ -1,11 +1,12 @@
 #include "sweep/options.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "command/verdicts.hpp"
-#include "host/disturbance.hpp"
 #include "host/cpu.hpp"
+#include "host/disturbance.hpp"
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
@@ -94,7 +95,7 @@ void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const Swe
     throw bad_input("--witness both", "already includes perf and papi", "remove perf and papi, or both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
-    if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
+    if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
     const auto metrics = metrics_of(plan, name);
     if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
       command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);

@@ -1,4 +1,5 @@
 #include "sweep/session.hpp"
+#include "base/names.hpp"
 #include "result/completeness.hpp"
 #include "result/results_file.hpp"
 #include "witness/witness.hpp"
@@ -14,7 +15,7 @@ namespace {
 /// Whether the results say anything about this machine: all but a described machine's model do.
 bool of_this_machine(const std::vector<Job>& jobs) {
   return std::any_of(jobs.begin(), jobs.end(),
-                     [](const Job& job) { return !job.witness.starts_with("model:"); });
+                     [](const Job& job) { return !described_machine(job.witness); });
 }
 
 void check_same(const Batch& batch, const result::Results& there) {

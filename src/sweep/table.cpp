@@ -1,5 +1,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "command/output.hpp"
 #include "command/verdicts.hpp"
 #include "sweep/groups.hpp"
@@ -49,7 +50,7 @@ std::map<std::string, std::string> marks_of(const sweep::Ended& ended) {
 /// A modelled value has none.
 std::string mark_of(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   const auto found = marks.find(group.metric);
-  return found == marks.end() || group.witness.starts_with("model") ? std::string() : found->second;
+  return found == marks.end() || is_modelled(group.witness) ? std::string() : found->second;
 }
 
 Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
@@ -145,8 +146,7 @@ std::string sweep_table(const sweep::Ended& ended, const Selection& selection) {
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {
-        return group.witness.starts_with("model") && group.summary &&
-               group.summary->low < group.summary->high;
+        return is_modelled(group.witness) && group.summary && group.summary->low < group.summary->high;
       }))
     text += command::wrap(
                 "interval of a modelled value: range of its draws of placement, widened by the error of "

@@ -1,12 +1,12 @@
 #include "watch/sections.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <sys/socket.h>
@@ -21,12 +21,6 @@ std::string_view take_word(std::string_view& text) {
   const auto word = text.substr(0, blank);
   text.remove_prefix(std::min(blank + 1, text.size()));
   return word;
-}
-
-std::optional<std::uint64_t> number(std::string_view digits) {
-  std::uint64_t value = 0;
-  const auto [at, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return wrong == std::errc() && at == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
 }
 
 std::optional<Section::Edge> edge_of(std::string_view word) {
@@ -74,14 +68,14 @@ void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t
   for (std::string_view line : base::split(text, '\n')) {
     const std::string_view first = take_word(line);
     if (first == "dropped") {
-      if (const auto lines = number(line)) take(Dropped{*lines, true});
+      if (const auto lines = base::parse<std::uint64_t>(line)) take(Dropped{*lines, true});
       continue;
     }
     const auto edge = edge_of(first);
     if (!edge) continue;
     std::uint64_t time = now_ns;
     if (line.starts_with('@')) {
-      const auto given = number(take_word(line).substr(1));
+      const auto given = base::parse<std::uint64_t>(take_word(line).substr(1));
       // Nobody can be in the future, nor before the beginning.
       if (given) time = std::clamp(*given, std::min(begin_ns, now_ns), now_ns);
     }

@@ -273,7 +273,7 @@ Able able(const Task& task, PassObservations& observations) {
                                              : Refusal{"a time, not a count"});
     observations.every(i, Interface::papi, [&](result::Observation& o) {
       o.reason = able.papi[i].reason;
-      if (able.papi[i].crashed) o.flags.emplace_back(papi_died);
+      if (able.papi[i].crashed) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
     });
   }
   for (std::size_t i = 0; i < task.metrics.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "witness/counting.hpp"
 
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/sysfs.hpp"
@@ -113,9 +114,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
       o.seconds = static_cast<double>(pass.watched.lapse.ns) / 1e9;
       o.flags.insert(o.flags.end(), pass.watched.flags.begin(), pass.watched.flags.end());
       if (number - before > 1)
-        o.flags.push_back(fmt::format("its terms were counted in {} passes", number - before));
+        o.flags.emplace_back(Flag::Kind::note,
+                             fmt::format("its terms were counted in {} passes", number - before));
       else if (sets.size() > 1)
-        o.flags.push_back(fmt::format("counted in pass {} of {}", number, sets.size()));
+        o.flags.emplace_back(Flag::Kind::note, fmt::format("counted in pass {} of {}", number, sets.size()));
     }
   }
   return all;
@@ -194,7 +196,7 @@ void count_apart(std::vector<result::Observation>& all, const std::vector<std::s
   for (const std::size_t i : which) {
     try {
       count(all, {i}, instance);
-      all[i].flags.push_back("counted in a pass of its own");
+      all[i].flags.emplace_back(Flag::Kind::note, "counted in a pass of its own");
     } catch (const Error& error) {
       all[i].reason = reason_of(error);
     }
@@ -212,7 +214,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
                                                  : Refusal{"a time, not a count: use the clock witness"};
     o.reason = refused.reason;
     if (o.reason.empty()) o.reason = instance->elsewhere();
-    if (refused.crashed) o.flags.emplace_back(papi_died);
+    if (refused.crashed) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
     if (o.reason.empty()) countable.push_back(all.size() - 1);
   }
   if (countable.empty()) return all;
@@ -287,7 +289,7 @@ void demand_known(const std::string& metric, const std::vector<std::string>& als
     throw bad_input(metric, "no such metric",
                     base::did_you_mean(metric, model_names(), "recount-machines(5) lists the model's"));
   }
-  if (metric.starts_with("PAPI_")) {
+  if (is_preset(metric)) {
     const auto known = preset_names();
     if (among(known, name) || among(model_names(), metric)) return;
     throw bad_input(metric, "no such preset", base::did_you_mean(name, known, "recount presets lists them"));

@@ -24,9 +24,8 @@ namespace recount::witness {
 }
 
 /// Reasons for a missing value, or for a different value of PAPI.
-inline constexpr const char* papi_died = "counting it crashes the process";
+inline constexpr const char* papi_crashes = "counting it crashes the process";
 inline constexpr const char* row_without_value = "the preset formula cannot be evaluated";
-inline constexpr const char* papi_computes = "PAPI computes ";
 
 /// Why PAPI cannot count these together, in user mode; empty: it can.
 struct Refusal {

@@ -1,5 +1,6 @@
 #include "witness/metric_events.hpp"
 
+#include "base/names.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "papi/library.hpp"
@@ -43,7 +44,7 @@ const Tables& tables() {
 
 /// Whether to read tables: events have a PMU before their name, and user events need a table.
 bool may_be_preset(const std::string& metric) {
-  if (metric.starts_with("PAPI_")) return true;
+  if (is_preset(metric)) return true;
   return metric.find_first_of(":/") == std::string::npos &&
          (!papi::private_tables().empty() || !tables().trouble.empty());
 }
@@ -123,7 +124,7 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const G
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
     if (found) return resolve_preset(*found, *all.here, domain);
-    if (metric.starts_with("PAPI_")) return refused(all.here ? all.here->why_not(metric) : all.trouble);
+    if (is_preset(metric)) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
   MetricEvents asked;
   const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain, options);
@@ -202,18 +203,19 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
     o.value = std::int64_t{value.value};
   } else {
     o.reason = value.why;
-    o.flags.emplace_back(row_without_value);
+    o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
   }
   const auto papi = papi_value(formula, counts);
   if (papi && papi->ending == PresetValue::Ending::value && !(has_value && papi->value == value.value))
-    o.flags.push_back(fmt::format("{}{} from the same counts", papi_computes, papi->value));
+    o.flags.emplace_back(Flag::Kind::other_papi_value,
+                         fmt::format("PAPI computes {} from the same counts", papi->value));
 }
 
 } // namespace
 
 void refuse(result::Observation& o, const MetricEvents& asked) {
   o.reason = asked.refused;
-  if (asked.by_row) o.flags.emplace_back(row_without_value);
+  if (asked.by_row) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
 }
 
 void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
@@ -225,7 +227,7 @@ void flag_core_types(result::Observation& o, const MetricEvents& asked, std::spa
     if (counts[i].value)
       parts += fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", asked.events[i].pmu,
                            100 * share(counts[i]));
-  o.flags.push_back("sum of the core types, by time: " + parts);
+  o.flags.emplace_back(Flag::Kind::note, "sum of the core types, by time: " + parts);
 }
 
 void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {

@@ -61,7 +61,7 @@ public:
       const Refusal refusal = papi_refusal({counted_as(metric)});
       auto& asked = papi.emplace_back();
       asked.refused = refusal.reason;
-      if (refusal.crashed) asked.notes.emplace_back(papi_died);
+      if (refusal.crashed) asked.notes.emplace_back(papi_crashes);
     }
     std::vector<MetricEvents> perf;
     for (const std::string& metric : task_.metrics)

@@ -28,7 +28,7 @@ struct Watched {
   /// CPU time of this thread (clock_gettime(2), CLOCK_THREAD_CPUTIME_ID) and of the children that it awaited
   /// (getrusage(2)), with that of the readings, some microseconds. A helper thread's is no part of it.
   std::int64_t cpu_ns = 0;
-  std::vector<std::string> flags;
+  std::vector<Flag> flags;
 };
 /// As lapse(), watched from just before to just after.
 [[nodiscard]] Watched watched_lapse(const kernel::Region& region);

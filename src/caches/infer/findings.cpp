@@ -1,5 +1,6 @@
 #include "caches/infer/findings.hpp"
 
+#include "base/names.hpp"
 #include "caches/infer/record.hpp"
 #include "model/machine.hpp"
 
@@ -48,7 +49,7 @@ void note_stated(result::Run& run, const StatedNotes& notes) {
 StatedCaches stated_on_record(const result::Run& run, const std::string& machine) {
   if (!machine.empty()) return stated_by_machine(machine);
   const std::string witness = note_of(run, "witness");
-  if (witness.starts_with("model:")) return stated_by_machine(witness.substr(6));
+  if (const auto machine = described_machine(witness)) return stated_by_machine(*machine);
   const std::string sources = note_of(run, sources_note);
   StatedCaches stated{sources.empty() ? "hwloc" : sources, {}, run.virtualised, note_of(run, otherwise_note)};
   for (const auto& cache : run.caches)

@@ -1,3 +1,4 @@
+#include "base/names.hpp"
 #include "caches/measure/study.hpp"
 
 #include "base/random.hpp"
@@ -65,7 +66,7 @@ std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled) {
 
 void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
                const std::function<void(const result::Observation&)>& observed) {
-  if (task.witness.starts_with("model")) {
+  if (is_modelled(task.witness)) {
     const auto& model = witness::find(task.witness);
     for (const auto& [kernel, params] : points)
       for (const auto& observation : model.observe(

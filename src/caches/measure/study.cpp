@@ -1,6 +1,7 @@
 #include "caches/measure/study.hpp"
 
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/measure/model.hpp"
@@ -24,7 +25,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 bool modelled(const CachesTask& task) {
-  return task.witness.starts_with("model");
+  return is_modelled(task.witness);
 }
 
 std::int64_t largest_private(const Caches& found) {

@@ -1,6 +1,7 @@
 // recount caches: measures cache sizes, line sizes and associativity, with evidence.
 #include "command/command.hpp"
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/output.hpp"
@@ -93,7 +94,7 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
                     result::Writer* writer) {
   CachesTask task;
   task.witness = a.witness;
-  const bool modelled = task.witness.starts_with("model");
+  const bool modelled = is_modelled(task.witness);
   if (!modelled) {
     const auto& witness = witness::find(task.witness);
     if (witness.name != "clock") task.metrics = caches::miss_metrics(task.witness);
@@ -112,7 +113,7 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!task.witness.starts_with("model:")) note_stated(header, who_states(header, task.cpu));
+  if (!described_machine(task.witness)) note_stated(header, who_states(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   results.runs.push_back(header);
   const StageLine line(a.quiet);
@@ -174,7 +175,7 @@ void check_arguments(const CachesArguments& a) {
     const auto& witness = witness::find(name);
     if (witness.name == "both")
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
-    if (name.starts_with("model:")) static_cast<void>(model::machine(name.substr(6)));
+    if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
   }
   if (!a.cpu.empty()) static_cast<void>(command::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
@@ -210,7 +211,7 @@ int run(const CachesArguments& a) {
     for (const auto& witness : witnesses) {
       CachesArguments one = a;
       one.witness = witness;
-      const bool modelled = witness.starts_with("model");
+      const bool modelled = is_modelled(witness);
       for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
         if (command::stop_signal() == 0) all.push_back(measure(one, cpu, seed, writer.get()));
       }

@@ -2,6 +2,7 @@
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "caches/infer/record.hpp"
@@ -129,7 +130,7 @@ struct Modelled {
     for (const auto& o : all.observations) {
       const auto size = result::integer(o.params, "size"), stride = result::integer(o.params, "stride");
       const auto each = result::per_access(o);
-      if (o.witness.starts_with("model") && size && stride && each)
+      if (is_modelled(o.witness) && size && stride && each)
         at.try_emplace({o.kernel, *size, *stride, o.metric}, *each, all.run(o.run));
     }
   }

@@ -1,5 +1,6 @@
 // The caches found from recorded readings, with the argument, compared with what is stated.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/view/panels.hpp"
@@ -18,7 +19,7 @@ namespace {
 /// the results call it: then nothing is stated.
 CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
   std::string& witness = run.plan["witness"];
-  if (witness.starts_with("model:") && !model::shipped_machine(witness.substr(6))) {
+  if (const auto machine = described_machine(witness); machine && !model::shipped_machine(*machine)) {
     witness = "model";
     run.caches.clear();
     run.plan["stated_by"] = "nobody";
@@ -62,7 +63,8 @@ document::Table findings_table(const CachesFindings& found) {
 /// Whether the stated caches are those that were simulated.
 bool by_the_model(const CachesFindings& found) {
   const std::string& witness = found.found.witness;
-  return !witness.starts_with("model:") || found.stated.source == "machine " + witness.substr(6);
+  const auto machine = described_machine(witness);
+  return !machine || found.stated.source == "machine " + *machine;
 }
 
 /// Every difference once, or that there is none.

@@ -1,6 +1,7 @@
 // Sweeps over size and stride: time and misses per access as tables and figures, and the cache properties
 // they show.
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/classic.hpp"
 #include "caches/infer/record.hpp"
 #include "caches/view/external.hpp"
@@ -127,7 +128,7 @@ std::string uncounted(const document::Part& part) {
   bool counted = false, modelled = false;
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
-    const bool by_model = o.witness.starts_with("model");
+    const bool by_model = is_modelled(o.witness);
     (by_model ? modelled : counted) |= o.value.index() != 0;
     if (!by_model && reason.empty()) reason = o.reason;
   }

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(timed_runs_are_alone_on_their_cpu) {
   BOOST_REQUIRE(made.observations.size() == 2U);
   for (const auto& o : made.observations)
     for (const auto& flag : o.flags)
-      BOOST_TEST(flag != "migrated");
+      BOOST_TEST((flag.kind != Flag::Kind::migrated));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

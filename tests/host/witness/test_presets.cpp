@@ -3,9 +3,9 @@
 #include "../papi/user_events.hpp"
 #include "in_child.hpp"
 #include "obstacle.hpp"
+#include "witness/both.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/both.hpp"
 
 #include <recount/papi.hpp>
 
@@ -35,7 +35,7 @@ std::string text(const result::Observation& o) {
 
 bool flagged(const result::Observation& o, const std::string& words) {
   for (const auto& flag : o.flags)
-    if (flag.find(words) != flag.npos) return true;
+    if (flag.text.find(words) != flag.text.npos) return true;
   return false;
 }
 

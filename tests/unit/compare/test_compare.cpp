@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(another_microcode_is_named) {
 BOOST_AUTO_TEST_CASE(a_machine_with_disturbed_repetitions) {
   auto results = timed(5, 1);
   for (auto& o : results.observations)
-    if (o.run.get() == "R2") o.flags = {"preempted 4 ms (12.0 %)"};
+    if (o.run.get() == "R2") o.flags = {{Flag::Kind::preempted, "preempted 2 times (12 %)", 12.0}};
   const auto c = compare::compare(results, {});
   BOOST_REQUIRE(c.findings.size() == 1U);
   BOOST_TEST(c.findings[0].node == 2U);

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_point_without_a_value_breaks_the_line) {
 
 BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_in_the_caption) {
   auto results = timed_sweep();
-  results.observations[0].flags = {"steal 3 ms"};
+  results.observations[0].flags = {{Flag::Kind::steal, "steal 3 ms (30 %)", 30.0}};
   results.observations[1].enabled_ns = 100;
   results.observations[1].running_ns = 40;
   const plot::Sheet sheet = plot::compose("access-time", results, {});

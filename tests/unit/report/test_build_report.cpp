@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(machines_are_kept_apart) {
 
 BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
   auto results = study();
-  results.observations[0].flags = {"steal 20 ms"};
+  results.observations[0].flags = {{Flag::Kind::steal, "steal 20 ms (30 %)", 30.0}};
   results.observations[1].enabled_ns = 1000;
   results.observations[1].running_ns = 250;
   results.failures.push_back(

@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(a_continued_run_completes_the_first_one) {
 }
 
 BOOST_AUTO_TEST_CASE(the_share_of_a_sample_is_told_in_digits_and_read_back) {
-  BOOST_TEST(result::sampled_flag(100, 0) == "sampled 100 % of the accesses, error 0");
-  BOOST_TEST(result::sampled_flag(0.01234, 11.2) == "sampled 0.012 % of the accesses, error 12");
+  BOOST_TEST(result::sampled_flag(100, 0).text == "sampled 100 % of the accesses, error 0");
+  BOOST_TEST(result::sampled_flag(0.01234, 11.2).text == "sampled 0.012 % of the accesses, error 12");
   result::Observation observation;
   observation.flags.push_back(result::sampled_flag(31.4, 1234567));
   BOOST_TEST(result::sampling_error(observation).value() == 1234567);

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(machines_are_not_mixed) {
 BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_are_kept) {
   result::Results results;
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 1, 2e-6, 1)};
-  results.observations[0].flags = {"steal 3 ms"};
+  results.observations[0].flags = {{Flag::Kind::steal, "steal 3 ms (30 %)", 30.0}};
   results.observations[1].enabled_ns = 1000;
   results.observations[1].running_ns = 250;
   const auto made = result::curves(results, "stride", all, result::value);

@@ -96,7 +96,9 @@ BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
   o.seconds = 0.25;
   o.bias = 14;
   o.nesting = "inner";
-  o.flags = {"migrated", "steal 30 ms"};
+  o.flags = {{recount::Flag::Kind::migrated, "migrated"},
+             {recount::Flag::Kind::steal, "steal 30 ms (12 %)", 12.0},
+             {recount::Flag::Kind::sampled, "sampled", 0.5, 40.0}};
   o.placement = {{"base", 0x7ffff0000000}, {"offset", 16}};
   const recount::result::Observation back = again(o);
   BOOST_TEST((back.params == o.params));
@@ -169,7 +171,7 @@ BOOST_AUTO_TEST_CASE(nesting_as_deep_as_a_line_is_long_is_survived) {
 
 BOOST_AUTO_TEST_CASE(damaged_lines_are_refused_or_read_but_never_worse) {
   recount::result::Observation o = sample();
-  o.flags = {"migrated"};
+  o.flags = {{recount::Flag::Kind::steal, "steal 1 ms (3 %)", 3.0}};
   o.seconds = 1.5;
   recount::result::Run run = recount::result::new_run();
   run.caches = {{"L1d", 32768, 64, 8}};

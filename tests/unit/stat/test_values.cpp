@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(multiplexed_values_are_scaled_and_say_so) {
   BOOST_TEST(number(rows[2]) == 0.75);
   BOOST_TEST(*rows[2].running_ns == 50);
   BOOST_TEST_REQUIRE(rows[2].flags.size() == 1U);
-  BOOST_TEST(rows[2].flags[0] == "multiplexed, counted 50.0 % of the time");
+  BOOST_TEST(rows[2].flags[0].text == "multiplexed, counted 50.0 % of the time");
 }
 
 BOOST_AUTO_TEST_CASE(a_ratio_outside_its_range_is_flagged) {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_ratio_outside_its_range_is_flagged) {
   const auto rows = evaluate(plan_of("A / B"), counts, 1);
   BOOST_TEST(number(rows[2]) == 15);
   BOOST_TEST_REQUIRE(rows[2].flags.size() == 1U);
-  BOOST_TEST(rows[2].flags[0].starts_with("outside its range"));
+  BOOST_TEST(rows[2].flags[0].text.starts_with("outside its range"));
 }
 
 BOOST_AUTO_TEST_CASE(an_event_of_two_kinds_of_cores_is_their_sum_within_a_ratio) {
