@@ -173,7 +173,7 @@ Json event_json(const Profile& p, std::size_t e) {
   json["enabled_ns"] = count.enabled_ns;
   json["running_ns"] = count.running_ns;
   json["every_occurrence"] = every_occurrence(p, e);
-  if (!p.recording.sampled.empty()) json["flags"] = {p.recording.sampled[e].text};
+  if (!p.recording.sampled.empty()) json["flags"].push_back(p.recording.sampled[e].text);
   return json;
 }
 

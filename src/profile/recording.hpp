@@ -1,6 +1,7 @@
 // The requested events of a profile, with period or frequency.
 #pragma once
 
+#include "base/flag.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "profile/data_objects.hpp"

@@ -15,30 +15,20 @@ prefix=$(sed -n 's/^prefix=//p' "$pc")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
 library=$(dirname "$(dirname "$pc")")
 export LD_LIBRARY_PATH="$library"
-# Compiles the example of README.md.
-{ echo '#include <cstdio>'; echo 'static void work() {}'
-  sed -n '/^```cpp$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main() {"; open=1} {print} END {print "}"}'
-} >"$root/readme.cpp"
 # shellcheck disable=SC2046
 examples=$root$prefix/share/doc/recount/examples
-for program in readme two_events page_faults; do
+for program in two_events page_faults; do
   source=$here/$program.cpp
-  [ -e "$source" ] || source=$root/$program.cpp
   [ -e "$source" ] || source=$examples/$program.cpp
   $compiler -std=c++20 -Wall -Wextra -Werror "$source" -o "$root/$program" \
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
   "$root/$program"
 done
 # The example in C: strict C11, linked by the C compiler.
-{ echo '#include <stdio.h>'; echo 'static void work(void) {}'
-  sed -n '/^```c$/,/^```$/p' "$here/../../README.md" | sed '/^```/d' | awk '/^#include/ {print; next} !open {print "int main(void) {"; open=1} {print} END {print "return 0; }"}'
-} >"$root/readme_c.c"
-for program in "$root/readme_c.c" "$examples/page_faults.c"; do
-  # shellcheck disable=SC2046
-  ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$program" -o "$root/in_c" \
-    $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
-  "$root/in_c"
-done
+# shellcheck disable=SC2046
+${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$examples/page_faults.c" -o "$root/in_c" \
+  $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+"$root/in_c"
 # A program whose kernel headers are newer than the library's: perf_event_attr has more fields.
 mkdir -p "$root/newer/linux"
 header=$(echo '#include <linux/perf_event.h>' | $compiler -E -x c++ - | sed -n 's/^# 1 "\(.*linux\/perf_event.h\)".*/\1/p' | head -n 1)

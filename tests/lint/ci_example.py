@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The workflow of README.md does what it states: ci_example.py ROOT PROGRAM.
+"""The workflow of examples/ci does what it states: ci_example.py ROOT PROGRAM.
 
 Runs its last step in a repository with a table, for a change that is correct and one that is not.
 """
@@ -16,9 +16,8 @@ ADDED = 'CPU,bbb\n' + SOUND
 WRONG = SOUND + 'PRESET,PAPI_SR_INS,DERIVED_INFIX,N0-N1-N2,A,B,C\n'         # infix-order
 
 
-def step(readme):
-    block = re.search(r'```yaml\n(.*?)```', readme, re.S)[1]
-    return textwrap.dedent(block.rsplit('run: |\n', 1)[1])
+def step(workflow):
+    return textwrap.dedent(workflow.rsplit('run: |\n', 1)[1])
 
 
 def run(script, table, program):
@@ -40,7 +39,7 @@ def run(script, table, program):
 
 
 def main(root, program):
-    script = step((pathlib.Path(root) / 'README.md').read_text())
+    script = step((pathlib.Path(root) / 'examples/ci/preset-table.yml').read_text())
     faults = []
     for table, status, pattern in ((ADDED, 0, r'bbb: added with 1 preset, the rows of aaa'),
                                    (WRONG, 1, r'(?m)^::error file=src/papi_events\.csv,line=3::PAPI_SR_INS: PAPI computes .*\[infix-order\]$')):
