@@ -1,9 +1,30 @@
 #!/usr/bin/env python3
-"""The options that `recount COMMAND --help` lists and those that its manual page explains are the same set."""
+"""Compares the manual pages with the program: pages.py PROGRAM FOLDER; --write FOLDER writes their tables of contents.
+
+The options that `recount COMMAND --help` lists and those that its page explains are the same set. A page of more than
+LONG lines begins with a table of its sections.
+"""
 import pathlib
 import re
 import subprocess
 import sys
+
+
+LONG = 250
+
+
+def with_contents(text):
+    """The page with its table of contents, made anew."""
+    text = re.sub(r'^\.Sh CONTENTS\n.*?(?=^\.Sh )', '', text, flags=re.M | re.S)
+    body = re.search(r'^\.Sh (?!NAME|SYNOPSIS)', text, re.M)
+    if text.count('\n') <= LONG or not body:
+        return text
+    lines = ['.Sh CONTENTS', '.Bl -item -compact']
+    for section in re.split(r'(?m)^\.Sh ', text[body.start():])[1:]:
+        parts = re.findall(r'^\.Ss (.*)$', section, re.M)
+        lines += ['.It', '.Sx ' + section.splitlines()[0] + (' :' if parts else '')]
+        lines += [f'.Sx {part} ,' for part in parts[:-1]] + [f'.Sx {part}' for part in parts[-1:]]
+    return text[:body.start()] + '\n'.join([*lines, '.El', '']) + text[body.start():]
 
 
 def output(*command):
@@ -36,6 +57,9 @@ def options_of_page(text):
 
 def main(program, folder):
     faults, compared = [], 0
+    for path in sorted(folder.glob('*.[157]')):
+        if path.read_text() != with_contents(path.read_text()):
+            faults.append(f'{path.name}: its contents are out of date: run tests/lint/pages.py --write man')
     overview = (folder / 'recount.1').read_text()
     names = commands(program)
     for name in names:
@@ -56,4 +80,8 @@ def main(program, folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], pathlib.Path(sys.argv[2])))
+    if sys.argv[1] == '--write':
+        for page in pathlib.Path(sys.argv[2]).glob('*.[157]'):
+            page.write_text(with_contents(page.read_text()))
+    else:
+        sys.exit(main(sys.argv[1], pathlib.Path(sys.argv[2])))
