@@ -241,7 +241,8 @@ void fill(result::Observation& o, const MetricEvents& asked, std::span<const Cou
   else
     o.reason = whole.reason;
   if (o.value.index() != 0 && multiplexed(whole))
-    o.flags.push_back(fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(whole)));
+    o.flags.emplace_back(Flag::Kind::note,
+                         fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(whole)));
 }
 
 } // namespace recount::witness
