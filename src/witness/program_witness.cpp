@@ -102,7 +102,8 @@ private:
       if (!asked[i].refused.empty()) {
         auto o = blank(i, witness);
         refuse(o, asked[i]);
-        o.flags.insert(o.flags.end(), asked[i].notes.begin(), asked[i].notes.end());
+        for (const std::string& note : asked[i].notes)
+          o.flags.emplace_back(Flag::Kind::note, note);
         tell(o);
       }
   }
