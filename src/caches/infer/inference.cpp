@@ -1,6 +1,7 @@
 // The inference: by misses where addresses choose the sets, else by time and counters under random placement.
 #include "caches/infer/inference.hpp"
 
+#include "base/names.hpp"
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/properties.hpp"
@@ -214,7 +215,7 @@ std::string measure_by_counts(std::size_t level) {
 
 /// What the counted events mean, for people.
 std::string meaning_of_counts(const Abilities& can) {
-  if (can.witness.starts_with("model"))
+  if (is_modelled(can.witness))
     return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels. Prefetches and page walks are "
            "not "
            "included.";
@@ -589,7 +590,7 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   const Abilities& can = sampler.abilities();
   Caches found;
   found.witness = can.witness;
-  found.modelled = can.witness.starts_with("model");
+  found.modelled = is_modelled(can.witness);
   found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
   const StageCallback told = stage ? stage : [](const std::string&) {};
   if (can.contiguous && can.counted > 0)

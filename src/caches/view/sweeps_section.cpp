@@ -98,7 +98,7 @@ std::vector<Caches> timed_findings(const document::Part& part) {
   std::vector<Caches> all;
   for (const auto& run : part.results->runs) {
     const auto witness = run.plan.find("witness");
-    if (result::is_inference(run) && witness != run.plan.end() && !witness->second.starts_with("model"))
+    if (result::is_inference(run) && witness != run.plan.end() && !is_modelled(witness->second))
       all.push_back(findings_on_record(*part.results, run).found);
   }
   return all;
